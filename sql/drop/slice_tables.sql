@@ -4,7 +4,7 @@
 -- before which its rows are those of the periods (null for every period).
 select
     t.table_name,
-    count(p.start_day) filter ($2::date is null or p.end_day <= $2::date) as periods,
+    count(distinct p.start_day) filter ($2::date is null or p.end_day <= $2::date) as periods,
     least($2::date, min(p.start_day) filter (p.end_day > $2::date))::varchar as end_day
 from ripen.slice_tables as t
 left join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint

@@ -12,8 +12,9 @@ select
 from ripen.restatements as r
 join ripen.loads as l on l.load_id = r.load_id and l.verdict <> 'unproven' and l.rows_rejected = 0
 join ripen.runs as n on n.run_id = l.run_id and n.command <> 'replay'
-join ripen.periods as p on p.slice = r.slice and p.fingerprint = l.fingerprint and p.start_day = r.period
 join ripen.slice_metrics as m on m.slice = r.slice and m.metric = r.metric
+join ripen.periods as p
+    on p.slice = r.slice and p.fingerprint = l.fingerprint and p.start_day = r.period and p.age = m.age
 where
     r.after_final
     and (

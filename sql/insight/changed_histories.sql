@@ -32,7 +32,7 @@ periods as (
 select
     c.slice,
     min(p.start_day) filter (p.is_read) as start_day,
-    count(*) filter (p.is_read) as periods
+    count(distinct p.start_day) filter (p.is_read) as periods
 from changed as c
 left join periods as p on p.slice = c.slice
 group by c.slice

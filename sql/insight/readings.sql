@@ -29,11 +29,14 @@ fetches as (
         p.held_load_id,
         l.load_id,
         l.known_at as fetched_at,
-        unnest(l.metrics) as metric
+        m.metric,
+        m.horizon_seconds + m.settle_seconds as settles_after
     from periods as p
-    join ripen.loads as l
+    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age and m.additive
+    join (select *, unnest(metrics) as metric from ripen.loads) as l
         on
             l.slice = p.slice
+            and l.metric = m.metric
             and l.fingerprint = p.fingerprint
             and l.start_day <= p.start_day
             and l.end_day >= p.end_day
@@ -58,14 +61,12 @@ moves as (
 found as (
     select
         f.*,
-        m.horizon_seconds + m.settle_seconds as settles_after,
         case
             when past.load_id is not null then past.after
             when next.load_id is not null then next.before
             else t.value
         end as value
     from fetches as f
-    join ripen.slice_metrics as m on m.slice = f.slice and m.metric = f.metric and m.additive
     left join "ripen period totals" as t on t.slice = f.slice and t.start_day = f.start_day and t.metric = f.metric
     asof left join moves as past
         on past.slice = f.slice and past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id

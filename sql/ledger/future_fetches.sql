@@ -4,7 +4,7 @@
 -- latest (UTC).
 select
     slice,
-    count(*) as periods,
+    count(distinct start_day) as periods,
     min(start_day) as start_day,
     max(end_day) as end_day,
     max(fetched_at) as fetched_at

@@ -2,7 +2,7 @@
 -- Returns slice, periods, rows; in order of slice.
 select
     t.slice,
-    count(p.start_day) as periods,
+    count(distinct p.start_day) as periods,
     coalesce(sum(p.rows), 0)::bigint as rows
 from ripen.slice_tables as t
 left join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint

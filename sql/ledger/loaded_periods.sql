@@ -8,6 +8,7 @@ select
     to_json(
         list(
             {
+                age: p.age,
                 start_day: p.start_day,
                 end_day: p.end_day,
                 asked_start: p.asked_start,

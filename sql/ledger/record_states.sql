@@ -8,8 +8,8 @@ set
 from (
     select
         unnest(
-            from_json($3::json, '[{"start_day":"DATE","state":"VARCHAR","next_refresh_at":"TIMESTAMP"}]'),
+            from_json($3::json, '[{"age":"VARCHAR","start_day":"DATE","state":"VARCHAR","next_refresh_at":"TIMESTAMP"}]'),
             recursive := true
         )
 ) as s
-where p.slice = $1 and p.fingerprint = $2 and p.start_day = s.start_day
+where p.slice = $1 and p.fingerprint = $2 and p.start_day = s.start_day and p.age = s.age

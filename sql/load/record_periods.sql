@@ -11,7 +11,7 @@ from (
         unnest(
             from_json(
                 $3::json,
-                '[{"load_id":"BIGINT","fetched_at":"TIMESTAMP","verdict":"VARCHAR","start_day":"DATE","end_day":"DATE","asked_start":"DATE","asked_end":"DATE","ends_at":"TIMESTAMP","whole":"BOOLEAN","rows":"BIGINT","rejected":"BIGINT","empty_runs":"INTEGER","state":"VARCHAR","sound_at":"TIMESTAMP","computed_at":"TIMESTAMP","immature":["VARCHAR"],"next_refresh_at":"TIMESTAMP"}]'
+                '[{"age":"VARCHAR","load_id":"BIGINT","fetched_at":"TIMESTAMP","verdict":"VARCHAR","start_day":"DATE","end_day":"DATE","asked_start":"DATE","asked_end":"DATE","ends_at":"TIMESTAMP","whole":"BOOLEAN","rows":"BIGINT","rejected":"BIGINT","empty_runs":"INTEGER","state":"VARCHAR","sound_at":"TIMESTAMP","computed_at":"TIMESTAMP","immature":["VARCHAR"],"next_refresh_at":"TIMESTAMP"}]'
             ),
             max_depth := 2
         )

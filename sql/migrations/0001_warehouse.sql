@@ -72,7 +72,8 @@ create table ripen.slice_metrics (
     additive boolean not null,
     horizon_seconds bigint,
     settle_seconds bigint not null,
-    additivity varchar default 'assumed'
+    additivity varchar default 'assumed',
+    age varchar default ''
 );
 
 comment on table ripen.slice_metrics is 'The metrics of each slice as last configured, and how their values settle';
@@ -85,6 +86,7 @@ comment on column ripen.slice_metrics.horizon_from is 'Where the horizon comes f
 comment on column ripen.slice_metrics.additive is 'Whether values add up over rows';
 comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; null means for ever';
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
+comment on column ripen.slice_metrics.age is 'Age of the cohort in a cube, as d7; empty in any other slice';
 comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
 
 create table ripen.loads (
@@ -151,11 +153,13 @@ create table ripen.periods (
     verdict varchar default 'proven',
     sound_at timestamp,
     computed_at timestamp,
-    immature varchar[]
+    immature varchar[],
+    age varchar default ''
 );
 
 comment on table ripen.periods is 'Per slice and period: what was last fetched, and whether it is final';
 comment on column ripen.periods.slice is 'Name of the slice';
+comment on column ripen.periods.age is 'Age of the cohort in a cube, which has one row for each: its metrics are fetched by age; empty in any other slice';
 comment on column ripen.periods.fingerprint is 'The meaning its rows have';
 comment on column ripen.periods.start_day is 'First day of the calendar bucket';
 comment on column ripen.periods.end_day is 'Exclusive';
@@ -710,7 +714,7 @@ from ripen.periods as p
 join ripen.loads as l on l.load_id = p.load_id
 join ripen.slice_tables as t
     on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
-join ripen.slice_metrics as m on m.slice = p.slice;
+join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age;
 
 comment on view ripen.finality is 'Per slice, period and metric: whether the stored value is final';
 comment on column ripen.finality.slice is 'Name of the slice';
@@ -733,16 +737,17 @@ with fetches as (
     from ripen.periods as p
     join ripen.slice_tables as t
         on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
-    join ripen.loads as l
+    join ripen.slice_metrics as m
+        on m.slice = p.slice and m.age = p.age and m.additive and m.horizon_seconds is not null
+    join (select *, unnest(metrics) as metric from ripen.loads) as l
         on
             l.slice = p.slice
+            and l.metric = m.metric
             and l.fingerprint = p.fingerprint
             and l.start_day <= p.start_day
             and l.end_day >= p.end_day
             and l.verdict <> 'unproven'
             and l.rows_rejected = 0
-    join ripen.slice_metrics as m
-        on m.slice = p.slice and m.additive and m.horizon_seconds is not null and list_contains(l.metrics, m.metric)
     where p.whole
 ),
 

@@ -20,7 +20,7 @@ with cells as (
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
     join ripen.loads as l on l.load_id = p.load_id
-    join ripen.slice_metrics as m on m.slice = p.slice
+    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
     left join ripen.finality as f on f.slice = p.slice and f.period = p.start_day and f.metric = m.metric
     where p.slice = $1
 ),

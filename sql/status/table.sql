@@ -7,7 +7,7 @@ select
     bool_or(t.state = 'live') as is_live,
     case
         when bool_or(t.state = 'building') then (
-            select count(*)
+            select count(distinct p.start_day)
             from ripen.periods as p
             join ripen.slice_tables as b on b.slice = p.slice and b.fingerprint = p.fingerprint and b.state = 'building'
             where p.slice = $1

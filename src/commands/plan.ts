@@ -110,11 +110,17 @@ function detailsText(slice: PlannedSlice): string {
   const head = `${name}: ${countText(windows.length, 'window')}, ${countText(requests, 'request')}${known}`;
   // The first answers size the windows of a slice that was never loaded: those of the plan mean little.
   if (isNeverLoaded(slice)) return `${head}, ${whyText(slice)}; the first answers size the rest`;
+  const hasBatches = windows.some((window) => window.metrics !== undefined);
   const table = tableText(
-    [{ title: 'window' }, ...numbers('periods', 'requests', 'rows'), { title: 'why' }],
+    [
+      { title: 'window' },
+      ...numbers('periods', ...(hasBatches ? ['metrics'] : []), 'requests', 'rows'),
+      { title: 'why' },
+    ],
     windows.map((window) => [
       window.first_day === window.last_day ? window.first_day : `${window.first_day} … ${window.last_day}`,
       groupedText(window.periods),
+      ...(hasBatches ? [groupedText(window.metrics ?? 0)] : []),
       groupedText(window.requests),
       window.rows_expected === null ? '?' : groupedText(window.rows_expected),
       reasonsText(window.reasons),

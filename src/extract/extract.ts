@@ -9,7 +9,7 @@
 
 import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { labelOf, type Part, partId, replacesSame, reportParameters, type Window } from '../model/window.ts';
+import { asksSame, labelOf, type Part, partId, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
 import type { SavedBody, Service } from '../service/service.ts';
@@ -131,14 +131,16 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
 }
 
 /**
- * The waiting answers of the slice that waited longest, at most a batch; the others stay. A batch ends before an answer whose
+ * The waiting answers of the slice, and to the metrics, that waited longest, at most a batch; the others stay. A batch ends before an answer whose
  * days lie among those of another one of it, as those of the archive may.
  */
 function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
-  const name = waiting[0]?.window.slice.name;
+  const [first] = waiting;
   const taken: Spooled[] = [];
   let bytes = 0;
-  for (const next of waiting.filter(({ window }) => window.slice.name === name)) {
+  const isAlike = ({ window }: Spooled): boolean =>
+    first !== undefined && window.slice.name === first.window.slice.name && asksSame(window, first.window);
+  for (const next of waiting.filter(isAlike)) {
     bytes += bytesOf(next);
     if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
     if (taken.some(({ window }) => replacesSame(window, next.window))) break;

@@ -1,19 +1,7 @@
 /** Cubes: slices in long form, with one row per key, metric and age of the cohort. Pure. */
 
 import { parseAge } from './metric-forms.ts';
-import type { Slice } from './slice.ts';
-
-/** One metric of a cube: what it measures, and at which age. */
-export interface CubeMetric {
-  /** The service's id. */
-  readonly metric: string;
-  /** The key it is configured by. */
-  readonly cohort: string;
-  /** As the service writes it: `d7`. */
-  readonly age: string;
-  /** 7 for `d7` and for `w1`, 30 for `m1`. */
-  readonly ageDays: number;
-}
+import type { CubeMetric, Slice } from './slice.ts';
 
 /** Columns of a cube's table besides its dimensions, in order. */
 export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as const;
@@ -46,6 +34,30 @@ export function agesIn(text: string): string[] | null {
         ? Array.from({ length: end - start + 1 }, (_, at) => `${unit}${start + at}`)
         : [];
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
+}
+
+/** Metrics by what the ledger accounts them under: by age in a cube, together in any other slice. */
+export function metricsByAge<T extends { readonly id: string }>(
+  slice: Pick<Slice, 'cube'>,
+  metrics: readonly T[],
+): Map<string, T[]> {
+  const ageOf = ageIn(slice);
+  const byAge = new Map<string, T[]>();
+  for (const metric of metrics) {
+    const age = ageOf(metric.id);
+    const known = byAge.get(age);
+    if (known === undefined) byAge.set(age, [metric]);
+    else known.push(metric);
+  }
+  return byAge;
+}
+
+/** A cube with the metrics that have an age in common with some of them; any other slice as it is. */
+export function ofSameAges(slice: Slice, metrics: readonly string[]): Slice {
+  if (slice.cube === undefined) return slice;
+  const ageOf = ageIn(slice);
+  const ages = new Set(metrics.map(ageOf));
+  return { ...slice, metrics: slice.metrics.filter((metric) => ages.has(ageOf(metric))) };
 }
 
 /** What the ledger accounts a metric under: its age in a cube, and nothing in any other slice. */

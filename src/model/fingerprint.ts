@@ -14,14 +14,18 @@ const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_
 
 /**
  * Sixteen hexadecimal digits over dimensions, filters and parameters, those that are lists taken as sets; where there are
- * headers, `-` and sixteen more over them. Metrics, date period, refresh and types are left out: they change which cells
+ * headers, `-` and sixteen more over them. A cube differs from any other slice. Metrics, date period, refresh and types are left out: they change which cells
  * exist or how they are stored, not what a row means. Secrets are no part of it either, as keys are renewed.
  */
-export function fingerprintOf(slice: Pick<Slice, 'dimensions' | 'parameters' | 'headers'>): string {
+export function fingerprintOf(slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>): string {
   const parameters = Object.entries(slice.parameters)
     .filter(([name]) => name !== ORDERING)
     .map(([name, value]): [string, string] => [name, isList(name) ? setText(value) : value]);
-  const meaning = [[...slice.dimensions].sort(), parameters.sort(([a], [b]) => (a < b ? -1 : 1))];
+  const meaning = [
+    [...slice.dimensions].sort(),
+    parameters.sort(([a], [b]) => (a < b ? -1 : 1)),
+    ...(slice.cube === undefined ? [] : ['cube']),
+  ];
   const headers = Object.entries(slice.headers);
   return headers.length === 0 ? digits(meaning) : `${digits(meaning)}-${digits(headers)}`;
 }

@@ -69,8 +69,31 @@ export interface SliceTable {
   /** As learned from the service's labels; null before. */
   readonly weekStartsOn: WeekStart | null;
   readonly size: LearnedSize | null;
-  /** By first day of the bucket. */
+  /** By first day of the bucket; of a cube what is held of all its ages together, never more than of each. */
   readonly periods: ReadonlyMap<Day, LoadedPeriod>;
+  /** Of a cube what is held of each age, by first day of the bucket; absent for any other slice. */
+  readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, LoadedPeriod>>;
+}
+
+/** What is held of a period under an age; of a slice that is no cube the age is empty. */
+export function heldAt(table: SliceTable | null, age: string, start: Day): LoadedPeriod | undefined {
+  return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
+}
+
+/** What is held of one period under several ages, as one: the oldest fetch, and all rows and metrics. */
+export function heldTogether(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
+  const [first, ...others] = entries;
+  return others.reduce(
+    (one, other) => ({
+      ...(other.fetchedAt < one.fetchedAt ? other : one),
+      metrics: [...new Set([...one.metrics, ...other.metrics])],
+      rows: one.rows + other.rows,
+      rejected: one.rejected + other.rejected,
+      emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
+      verdict: verdicts[Math.max(verdicts.indexOf(one.verdict), verdicts.indexOf(other.verdict))] ?? one.verdict,
+    }),
+    first,
+  );
 }
 
 export interface SliceLedger {

@@ -18,6 +18,13 @@ export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as con
 
 export type PeriodState = (typeof periodStates)[number];
 
+/** From the most to the least that may still happen to a period. */
+const unsettled: readonly PeriodState[] = ['open', 'cut', 'empty', 'maturing', 'final'];
+
+/** How a period stands of which some metrics stand so and others so: as the least settled. */
+export const leastSettled = (states: readonly PeriodState[]): PeriodState =>
+  unsettled.find((state) => states.includes(state)) ?? 'final';
+
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */
@@ -40,8 +47,8 @@ function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): nu
 }
 
 /** Whether a period is held without rows and only one run has said so. */
-export function isDoubtfullyEmpty({ rows, emptyRuns }: Pick<Held, 'rows' | 'emptyRuns'>): boolean {
-  return rows === 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
+export function isDoubtfullyEmpty({ emptyRuns }: Pick<Held, 'emptyRuns'>): boolean {
+  return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
 /** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */

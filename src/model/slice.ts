@@ -1,7 +1,6 @@
 /** A declared report, after the configuration was read: what to ask, and how its values settle. */
 
 import type { Day, UtcOffset } from './calendar.ts';
-import type { CubeMetric } from './cube.ts';
 import type { DateDimension } from './dimension.ts';
 
 /**
@@ -28,8 +27,23 @@ export type Completeness = 'require' | 'warn';
 /** What slices may be named: also a name of a table and of a folder. */
 export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
+/** The longest address that proxies usually take. */
+export const MAX_URL_BYTES = 8000;
+
 /** Columns of a slice's table besides its dimensions and metrics. */
 export const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
+
+/** One metric of a cube: what it measures, and at which age. */
+export interface CubeMetric {
+  /** The service's id. */
+  readonly metric: string;
+  /** The key it is configured by. */
+  readonly cohort: string;
+  /** As the service writes it: `d7`. */
+  readonly age: string;
+  /** 7 for `d7` and for `w1`, 30 for `m1`. */
+  readonly ageDays: number;
+}
 
 export interface Slice {
   /** Also the table's name. */
@@ -39,6 +53,8 @@ export interface Slice {
   readonly metrics: readonly string[];
   /** Set for a cube: its metrics by key and age, in the order of `metrics`. */
   readonly cube?: readonly CubeMetric[];
+  /** The longest address of a request; absent: the usual one. */
+  readonly maxUrlBytes?: number;
   /** How many metrics it may have once its patterns are replaced; absent: the usual number. */
   readonly maxMetrics?: number;
   /** The finest date dimension; null for a report without one. */

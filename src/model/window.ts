@@ -28,7 +28,7 @@ export interface DuePeriod {
 }
 
 export interface Window {
-  /** No two windows of a run hold the same period, so that slice and first period tell them apart. */
+  /** Slice and first period, and in a cube the first metric: no two windows of a run hold the same cell. */
   readonly id: string;
   readonly slice: Slice;
   readonly fingerprint: string;
@@ -52,7 +52,9 @@ export function windowOf(
   const [first, last] = [periods.at(0), periods.at(-1)];
   if (first === undefined || last === undefined) throw new RangeError('A window holds at least one period.');
   return {
-    id: `${slice.name} ${first.period.bucket.start}`,
+    id: [slice.name, first.period.bucket.start, ...(slice.cube === undefined ? [] : slice.metrics.slice(0, 1))].join(
+      ' ',
+    ),
     slice,
     fingerprint,
     asked: { start: first.period.asked.start, end: last.period.asked.end },
@@ -64,8 +66,16 @@ export function windowOf(
 
 /** Whether two windows of a slice replace a row in common; without a date dimension each replaces all. */
 export function replacesSame(one: Window, other: Window): boolean {
-  return one.slice.grain === null || meet(one.replaced, other.replaced);
+  return (one.slice.grain === null || meet(one.replaced, other.replaced)) && haveMetricInCommon(one.slice, other.slice);
 }
+
+/** A load replaces the requested metrics in a cube, and all of any other slice. */
+const haveMetricInCommon = (one: Slice, other: Slice): boolean =>
+  one.cube === undefined || one.metrics.some((metric) => other.metrics.includes(metric));
+
+/** Whether two windows of a slice request the same metrics. */
+export const asksSame = ({ slice: one }: Window, { slice: other }: Window): boolean =>
+  one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
 /** A window as people read it and as the wire wants it: `2026-01-03:2026-01-09`, both ends inclusive. */
 export function labelOf(window: Pick<Window, 'asked'>): string {

@@ -3,12 +3,14 @@
 import { createHash } from 'node:crypto';
 
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
-import { knownSize } from '../model/ledger.ts';
+import { metricsByAge, ofSameAges } from '../model/cube.ts';
+import { heldAt, knownSize } from '../model/ledger.ts';
 import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
-import type { SlicePlan } from './plan.ts';
+import { bytesForMetrics, type SlicePlan } from './plan.ts';
+import { batchesOf } from './rectangles.ts';
 
 export interface AuditedPlan {
   readonly plan: SlicePlan;
@@ -54,9 +56,12 @@ export function drawAudits(all: readonly AuditedPlan[], { periods, done }: Draws
   return drawn;
 }
 
-/** The window that loads a drawn period again. */
-export const auditWindow = ({ plan: { slice, fingerprint, table, planAt }, period }: Draw): Window =>
-  windowOf(slice, fingerprint, [{ period, reason: 'audit' }], knownSize(table, planAt)?.parts ?? undefined);
+/** The window that loads a drawn period again; in a cube the ages that were drawn. */
+export function auditWindow({ plan, period, metrics }: Draw): Window {
+  const { slice, fingerprint, table, planAt } = plan;
+  const parts = knownSize(table, planAt)?.parts ?? undefined;
+  return windowOf(ofSameAges(slice, metrics), fingerprint, [{ period, reason: 'audit' }], parts);
+}
 
 /** The plans, with a window for each drawn period that no other fetch is going to answer. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
@@ -70,15 +75,26 @@ export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]):
 function candidatesOf({ plan, metrics }: AuditedPlan, planAt: Date): Candidate[] {
   const { slice, table } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
-  const additive = metrics.filter((metric) => metric.additive);
+  const ages = metricsByAge(slice, metrics);
   const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
-    const held = table.periods.get(period.bucket.start);
-    if (held === undefined || held.rows === 0 || held.fetchedAt >= today || !isWhole(period) || !isWhole(held))
-      return [];
-    const final = finalMetrics(period, additive, slice, held).map(({ id }) => id);
-    const waits = nextRefreshAt(period, metrics, slice, held) !== null;
-    return final.length === 0 ? [] : [{ plan, period, waits, metrics: final }];
+    const found = [...ages].flatMap(([age, some]) => {
+      const held = heldAt(table, age, period.bucket.start);
+      const isOld = held !== undefined && held.rows > 0 && held.fetchedAt < today && isWhole(period) && isWhole(held);
+      if (!isOld) return [];
+      const final = finalMetrics(
+        period,
+        some.filter(({ additive }) => additive),
+        slice,
+        held,
+      ).map(({ id }) => id);
+      const waits = nextRefreshAt(period, some, slice, held) !== null;
+      // A later fetch of a cube requests other ages.
+      return final.length === 0 || (waits && slice.cube !== undefined) ? [] : [{ waits, final }];
+    });
+    const lists = found.map(({ final }) => final);
+    const batches = slice.cube === undefined ? lists : batchesOf(lists, bytesForMetrics(slice));
+    return batches.map((batch) => ({ plan, period, waits: found.some(({ waits }) => waits), metrics: batch }));
   });
 }
 

@@ -8,8 +8,10 @@
 
 import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
+import { metricsByAge } from '../model/cube.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
+  heldAt,
   heldPeriods,
   knownSize,
   type LoadedPeriod,
@@ -21,8 +23,9 @@ import {
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { type Period, periodsOf } from '../model/period.ts';
-import type { Slice } from '../model/slice.ts';
-import { type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
+import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
+import { asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
+import { type DueAges, rectanglesOf } from './rectangles.ts';
 
 export interface SlicePlan {
   readonly slice: Slice;
@@ -32,7 +35,7 @@ export interface SlicePlan {
   readonly periods: readonly Period[];
   /** What the ledger knows of the table the windows will go to; null before its first load. */
   readonly table: SliceTable | null;
-  /** Disjoint, in order of time; together exactly the due periods. */
+  /** In order of time; together exactly the due periods, of a cube the due ages and few others. No cell is in two of them. */
   readonly windows: readonly Window[];
   /** Periods that are held from a fetch after the as-of instant, and so left as they are. */
   readonly heldNewer: number;
@@ -61,17 +64,46 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const again = forced === null ? null : loadable(forced, slice, planAt, weekStartsOn);
   const forcedAgain = again === null ? [] : forcedPeriods(again, periods, { slice, weekStartsOn, table });
   const wanted = forced === null ? periods : forcedAgain;
-  const due = wanted.flatMap((period): DuePeriod[] => {
+  const metrics = metricsByAge(slice, request.metrics);
+  const due = wanted.flatMap((period): DueAges[] => {
     if (isHeldNewer(period, newer, slice)) return [];
-    const reason = forced === null ? reasonFor(period, request, table) : 'forced';
-    return reason === null ? [] : [{ period, reason }];
+    const ages = [...metrics].flatMap(([age, some]): [string, DueReason][] => {
+      const reason = forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
+      return reason === null ? [] : [[age, reason]];
+    });
+    return ages.length === 0 ? [] : [{ period, ages: new Map(ages) }];
   });
   const parts = knownSize(table, planAt)?.parts ?? undefined;
-  const windows = groupIntoWindows(due, windowDays(slice, table, planAt)).map((group) =>
-    windowOf(slice, fingerprint, group, parts),
-  );
+  const maxDays = windowDays(slice, table, planAt);
+  const windows =
+    slice.cube === undefined
+      ? groupIntoWindows(due.map(whyDue), maxDays).map((group) => windowOf(slice, fingerprint, group, parts))
+      : rectanglesOf(due, {
+          metrics: new Map([...metrics].map(([age, some]) => [age, some.map(({ id }) => id)])),
+          maxDays,
+          maxBytes: bytesForMetrics(slice),
+          foremost,
+        }).map((rectangle) =>
+          windowOf({ ...slice, metrics: rectangle.metrics }, fingerprint, rectangle.periods, parts),
+        );
   return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
 }
+
+const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: foremost([...ages.values()]) });
+
+/** The reason whose window comes first. */
+const foremost = (reasons: readonly DueReason[]): DueReason =>
+  reasons.reduce((first, each) => (ranks[each] < ranks[first] ? each : first));
+
+/** The bytes that the metrics may take in the address of a request. */
+export function bytesForMetrics({ parameters, dimensions, maxUrlBytes = MAX_URL_BYTES }: Slice): number {
+  const others = Object.entries({ ...parameters, dimensions: dimensions.join(',') });
+  const taken = others.reduce((sum, each) => sum + encodeURIComponent(each.join('=')).length + 1, REST_OF_URL);
+  return Math.max(1, maxUrlBytes - taken);
+}
+
+/** Origin, path and date period of a report's address. */
+const REST_OF_URL = 300;
 
 /** Whether a table holds the period, or with another grain a part of it, from a fetch after the as-of instant. */
 function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
@@ -140,12 +172,19 @@ function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
   return [...table.periods.values()].some(({ rows, asked }) => rows > 0 && meet(asked, days));
 }
 
-function reasonFor(period: Period, request: PlanRequest, table: SliceTable | null): DueReason | null {
-  const loaded = table?.periods.get(period.bucket.start);
+/** Why the metrics of an age are due in a period; null when they are not. */
+function reasonFor(
+  period: Period,
+  age: string,
+  metrics: readonly Metric[],
+  { table, ...request }: PlanRequest & Pick<SlicePlan, 'table'>,
+): DueReason | null {
+  const loaded = heldAt(table, age, period.bucket.start);
   // The bucket of a slice without a date dimension is its date period, which may have grown since.
   if (loaded?.bucket.end === period.bucket.end) {
-    return dueReason(period, loaded, request.metrics, request.slice, request.planAt);
+    return dueReason(period, loaded, metrics, request.slice, request.planAt);
   }
+  if (loaded === undefined && table?.periods.has(period.bucket.start) === true) return 'metric added';
   if (request.ledger.live !== null && table?.state !== 'live') return 'meaning changed';
   return isBehindNewest(period, table) ? 'missing' : 'new';
 }
@@ -206,7 +245,7 @@ export function inOrder(plans: readonly SlicePlan[]): Window[] {
 
 function rankOf(window: Window, { windows, table }: SlicePlan): number {
   const isFirstLoad = table === null || table.periods.size === 0;
-  if (isFirstLoad) return window === windows.at(-1) ? 0 : HISTORY;
+  if (isFirstLoad) return window.asked.end === windows.at(-1)?.asked.end ? 0 : HISTORY;
   return Math.min(...window.periods.map(({ reason }) => ranks[reason]));
 }
 
@@ -235,7 +274,11 @@ export function rowsPerDay(table: SliceTable | null): number | null {
 /** Most days a window of the slice may ask for, at least 1; a single period may still be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
-  const mostRows = Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length));
+  // The rows of a cube are its cells.
+  const mostRows =
+    slice.cube === undefined
+      ? Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length))
+      : CELLS_PER_WINDOW;
   const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(mostRows / rows);
   return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MOST_DAYS, MOST_DAYS));
 }
@@ -247,8 +290,14 @@ const MOST_JOINED_DAYS = 92;
 
 /** The periods of some windows of a slice in as few windows as the bytes of a day allow, the newest first. */
 export function joined(windows: readonly Window[], bytesADay: number): Window[] {
-  const [first] = windows;
+  const [first, ...others] = windows;
   if (first === undefined) return [];
+  // The batches of a cube by themselves.
+  const rest = others.filter((window) => !asksSame(window, first));
+  if (rest.length > 0) {
+    const batch = windows.filter((window) => asksSame(window, first));
+    return [...joined(batch, bytesADay), ...joined(rest, bytesADay)];
+  }
   const due = windows
     .flatMap(({ periods }) => periods)
     .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));

@@ -7,7 +7,8 @@ import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalog } from '../catalog/stored-catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
-import { emptyLedger, type SliceTable } from '../model/ledger.ts';
+import { ageIn, metricsByAge } from '../model/cube.ts';
+import { emptyLedger, heldAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../load/load-ledger.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
@@ -26,6 +27,8 @@ import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface PlannedWindow {
+  /** How many metrics of a cube it requests; absent for any other slice, of which each window requests all. */
+  readonly metrics?: number;
   readonly first_day: string;
   readonly last_day: string;
   readonly periods: number;
@@ -164,10 +167,13 @@ function plannedStars(slice: Slice, listed: readonly string[], live: SliceTable 
 }
 
 function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
-  return periods.filter((period) => {
-    const loaded = table?.periods.get(period.bucket.start);
-    return loaded === undefined || stateOf(period, metrics, slice, loaded) !== 'final';
-  });
+  const ages = metricsByAge(slice, metrics);
+  return periods.filter((period) =>
+    [...ages].some(([age, some]) => {
+      const held = heldAt(table, age, period.bucket.start);
+      return held === undefined || stateOf(period, some, slice, held) !== 'final';
+    }),
+  );
 }
 
 async function openIfPresent(config: Config, request: PlanRequest): Promise<Warehouse | null> {
@@ -177,7 +183,7 @@ async function openIfPresent(config: Config, request: PlanRequest): Promise<Ware
 }
 
 function describePlan(plan: Planned): PlannedSlice {
-  const rowsOf = expectingRows(plan.table) ?? expectingRows(plan.live);
+  const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, plan.live);
   const adding = addingAmong(
     plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
   );
@@ -192,7 +198,7 @@ function describePlan(plan: Planned): PlannedSlice {
     windows,
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
-    refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal),
+    refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal, plan.slice),
     reversed_period: reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
     periods: plan.periods.length,
     unfinal_periods: plan.unfinal.length,
@@ -205,6 +211,7 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
   const { asked, periods } = window;
   return {
+    ...(window.slice.cube === undefined ? {} : { metrics: window.slice.metrics.length }),
     first_day: asked.start,
     last_day: lastDay(asked),
     periods: periods.length,
@@ -212,21 +219,31 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
     requests,
     // An audit requests the totals of its period first, which are one row.
     rows_expected:
-      reasons.audit === periods.length ? periods.length : (rowsOf?.(periods.map(({ period }) => period)) ?? null),
+      reasons.audit === periods.length
+        ? periods.length
+        : (rowsOf?.(
+            periods.map(({ period }) => period),
+            window.slice,
+          ) ?? null),
   };
 }
 
-type RowsOf = (periods: readonly Period[]) => number;
+type RowsOf = (periods: readonly Period[], slice: Slice) => number;
 
 /** The rows periods held when they were last loaded, or as many days as they have usually hold; null before the first. */
-function expectingRows(table: SliceTable | null): RowsOf | null {
+function expectingRows({ slice: { metrics } }: SlicePlan, table: SliceTable | null): RowsOf | null {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
-  const rowsOf = ({ bucket, asked }: Period): number => {
-    const held = table?.periods.get(bucket.start)?.rows ?? 0;
-    return held > 0 ? held : perDay * daysBetween(asked.start, asked.end);
+  return (periods, slice) => {
+    // The rows of a cube are values, so that fewer metrics are fewer rows.
+    const share = slice.cube === undefined ? 1 : slice.metrics.length / metrics.length;
+    const ages = new Set(slice.metrics.map(ageIn(slice)));
+    const rowsOf = ({ bucket, asked }: Period): number => {
+      const held = sumOf([...ages].map((age) => heldAt(table, age, bucket.start)?.rows ?? 0));
+      return held > 0 ? held : share * perDay * daysBetween(asked.start, asked.end);
+    };
+    return Math.round(sumOf(periods.map(rowsOf)));
   };
-  return (periods) => Math.round(sumOf(periods.map(rowsOf)));
 }
 
 function sumOf(numbers: readonly number[]): number {

@@ -4,7 +4,14 @@ import * as z from 'zod';
 
 import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/window.ts';
-import { sizesKeptSince, verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import {
+  heldTogether,
+  type LoadedPeriod,
+  sizesKeptSince,
+  type SliceLedger,
+  type SliceTable,
+  verdicts,
+} from '../model/ledger.ts';
 import { rememberingEach } from './remembering.ts';
 import { instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
@@ -28,6 +35,7 @@ const tableRow = z.object({
 
 /** Without transforms, with which thousands of periods would take most of a plan. */
 const periodShape = z.object({
+  age: z.string(),
   start_day: z.string(),
   end_day: z.string(),
   asked_start: z.string(),
@@ -59,37 +67,43 @@ export const readSliceLedger = rememberingEach(async (warehouse, slices): Promis
       state,
       weekStartsOn: parseWeekStart(row.week_starts_on),
       size: row.sized_at === null ? null : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
-      periods: periodsIn(periods ?? '[]'),
+      ...periodsIn(periods ?? '[]'),
     };
     ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
   }
   return ledgers;
 });
 
-/** The periods of one table, by first day of the bucket. */
-function periodsIn(json: string): Map<Day, LoadedPeriod> {
+/** The periods of one table, by first day of the bucket; of a cube by age, too. */
+function periodsIn(json: string): Pick<SliceTable, 'periods' | 'ages'> {
   const rows = z.array(periodShape).parse(JSON.parse(json));
   const namesOf = once((text) => namesShape.parse(JSON.parse(text)));
-  return new Map(
-    rows.map((row) => {
-      const start = day(row.start_day);
-      return [
-        start,
-        {
-          bucket: { start, end: day(row.end_day) },
-          asked: { start: day(row.asked_start), end: day(row.asked_end) },
-          fetchedAt: instantOf(row.fetched_at),
-          requestedAt: instantOf(row.requested_at),
-          metrics: namesOf(row.metrics),
-          rows: row.rows,
-          rejected: row.rejected,
-          emptyRuns: row.empty_runs,
-          verdict: row.verdict,
-          ...evidenceOf(row.computed_at, row.immature),
-        },
-      ];
-    }),
-  );
+  const ages = new Map<string, Map<Day, LoadedPeriod>>();
+  for (const row of rows) {
+    const start = day(row.start_day);
+    const periods = ages.get(row.age) ?? new Map<Day, LoadedPeriod>();
+    ages.set(row.age, periods);
+    periods.set(start, {
+      bucket: { start, end: day(row.end_day) },
+      asked: { start: day(row.asked_start), end: day(row.asked_end) },
+      fetchedAt: instantOf(row.fetched_at),
+      requestedAt: instantOf(row.requested_at),
+      metrics: namesOf(row.metrics),
+      rows: row.rows,
+      rejected: row.rejected,
+      emptyRuns: row.empty_runs,
+      verdict: row.verdict,
+      ...evidenceOf(row.computed_at, row.immature),
+    });
+  }
+  const undivided = ages.get('') ?? new Map<Day, LoadedPeriod>();
+  if (ages.size === 0 || undivided.size > 0) return { periods: undivided };
+  const starts = new Set([...ages.values()].flatMap((periods) => [...periods.keys()]));
+  const together = [...starts].toSorted().flatMap((start): [Day, LoadedPeriod][] => {
+    const [first, ...others] = [...ages.values()].flatMap((periods) => periods.get(start) ?? []);
+    return first === undefined ? [] : [[start, heldTogether([first, ...others])]];
+  });
+  return { periods: new Map(together), ages };
 }
 
 function evidenceOf(computedAt: string | null, immature: readonly string[] | null): Pick<LoadedPeriod, 'evidence'> {

@@ -1,0 +1,124 @@
+/**
+ * The windows of a cube: runs of periods × batches of metrics that hold every due cell, at the least cost. Pure.
+ *
+ * A cell is one age of one period. What is due of a cube is a diagonal, as each night another age of another period becomes final:
+ * one request for every cell would be too many, and one for all of them would request everything again.
+ */
+
+import { daysBetween } from '../model/calendar.ts';
+import type { Period } from '../model/period.ts';
+import type { DuePeriod, DueReason } from '../model/window.ts';
+
+/** A period with its due ages, at least one. */
+export interface DueAges {
+  readonly period: Period;
+  readonly ages: ReadonlyMap<string, DueReason>;
+}
+
+export interface Rectangle {
+  /** Contiguous, in order of time. */
+  readonly periods: readonly DuePeriod[];
+  readonly metrics: readonly string[];
+}
+
+export interface Covering {
+  /** The metrics of each age, which are fetched together; in order of the ages. */
+  readonly metrics: ReadonlyMap<string, readonly string[]>;
+  readonly maxDays: number;
+  /** How many bytes of an address the names of metrics may take. */
+  readonly maxBytes: number;
+  /** Of several reasons why a period is requested, the one to tell. */
+  readonly foremost: (reasons: readonly DueReason[]) => DueReason;
+}
+
+/** What a request costs the service beside its rows, in cells of one metric and day. */
+const REQUEST_COST = 120;
+
+/** The metrics of an age, and what their names take in an address. */
+interface AgeMetrics {
+  readonly metrics: readonly string[];
+  readonly bytes: number;
+}
+
+type Measured = Omit<Covering, 'metrics'> & { readonly metrics: ReadonlyMap<string, AgeMetrics> };
+
+/** The rectangles that cover the due ages of some periods, which are in order; no cell is in two of them. */
+export function rectanglesOf(due: readonly DueAges[], stated: Covering): Rectangle[] {
+  const entries = [...stated.metrics].map(([age, metrics]) => [age, { metrics, bytes: bytesOf(metrics) }] as const);
+  const covering = { ...stated, metrics: new Map(entries) };
+  return runsOf(due).flatMap((run) => divided(run, covering).flatMap((part) => batched(part, covering)));
+}
+
+/** Neighbouring periods. */
+function runsOf(due: readonly DueAges[]): DueAges[][] {
+  const runs: DueAges[][] = [];
+  for (const next of due) {
+    const run = runs.at(-1);
+    if (run?.at(-1)?.period.asked.end === next.period.asked.start) run.push(next);
+    else runs.push([next]);
+  }
+  return runs;
+}
+
+/** A run in the parts whose requests and cells together cost least, each as long as a window may be. */
+function divided(run: readonly DueAges[], covering: Measured): DueAges[][] {
+  // By the end of a part: the least cost of all up to it, and where its last part begins.
+  const best: { readonly cost: number; readonly from: number }[] = [{ cost: 0, from: 0 }];
+  for (let end = 1; end <= run.length; end += 1) {
+    const ages = new Set<string>();
+    let least = { cost: Infinity, from: end - 1 };
+    for (let from = end - 1; from >= 0; from -= 1) {
+      const [first, last] = [run[from], run[end - 1]];
+      if (first === undefined || last === undefined) break;
+      const days = daysBetween(first.period.asked.start, last.period.asked.end);
+      if (days > covering.maxDays && from < end - 1) break;
+      for (const age of first.ages.keys()) ages.add(age);
+      const cost = (best[from]?.cost ?? 0) + costOf(ages, days, covering);
+      if (cost < least.cost) least = { cost, from };
+    }
+    best.push(least);
+  }
+  const parts: DueAges[][] = [];
+  for (let end = run.length; end > 0; end = best[end]?.from ?? 0) parts.unshift(run.slice(best[end]?.from ?? 0, end));
+  return parts;
+}
+
+function costOf(ages: ReadonlySet<string>, days: number, { metrics, maxBytes }: Measured): number {
+  let [cells, bytes] = [0, 0];
+  for (const age of ages) {
+    const known = metrics.get(age);
+    cells += (known?.metrics.length ?? 0) * days;
+    bytes += known?.bytes ?? 0;
+  }
+  return Math.ceil(bytes / maxBytes) * REQUEST_COST + cells;
+}
+
+/** What names take in an address, where a comma is three bytes. */
+const bytesOf = (names: readonly string[]): number =>
+  names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
+
+/** A part of a run with the metrics of its ages, in as many batches as the length of an address allows. */
+function batched(part: readonly DueAges[], { metrics, maxBytes, foremost }: Measured): Rectangle[] {
+  const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
+  const names = [...metrics].flatMap(([age, known]) => (due.has(age) ? [known.metrics] : []));
+  const periods = part.map(({ period, ages }): DuePeriod => ({ period, reason: foremost([...ages.values()]) }));
+  return batchesOf(names, maxBytes).map((batch) => ({ periods, metrics: batch }));
+}
+
+/** Lists of names put together as long as they take no more bytes in an address; none is divided. */
+export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
+  const batches: string[][] = [];
+  let room = 0;
+  for (const names of lists) {
+    const bytes = bytesOf(names);
+    const batch = batches.at(-1);
+    if (batch === undefined || bytes > room) {
+      batches.push([...names]);
+      room = maxBytes - bytes;
+    } else {
+      batch.push(...names);
+      room -= bytes;
+    }
+  }
+  return batches;
+}
