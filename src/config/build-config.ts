@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { UTC } from '../model/calendar.ts';
 import { cubeMetrics } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
-import type { Slice } from '../model/slice.ts';
+import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
 import type { Config, HttpService, Links, PublishTarget, SimulatorService } from './config.ts';
 import type { Environment } from './expansion.ts';
@@ -71,6 +71,7 @@ function buildHttp(settings: HttpSettings, { base, fileToken, environment }: Ori
     campaignConcurrency: settings.campaign_concurrency,
     requestTimeoutMs: settings.request_timeout,
     maxResponseBytes: settings.max_response_bytes,
+    maxUrlBytes: settings.max_url_bytes,
   };
 }
 
@@ -124,6 +125,7 @@ function buildSlice(settings: SliceSettings, service: HttpService | SimulatorSer
     dimensions: settings.dimensions,
     metrics,
     ...(cube === null ? {} : { cube }),
+    ...(service.kind === 'http' && service.maxUrlBytes !== MAX_URL_BYTES ? { maxUrlBytes: service.maxUrlBytes } : {}),
     ...(hasStars({ metrics }) ? { maxMetrics: settings.max_metrics } : {}),
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,

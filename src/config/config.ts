@@ -32,6 +32,7 @@ export interface HttpService {
   readonly requestTimeoutMs: number;
   /** Most bytes an answer may have after decompression. */
   readonly maxResponseBytes: number;
+  readonly maxUrlBytes: number;
 }
 
 export interface SimulatorService {

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { MS_PER_DAY } from '../model/calendar.ts';
+import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
 import { byteSize, duration, instant, text, webAddress, wholeNumber } from './setting-kinds.ts';
 
@@ -62,6 +63,9 @@ const headersExcept = (refused: readonly string[]) =>
       }
     });
 
+/** Below it little but the other parameters of a report would fit. */
+const LEAST_URL_BYTES = 1000;
+
 /** The real service. Either `token` or `token_file` is stated; that is checked apart. */
 export const httpSettings = block({
   base_url: serviceUrl.describe('Campaign API: partners and links.'),
@@ -86,6 +90,9 @@ export const httpSettings = block({
   max_response_bytes: byteSize
     .prefault('2GiB')
     .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
+  max_url_bytes: wholeNumber(LEAST_URL_BYTES)
+    .default(MAX_URL_BYTES)
+    .describe('Longest address of a request; metrics that do not fit are requested in batches. 8000.'),
 });
 
 export const simulatorOptions = block({

@@ -4,6 +4,7 @@
  * Hides that it may be the bundled simulator, which is then started on loopback for that long.
  */
 
+import { MAX_URL_BYTES } from '../model/slice.ts';
 import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
@@ -58,6 +59,7 @@ export async function startWorld(simulated: SimulatorService, now: Date): Promis
       campaignConcurrency: SIMULATOR_CAMPAIGN_CONCURRENCY,
       requestTimeoutMs: SIMULATOR_TIMEOUT_MS,
       maxResponseBytes: SIMULATOR_MAX_RESPONSE_BYTES,
+      maxUrlBytes: MAX_URL_BYTES,
     },
     setNow: (at) => {
       simulator.setNow(at);

@@ -1,5 +1,6 @@
 /** A whole installation in a temporary folder: simulator, configuration, warehouse. */
 
+import { MAX_URL_BYTES } from '../../src/model/slice.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +47,7 @@ export function httpService(simulator: Pick<Simulator, 'url'>, change: Partial<H
     campaignConcurrency: 8,
     requestTimeoutMs: 30_000,
     maxResponseBytes: 200_000_000,
+    maxUrlBytes: MAX_URL_BYTES,
     ...change,
   };
 }

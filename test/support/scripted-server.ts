@@ -5,6 +5,7 @@
  * The server knows nothing of the service: what a request means is the script's business.
  */
 
+import { MAX_URL_BYTES } from '../../src/model/slice.ts';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server } from 'node:net';
@@ -202,6 +203,7 @@ export function connectTo(origin: string, overrides: Partial<HttpService> = {}):
     campaignConcurrency: 4,
     requestTimeoutMs: 5000,
     maxResponseBytes: 1_000_000,
+    maxUrlBytes: MAX_URL_BYTES,
     ...overrides,
   };
   const emit = (event: RunEvent): void => void events.push(event);
