@@ -1,0 +1,143 @@
+/** Laws of planning cubes, over random diagonals of due ages; and what 180 nights of one cube request. */
+
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { addDays, type Day, day, daysBetween, daysIn } from '../../src/model/calendar.ts';
+import { ageIn, agesIn, cubeMetrics, metricsByAge } from '../../src/model/cube.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { emptyLedger, heldTogether, type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
+import { finalMetrics } from '../../src/model/maturity.ts';
+import { metricsOf } from '../../src/model/metric.ts';
+import type { DueReason } from '../../src/model/window.ts';
+import { planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { rectanglesOf } from '../../src/plan/rectangles.ts';
+import { loadedPeriod, slice } from '../support/slice.ts';
+
+const START = day('2026-01-01');
+
+const cellsOf = (periods: readonly Day[], names: readonly string[]): string[] =>
+  periods.flatMap((start) => names.map((name) => `${start} ${name}`));
+
+test('rectangles hold every due cell, no cell twice, no period without a due age, and no address longer than allowed', () => {
+  const ages = Array.from({ length: 12 }, (_, at) => `d${at}`);
+  const metrics = new Map(ages.map((age) => [age, [`revenue_${age}`, `users_${age}`]]));
+  const dueAges = fc.uniqueArray(fc.constantFrom(...ages), { minLength: 0, maxLength: 12 });
+  fc.assert(
+    fc.property(
+      fc.array(dueAges, { minLength: 1, maxLength: 25 }),
+      fc.integer({ min: 1, max: 30 }),
+      fc.integer({ min: 30, max: 400 }),
+      (due, maxDays, maxBytes) => {
+        const periods = due.flatMap((some, at) => {
+          const bucket = { start: addDays(START, at), end: addDays(START, at + 1) };
+          const reasons = some.map((age): [string, DueReason] => [age, 'maturing']);
+          return some.length === 0 ? [] : [{ period: { bucket, asked: bucket }, ages: new Map(reasons) }];
+        });
+        const found = rectanglesOf(periods, { metrics, maxDays, maxBytes, foremost: () => 'maturing' });
+        const cells = found.flatMap((each) =>
+          cellsOf(
+            each.periods.map(({ period }) => period.bucket.start),
+            each.metrics,
+          ),
+        );
+        expect(new Set(cells).size).toBe(cells.length);
+        const wanted = periods.flatMap(({ period, ages: of }) =>
+          [...of.keys()].flatMap((age) => cellsOf([period.bucket.start], metrics.get(age) ?? [])),
+        );
+        expect(wanted.filter((cell) => !cells.includes(cell))).toEqual([]);
+        for (const { periods: some, metrics: names } of found) {
+          const [first, last] = [some.at(0)?.period.asked.start, some.at(-1)?.period.asked.end];
+          expect(some).toHaveLength(daysBetween(first ?? START, last ?? START));
+          expect(some.length).toBeLessThanOrEqual(maxDays);
+          const bytes = encodeURIComponent(names.join(',')).length;
+          expect(bytes <= maxBytes || names.length === 2).toBe(true);
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+const ages = agesIn('d0..d120') ?? [];
+const cube = cubeMetrics({ all_revenue_total: ages, retained_users: ages, cohort_size: ages });
+const curve = slice({
+  name: 'curve',
+  dimensions: ['day', 'app_token', 'network', 'country_code'],
+  metrics: cube.map(({ metric }) => metric),
+  cube,
+  datePeriod: { first: { day: START }, last: { daysAgo: 1 } },
+});
+const metrics = metricsOf(curve, []);
+const byAge = metricsByAge(curve, metrics);
+
+/** What a ledger holds of the cube, in which each load tells the truth at once. */
+class Held {
+  readonly #ages = new Map([...byAge.keys()].map((age) => [age, new Map<Day, LoadedPeriod>()]));
+
+  get ledger(): SliceLedger {
+    const starts = new Set([...this.#ages.values()].flatMap((periods) => [...periods.keys()]));
+    if (starts.size === 0) return emptyLedger;
+    const periods = [...starts].toSorted().flatMap((start): [Day, LoadedPeriod][] => {
+      const [first, ...others] = [...this.#ages.values()].flatMap((of) => of.get(start) ?? []);
+      return first === undefined ? [] : [[start, heldTogether([first, ...others])]];
+    });
+    const table = {
+      state: 'live',
+      weekStartsOn: null,
+      size: null,
+      periods: new Map(periods),
+      ages: this.#ages,
+    } as const;
+    return { live: { fingerprint: fingerprintOf(curve), ...table }, building: null };
+  }
+
+  load({ windows, planAt }: SlicePlan): void {
+    for (const {
+      slice: { metrics: names },
+      periods,
+    } of windows) {
+      for (const age of new Set(names.map(ageIn(curve)))) {
+        const ids = byAge.get(age)?.map(({ id }) => id) ?? [];
+        expect(names).toEqual(expect.arrayContaining(ids));
+        for (const { period } of periods) {
+          this.#ages.get(age)?.set(period.bucket.start, loadedPeriod({ ...period, fetchedAt: planAt, metrics: ids }));
+        }
+      }
+    }
+  }
+
+  /** The periods of a plan in which some metric is not final. */
+  maturing({ periods }: SlicePlan): number {
+    const isFinal = (period: SlicePlan['periods'][number]): boolean =>
+      [...byAge].every(([age, some]) => {
+        const held = this.#ages.get(age)?.get(period.bucket.start);
+        return held !== undefined && finalMetrics(period, some, curve, held).length === some.length;
+      });
+    return periods.filter((period) => !isFinal(period)).length;
+  }
+}
+
+test('180 nights of 363 metrics request at most 0.15 of the cells of all maturing periods, in at most 1.5 times the requests, and none late', () => {
+  const held = new Held();
+  const totals = { cells: 0, requests: 0, allCells: 0, allRequests: 0 };
+  for (let night = 0; night < 180; night += 1) {
+    const planAt = new Date(Date.UTC(2026, 4, 20 + night, 6));
+    const plan = planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null });
+    held.load(plan);
+    const again = planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null });
+    expect(again.windows).toEqual([]);
+    // The first night loads the history.
+    if (night === 0) continue;
+    const maturing = held.maturing(plan);
+    totals.cells += plan.windows.reduce(
+      (sum, { asked, slice: of }) => sum + daysIn(asked).length * of.metrics.length,
+      0,
+    );
+    totals.requests += plan.windows.length;
+    totals.allCells += maturing * metrics.length;
+    totals.allRequests += Math.ceil(maturing / 31) * Math.ceil(metrics.length / 60);
+  }
+  expect(totals.cells / totals.allCells).toBeLessThanOrEqual(0.15);
+  expect(totals.requests / totals.allRequests).toBeLessThanOrEqual(1.5);
+}, 300_000);
