@@ -82,18 +82,18 @@ export function heldAt(table: SliceTable | null, age: string, start: Day): Loade
 
 /** What is held of one period under several ages, as one: the oldest fetch, and all rows and metrics. */
 export function heldTogether(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
-  const [first, ...others] = entries;
-  return others.reduce(
-    (one, other) => ({
-      ...(other.fetchedAt < one.fetchedAt ? other : one),
-      metrics: [...new Set([...one.metrics, ...other.metrics])],
-      rows: one.rows + other.rows,
-      rejected: one.rejected + other.rejected,
-      emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
-      verdict: verdicts[Math.max(verdicts.indexOf(one.verdict), verdicts.indexOf(other.verdict))] ?? one.verdict,
-    }),
-    first,
-  );
+  const [first] = entries;
+  const oldest = entries.reduce((least, each) => (each.fetchedAt < least.fetchedAt ? each : least), first);
+  const sumOf = (count: (entry: LoadedPeriod) => number): number => entries.reduce((sum, each) => sum + count(each), 0);
+  const worst = Math.max(...entries.map(({ verdict }) => verdicts.indexOf(verdict)));
+  return {
+    ...oldest,
+    metrics: [...new Set(entries.flatMap(({ metrics }) => metrics))],
+    rows: sumOf(({ rows }) => rows),
+    rejected: sumOf(({ rejected }) => rejected),
+    emptyRuns: Math.max(...entries.map(({ emptyRuns }) => emptyRuns)),
+    verdict: verdicts[worst] ?? oldest.verdict,
+  };
 }
 
 export interface SliceLedger {

@@ -99,7 +99,7 @@ class Held {
     } of windows) {
       for (const age of new Set(names.map(ageIn(curve)))) {
         const ids = byAge.get(age)?.map(({ id }) => id) ?? [];
-        expect(names).toEqual(expect.arrayContaining(ids));
+        expect(ids.every((id) => names.includes(id))).toBe(true);
         for (const { period } of periods) {
           this.#ages.get(age)?.set(period.bucket.start, loadedPeriod({ ...period, fetchedAt: planAt, metrics: ids }));
         }
@@ -107,14 +107,13 @@ class Held {
     }
   }
 
-  /** The periods of a plan in which some metric is not final. */
+  /** The periods of a plan of which the oldest age, and so some metric, is not final. */
   maturing({ periods }: SlicePlan): number {
-    const isFinal = (period: SlicePlan['periods'][number]): boolean =>
-      [...byAge].every(([age, some]) => {
-        const held = this.#ages.get(age)?.get(period.bucket.start);
-        return held !== undefined && finalMetrics(period, some, curve, held).length === some.length;
-      });
-    return periods.filter((period) => !isFinal(period)).length;
+    const [age = '', some = []] = [...byAge].at(-1) ?? [];
+    return periods.filter((period) => {
+      const held = this.#ages.get(age)?.get(period.bucket.start);
+      return held === undefined || finalMetrics(period, some, curve, held).length < some.length;
+    }).length;
   }
 }
 
@@ -125,10 +124,12 @@ test('180 nights of 363 metrics request at most 0.15 of the cells of all maturin
     const planAt = new Date(Date.UTC(2026, 4, 20 + night, 6));
     const plan = planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null });
     held.load(plan);
-    const again = planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null });
-    expect(again.windows).toEqual([]);
     // The first night loads the history.
     if (night === 0) continue;
+    if (night % 45 === 1) {
+      const again = planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null });
+      expect(again.windows).toEqual([]);
+    }
     const maturing = held.maturing(plan);
     totals.cells += plan.windows.reduce(
       (sum, { asked, slice: of }) => sum + daysIn(asked).length * of.metrics.length,
