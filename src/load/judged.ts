@@ -1,7 +1,7 @@
 /** From judged windows to results: which of their periods are believed, which go together, and what is told of them. */
 
 import type { Day } from '../model/calendar.ts';
-import { computedAt } from '../model/maturity.ts';
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
@@ -11,9 +11,9 @@ import { type Known, knownPeriods, type Proven, rememberAdditivity } from './loa
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { ProvenWindow } from './proof.ts';
 import { replaceWindows } from './replace.ts';
-import type { Rejects, Staged } from './stage.ts';
+import type { Rejects } from './rejects.ts';
 import type { Target } from './target.ts';
-import { blankWithheld, withholds } from './withheld.ts';
+import type { Staged } from './window-sql.ts';
 
 /** A window whose rows may be loaded. */
 export interface Judged extends ProvenWindow {
@@ -67,12 +67,13 @@ function isOrdinary({ found }: Judged, staged: Staged, { target }: LoadRequest):
   const { slice, columns } = target;
   return (
     slice.grain !== null &&
-    !withholds(slice) &&
     found.copies === 0 &&
     found.rejects === undefined &&
-    staged.columns.metrics.every(({ type }, at) => type === columns.metrics[at]?.type)
+    staged.columns.metrics.every(({ type }, at) => isSameType(type, columns.metrics[at]?.type ?? type))
   );
 }
+
+const isSameType = (one: ColumnType, other: ColumnType): boolean => formatColumnType(one) === formatColumnType(other);
 
 /** Periods of a window that are to be replaced. */
 interface Replaceable extends Judged {
@@ -110,10 +111,6 @@ async function replaceGroup(
       known,
     };
   });
-  for (const { spooled, windowNo, fetchedAt, maturity } of windows) {
-    const at = computedAt(fetchedAt, maturity.computedAt);
-    await blankWithheld(warehouse, target, { window: spooled.window, windowNo, fetchedAt: at });
-  }
   const replaced = await replaceWindows(warehouse, target, { windows, staged, isPlain, runId });
   const results = group.map((each, at): LoadResult => {
     const { sound, found, mine, come, isFirst } = each;

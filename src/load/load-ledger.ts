@@ -18,7 +18,7 @@ import { rememberingEach } from '../warehouse/remembering.ts';
 import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf, type WindowMaturity } from './evidence.ts';
-import type { Reject, Rejects } from './stage.ts';
+import type { Reject, Rejects } from './rejects.ts';
 import type { Target } from './target.ts';
 import type { Comparison } from './totals.ts';
 

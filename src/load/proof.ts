@@ -18,13 +18,14 @@ import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
 import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
-import type { MetricSum, PartSums } from './part-sums.ts';
 import { fractionDigits } from './sums-sql.ts';
 import {
   addTotals,
   type Comparison,
   compareTotals,
   differencesOf,
+  type MetricSum,
+  type PartSums,
   type Proof,
   proofOf,
   statedTotals,
@@ -205,7 +206,7 @@ const agreed: Compared = { against: null, untold: null, cause: null };
 /** Compares parts that agree with their own totals with what the service stated of the undivided window. */
 async function compareWhole(
   { spooled: { window, whole }, windowNo }: Sound,
-  { sums, rejects }: Found,
+  { sums }: Found,
   proofs: readonly PartProof[],
   warehouse: Warehouse,
 ): Promise<Compared> {
@@ -220,9 +221,7 @@ async function compareWhole(
       cause: whole.failure,
     };
   }
-  // Of rows that are left out no labels are staged.
-  const lost = rejects === undefined ? await lostValue(warehouse, whole, windowNo) : null;
-  const against = differenceOf(sums, whole, proofs) ?? lost;
+  const against = differenceOf(sums, whole, proofs) ?? (await lostValue(warehouse, whole, windowNo));
   const unlisted = [...whole.values].find(([, values]) => values === null)?.[0];
   const untold = unlisted === undefined ? null : `the service did not list the values of ${unlisted}`;
   return { ...agreed, against, untold };

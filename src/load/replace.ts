@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
+import { formatColumnType } from '../model/column-type.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -16,16 +17,24 @@ import {
   recordRejects,
   type StoredLoad,
 } from './load-ledger.ts';
-import type { Staged } from './stage.ts';
+import { columnsFor } from './read-answers.ts';
 import type { Target } from './target.ts';
 import { recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
-import { countUnfit, deleteDays, insertRows, insideDays } from './window-sql.ts';
+import {
+  deleteDays,
+  insertRows,
+  insideDays,
+  REJECTED,
+  type Replacing,
+  type StagedPart,
+  stagedRows,
+} from './window-sql.ts';
 
 /** Windows to be replaced together. */
 interface Replacement {
   /** Disjoint. */
   readonly windows: readonly Proven[];
-  readonly staged: Pick<Staged, 'columns' | 'rowsOf'>;
+  readonly staged: { readonly parts: readonly StagedPart[]; readonly replacing: Replacing };
   /**
    * Whether `totals` has what is inserted: whole windows, in the types of the table, no row of them twice or changed since. What
    * is not so is replaced alone, and totalled from the table.
@@ -117,10 +126,13 @@ async function insertLoads(
   for (const { windowNo, loadId } of filled) loadIds[windowNo] = loadId;
   const { collapse } = first;
   const sql = insertRows(table, columns, slice.grain, {
-    rows: staged.rowsOf(numbersOf(filled)),
-    types: staged.columns.metrics.map(({ type }) => type),
+    rows: stagedRows(
+      columns,
+      staged.parts.filter(({ windowNo }) => (loadIds[windowNo] ?? null) !== null),
+      staged.replacing,
+    ),
     loadIds,
-    within: isPlain ? null : first.spooled.window.replaced,
+    where: isPlain ? null : `${REJECTED} is null and ${insideDays(slice.grain, first.spooled.window.replaced)}`,
     collapse,
     isOrdered: filled.every(({ isOrdered }) => isOrdered),
   });
@@ -159,26 +171,20 @@ async function rowsAfter(warehouse: Warehouse): Promise<ReadonlyMap<Day, number>
   return new Map(found.map(({ start_day: start, rows }) => [start, rows]));
 }
 
-/** Widens the table's columns that do not hold every value of a window exactly; only one that stands alone may need it. */
+/** Widens the table's columns that do not hold every value of the windows exactly. */
 async function widenAsNeeded(
   warehouse: Warehouse,
   target: Target,
-  { windows: [first], staged, isPlain, runId }: Replacement,
+  { windows, staged, runId }: Replacement,
 ): Promise<Target> {
-  const candidates = target.columns.metrics.flatMap((metric, at) => {
-    const type = staged.columns.metrics[at]?.type ?? metric.type;
-    return type === metric.type ? [] : [{ metric, type }];
+  const numbers = new Set(numbersOf(windows));
+  const wider = columnsFor(
+    target.columns,
+    staged.parts.filter(({ windowNo }) => numbers.has(windowNo)),
+  );
+  const widened = (wider?.metrics ?? []).filter(({ type }, at) => {
+    const before = target.columns.metrics[at]?.type;
+    return before !== undefined && formatColumnType(before) !== formatColumnType(type);
   });
-  if (isPlain || first === undefined || candidates.length === 0) return target;
-  const inDays = insideDays(target.slice.grain, first.spooled.window.replaced);
-  const sql = countUnfit(
-    candidates.map(({ metric, type }) => ({ id: metric.id, typed: type, stored: metric.type })),
-    first.windowNo,
-    inDays,
-  );
-  const [unfit = {}] = await warehouse.rows(sql, [], z.record(z.string(), count));
-  const widened = new Map(
-    candidates.flatMap(({ metric, type }, at) => ((unfit[`m${at}`] ?? 0) > 0 ? [[metric.id, type] as const] : [])),
-  );
-  return alterColumns(warehouse, target, widened, runId);
+  return alterColumns(warehouse, target, new Map(widened.map(({ id, type }) => [id, type])), runId);
 }
