@@ -12,11 +12,11 @@ import { Failure, isPassing } from '../errors.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { isFiltered, partId, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
-import { count } from '../warehouse/sql.ts';
+import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
-import { readStagedLabels, readStagedValues } from './known-values.ts';
+import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './sums-sql.ts';
 import {
@@ -31,6 +31,7 @@ import {
   statedTotals,
   totalsOfPages,
 } from './totals.ts';
+import { staging, WINDOW } from './window-sql.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {
@@ -264,11 +265,14 @@ function slackOf(metric: string, proofs: readonly Pick<Proof, 'comparisons'>[]):
   return ofMetric.reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
 }
 
+const labelRow = z.object({ label: z.string().nullable() });
+
 /** What the whole has rows of and its parts have none of, as a clause; null when they have all, or nothing was requested. */
 async function lostValue(warehouse: Warehouse, whole: Stated, windowNo: number): Promise<string | null> {
   for (const [dimension, values] of whole.values) {
-    const held = await readStagedLabels(warehouse, dimension, windowNo);
-    const lost = [...(values ?? [])].find((value) => !held.has(value));
+    const sql = `select distinct ${identifier(dimension)} as label from ${staging.typed} where ${WINDOW} = ${windowNo}`;
+    const found = new Set((await warehouse.rows(sql, [], labelRow)).map(({ label }) => label));
+    const lost = [...(values ?? [])].find((value) => !found.has(value));
     if (lost !== undefined)
       return `the whole has rows whose ${dimension} is ${lost ?? 'NULL'}, and its parts have none`;
   }

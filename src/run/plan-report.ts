@@ -9,7 +9,7 @@ import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
-import { readAdditivity } from '../load/load-ledger.ts';
+import { readAdditivity } from '../load/slice-metrics.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
