@@ -80,7 +80,6 @@ export const warningCodes = [
   'DUPLICATE_ROWS',
   'EMPTY_PERIODS',
   'EVIDENCE_UNREAD',
-  'FILTER_IGNORED',
   'FINAL_CHANGED',
   'LINKS_APPS_LEFT',
   'LINKS_APP_UNKNOWN',

@@ -38,8 +38,6 @@ export type RunEvent =
       readonly rows: number;
       readonly restatedPeriods: number;
     }
-  /** The column reader did not take an answer of a window, which is loaded the same, only slower. */
-  | { readonly type: 'window_read_as_texts'; readonly slice: string; readonly window: string; readonly because: string }
   /** Waiting windows of a slice became fewer and longer, as its first answer said how large it is. */
   | {
       readonly type: 'windows_joined';

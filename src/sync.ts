@@ -8,7 +8,7 @@
 
 import type { Config } from './config/config.ts';
 import { refreshJoins } from './links/joins.ts';
-import { recordPostponed } from './load/describing.ts';
+import { recordPostponed } from './load/slice-metrics.ts';
 import { publishEach } from './publish/publish.ts';
 import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';

@@ -12,7 +12,8 @@ import { nextPageOf } from '../service/service.ts';
 import { saysCut } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { maturityOf, type WindowMaturity } from './evidence.ts';
-import type { Answer, BrokenAnswer, LoadResult, LoadWarning } from './load-result.ts';
+import type { LoadResult, LoadWarning } from './load-result.ts';
+import type { ReportPage, SoundPage } from './report-page.ts';
 
 /** One part of a window, all its pages together. */
 export interface PartAnswer {
@@ -46,24 +47,24 @@ export interface Sound extends SoundAnswers {
 
 /** What inspection found for each page of each part, and why the pages of a part were not followed to their end. */
 export interface InspectedPart {
-  readonly pages: readonly (Answer | BrokenAnswer)[];
+  readonly pages: readonly ReportPage[];
   readonly unfollowed: string | null;
 }
 
 /** Sound answers with their warnings, or what is to be done instead of loading. A part without pages had no content. */
 export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]): SoundAnswers | LoadResult {
-  const sound: Answer[] = [];
+  const sound: SoundPage[] = [];
   const parts: PartAnswer[] = [];
   for (const { pages, unfollowed } of inspected) {
-    const mine: Answer[] = [];
+    const own: SoundPage[] = [];
     for (const page of pages) {
-      if ('because' in page) return brokenResult(window, page);
-      const failure = lackingKeys(window, page);
+      if ('because' in page) return brokenResult(window, page.because);
+      const failure = lackingKeys(window, page) ?? badLabel(window, page);
       if (failure !== null) return { kind: 'failed', window, failure };
-      mine.push(page);
+      own.push(page);
     }
-    sound.push(...mine);
-    parts.push(partOf(window, mine, unfollowed));
+    sound.push(...own);
+    parts.push(partOf(window, own, unfollowed));
   }
   const asked = new Set([...window.slice.dimensions, ...window.slice.metrics, 'attr_dependency']);
   const extra = [...new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !asked.has(key))))].sort();
@@ -75,7 +76,7 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]
   return { parts, maturity, warnings: [...warningsOf(sound, extra, window), ...unread] };
 }
 
-function warningsOf(sound: readonly Answer[], extra: readonly string[], window: Window): LoadWarning[] {
+function warningsOf(sound: readonly SoundPage[], extra: readonly string[], window: Window): LoadWarning[] {
   const warnings: LoadWarning[] = [...new Set(sound.flatMap((answer) => answer.warnings))].map((message) => ({
     code: 'SERVICE_WARNING',
     message: `The service warned: ${message}`,
@@ -97,15 +98,15 @@ function warningsOf(sound: readonly Answer[], extra: readonly string[], window: 
   return warnings;
 }
 
-function lackedBySome(sound: readonly Answer[], { slice }: Window): string[] {
+function lackedBySome(sound: readonly SoundPage[], { slice }: Window): string[] {
   const withRows = sound.filter(({ rowCount }) => rowCount > 0);
   return slice.metrics.filter((name) => withRows.some(({ commonKeys }) => !commonKeys.has(name)));
 }
 
-function brokenResult(window: Window, answer: BrokenAnswer): LoadResult {
+function brokenResult(window: Window, because: string): LoadResult {
   const failure = new Failure(
     'DATA_MALFORMED',
-    `${subjectOf(window)}: the answer was not one whole report: ${answer.because}.`,
+    `${subjectOf(window)}: the answer was not one whole report: ${because}.`,
     {
       hint: 'Run again later; nothing was loaded.',
     },
@@ -113,7 +114,7 @@ function brokenResult(window: Window, answer: BrokenAnswer): LoadResult {
   return { kind: 'ask again', window, failure };
 }
 
-function lackingKeys(window: Window, answer: Answer): Failure | null {
+function lackingKeys(window: Window, answer: SoundPage): Failure | null {
   const { dimensions, metrics } = window.slice;
   const lost = answer.rowCount === 0 ? [] : dimensions.filter((name) => !answer.commonKeys.has(name));
   const gone = answer.rowCount === 0 ? [] : metrics.filter((name) => !answer.keys.has(name));
@@ -128,7 +129,18 @@ function lackingKeys(window: Window, answer: Answer): Failure | null {
   });
 }
 
-function partOf(window: Window, pages: readonly Answer[], unfollowed: string | null): PartAnswer {
+/** Why a window with a label that is no date cannot be loaded. */
+function badLabel(window: Window, { badLabel: bad }: SoundPage): Failure | null {
+  if (bad === null) return null;
+  const { dimension, label } = bad;
+  const message = `the ${dimension} ${JSON.stringify(label)} was not a date of the documented form`;
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${message}.`, {
+    facts: { dimension, label },
+    hint: 'Check that no proxy or extra parameter turns format_dates on.',
+  });
+}
+
+function partOf(window: Window, pages: readonly SoundPage[], unfollowed: string | null): PartAnswer {
   const rowCount = pages.reduce((sum, page) => sum + page.rowCount, 0);
   const totals = pages.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
   return {
@@ -139,7 +151,7 @@ function partOf(window: Window, pages: readonly Answer[], unfollowed: string | n
   };
 }
 
-function doubtOf(window: Window, pages: readonly Answer[], rowCount: number): Doubt | null {
+function doubtOf(window: Window, pages: readonly SoundPage[], rowCount: number): Doubt | null {
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {
     return { because: `the answer had ${rowCount} rows, as many as the limit that was sent`, isRefutable: false };
@@ -154,7 +166,7 @@ function doubtOf(window: Window, pages: readonly Answer[], rowCount: number): Do
 }
 
 /** Why a page that the last one names was not requested, or what it names is not known; null when it is the end. */
-function furtherPage(last: Answer | undefined): string | null {
+function furtherPage(last: SoundPage | undefined): string | null {
   try {
     return nextPageOf(last?.pagination ?? null) === null ? null : 'it named a further page that was not requested';
   } catch (error) {

@@ -1,20 +1,18 @@
-/** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns, the metrics of a slice. */
+/** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns. */
 
 import * as z from 'zod';
 
-import { type Day, MS_PER_DAY } from '../model/calendar.ts';
-import { type ColumnType, DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { type ColumnType, DOUBLE, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import type { LoadedPeriod } from '../model/ledger.ts';
-import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import { type Metric, metricItems } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { asScript, dayShape, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
+import { asScript, identifier, literal, statement } from '../warehouse/sql.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { remembering, rememberingEach } from '../warehouse/remembering.ts';
+import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { recordMetrics } from './slice-metrics.ts';
 import { tableColumns, type Target } from './target.ts';
 import { castExactly } from './window-sql.ts';
 
@@ -150,129 +148,6 @@ function isFinalCell(id: string, horizonMs: number, { settleMs }: Target['slice'
 function periodOf({ slice: { grain } }: Target): string {
   if (grain === null) return 'true';
   return `p.start_day = ${grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`}`;
-}
-
-/**
- * Records a slice's metrics where they changed; where one ripens otherwise than before, every period is told again how it
- * stands, as nobody is asked for it again because of that.
- */
-async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
-  const { slice, metrics, columns } = target;
-  const settleSeconds = slice.settleMs / 1000;
-  const rows = metrics.map((metric, position) => ({
-    metric: metric.id,
-    position,
-    type: formatColumnType(columns.metrics[position]?.type ?? metric.type),
-    kind: metric.kind,
-    horizon_from: metric.horizonFrom,
-    additive: metric.additive,
-    additivity: metric.additivity,
-    horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
-  }));
-  const before = await readRecorded(warehouse, slice.name);
-  const now = rows.map((row): RecordedMetric => ({ ...row, settle_seconds: settleSeconds }));
-  if (textOf(before) === textOf(now)) return;
-  await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
-  await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(rows), settleSeconds]);
-  if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
-}
-
-const recordedRow = z.object({ slice: z.string(), metrics: z.string() });
-const recordedMetric = z.object({
-  metric: z.string(),
-  position: z.number(),
-  type: z.string(),
-  kind: z.string(),
-  horizon_from: z.string(),
-  additive: z.boolean(),
-  additivity: z.string(),
-  horizon_seconds: z.number().nullable(),
-  settle_seconds: z.number(),
-});
-
-type RecordedMetric = z.infer<typeof recordedMetric>;
-
-const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
-  const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
-  const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
-  return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
-});
-
-/** The metrics of a slice that were last recorded as of no documented form. */
-export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {
-  const recorded = await readRecorded(warehouse, slice);
-  return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
-}
-
-/** Alike for metrics that are recorded alike, in whatever order. */
-const textOf = (metrics: readonly RecordedMetric[]): string =>
-  JSON.stringify(
-    metrics.map((each) => [
-      each.metric,
-      each.position,
-      each.type,
-      each.kind,
-      each.horizon_from,
-      each.additive,
-      each.additivity,
-      each.horizon_seconds,
-      each.settle_seconds,
-    ]),
-  );
-
-/** Alike for metrics that ripen alike. */
-const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
-  metrics
-    .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
-    .toSorted()
-    .join();
-
-const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape });
-
-/**
- * Says anew from when on something can be expected of the periods that were to be asked for by an instant and are not `due` then:
- * since they were loaded, other ages have become worth a request.
- */
-export async function recordPostponed(
-  warehouse: Warehouse,
-  planned: readonly { readonly target: Target; readonly due: ReadonlySet<Day> }[],
-  planAt: Date,
-): Promise<void> {
-  const overdue = await warehouse.rows(
-    'select slice, fingerprint, start_day from ripen.periods where next_refresh_at <= $1::timestamp',
-    [timestamp(planAt)],
-    overdueRow,
-  );
-  const byTable = new Map<string, Day[]>();
-  for (const { slice, fingerprint, start_day: start } of overdue) {
-    const key = `${slice} ${fingerprint}`;
-    byTable.set(key, [...(byTable.get(key) ?? []), start]);
-  }
-  for (const { target, due } of planned) {
-    const starts = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
-    const postponed = new Set(starts.filter((start) => !due.has(start)));
-    if (postponed.size > 0) await recordStates(warehouse, target, ({ bucket }) => postponed.has(bucket.start));
-  }
-}
-
-async function recordStates(
-  warehouse: Warehouse,
-  { slice, metrics, fingerprint }: Target,
-  isMeant: (held: LoadedPeriod) => boolean = () => true,
-): Promise<void> {
-  const { live, building } = await readSliceLedger(warehouse, slice.name);
-  const table = [live, building].find((known) => known?.fingerprint === fingerprint);
-  const periods = [...(table?.periods.values() ?? [])].filter(isMeant);
-  if (periods.length === 0) return;
-  const states = periods.map((held) => {
-    const next = nextRefreshAt(held, metrics, slice, held);
-    return {
-      start_day: held.bucket.start,
-      state: stateOf(held, metrics, slice, held),
-      next_refresh_at: next === null ? null : timestamp(next),
-    };
-  });
-  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, JSON.stringify(states)]);
 }
 
 const cohortsName = (slice: string): string => `main.${identifier(`${slice}_cohorts`)}`;

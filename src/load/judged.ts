@@ -1,19 +1,19 @@
 /** From judged windows to results: which of their periods are believed, which go together, and what is told of them. */
 
 import type { Day } from '../model/calendar.ts';
-import { computedAt } from '../model/maturity.ts';
+import { formatColumnType } from '../model/column-type.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { Found } from './check.ts';
 import { emptyStretches, lossFailure, sharesOf } from './guard.ts';
-import { type Known, knownPeriods, type Proven, rememberAdditivity } from './load-ledger.ts';
+import { knownPeriods, type Proven } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { ProvenWindow } from './proof.ts';
 import { replaceWindows } from './replace.ts';
-import type { Rejects, Staged } from './stage.ts';
-import type { Target } from './target.ts';
-import { blankWithheld, withholds } from './withheld.ts';
+import type { Rejects } from './rejects.ts';
+import { rememberAdditivity } from './slice-metrics.ts';
+import type { Columns } from './target.ts';
+import type { Staged } from './window-sql.ts';
 
 /** A window whose rows may be loaded. */
 export interface Judged extends ProvenWindow {
@@ -21,41 +21,52 @@ export interface Judged extends ProvenWindow {
   readonly found: Found;
 }
 
+/** Neighbouring periods of a window that are to be replaced, the window whole if all of them are. */
+interface Replaceable {
+  readonly judged: Judged;
+  readonly proven: Proven;
+  /** Whether these are the first of its periods: what is odd about the whole answer is reported with them. */
+  readonly isFirst: boolean;
+  /** Stretches of periods without rows. */
+  readonly empty: readonly string[];
+}
+
 /**
- * Replaces the periods whose answer is believed; the others are asked for again, or kept as they are held. Windows that are
+ * Replaces the periods whose answer is believed; the others are requested again, or kept as they are stored. Windows that are
  * believed whole, and of which nothing is left out, are replaced together; any other alone.
  */
-export async function replaceJudged(judged: readonly Judged[], staged: Staged, request: LoadRequest): Promise<Loaded> {
+export async function replaceJudged(all: readonly Judged[], staged: Staged, request: LoadRequest): Promise<Loaded> {
   const { warehouse, acceptLoss } = request;
   const results: LoadResult[] = [];
   const plain: Replaceable[] = [];
-  const others: Replaceable[] = [];
-  const windows = judged.map(({ sound }) => sound.spooled.window);
+  const others: Replaceable[][] = [];
+  const windows = all.map(({ sound }) => sound.spooled.window);
   const knownOf = await knownPeriods(warehouse, request.target, windows);
-  for (const each of judged) {
-    const { spooled } = each.sound;
-    const { window } = spooled;
+  for (const judged of all) {
+    const { spooled } = judged.sound;
     const fetchedAt = request.fetchedAt ?? spooled.requestedAt;
-    const known: ReadonlyMap<Day, Known> = knownOf(window);
-    const counts = { come: cameIn(window, each.found), known };
-    const shares = sharesOf(window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
+    const known = knownOf(spooled.window);
+    const counts = { come: cameIn(spooled.window, judged.found), known };
+    const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
+    const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
-      const { fate, window: mine } = share;
+      const { fate, window } = share;
       if (fate === 'load') {
-        const isFirst = share === shares.find((other) => other.fate === 'load');
-        const isPlain = isOrdinary(each, staged, request) && mine === window;
-        (isPlain ? plain : others).push({ ...each, mine, isFirst, fetchedAt, known, come: counts.come });
+        const proven = provenOf(window, judged, known, fetchedAt);
+        const empty = emptyStretches(window, counts.come);
+        const each = { judged, proven, isFirst: share === first, empty };
+        if (isOrdinary(judged, staged, request) && window === spooled.window) plain.push(each);
+        else others.push([each]);
       } else if (fate !== 'newer') {
-        const failure = lossFailure(share, counts, subjectOf(mine));
-        results.push({ kind: fate === 'doubt' ? 'ask again' : 'failed', window: mine, failure });
+        const failure = lossFailure(share, counts, subjectOf(window));
+        results.push({ kind: fate === 'doubt' ? 'ask again' : 'failed', window, failure });
       }
     }
   }
   let { target } = request;
-  const groups = [{ isPlain: true, group: plain }, ...others.map((each) => ({ isPlain: false, group: [each] }))];
-  for (const { isPlain, group } of groups) {
+  for (const group of [plain, ...others]) {
     if (group.length === 0) continue;
-    const replaced = await replaceGroup(group, staged, { ...request, target }, isPlain);
+    const replaced = await replaceGroup(group, staged, { ...request, target }, group === plain);
     ({ target } = replaced);
     results.push(...replaced.results);
   }
@@ -63,86 +74,60 @@ export async function replaceJudged(judged: readonly Judged[], staged: Staged, r
 }
 
 /** Whether what is stored of a window is what `totals` counted: each row once, as it came, in the types of the table. */
-function isOrdinary({ found }: Judged, staged: Staged, { target }: LoadRequest): boolean {
-  const { slice, columns } = target;
-  return (
-    slice.grain !== null &&
-    !withholds(slice) &&
-    found.copies === 0 &&
-    found.rejects === undefined &&
-    staged.columns.metrics.every(({ type }, at) => type === columns.metrics[at]?.type)
-  );
+function isOrdinary({ found }: Judged, staged: Staged, { target: { slice, columns } }: LoadRequest): boolean {
+  const types = (of: Columns): string => of.metrics.map(({ type }) => formatColumnType(type)).join();
+  const isAsItCame = found.copies === 0 && found.rejects === undefined;
+  return slice.grain !== null && isAsItCame && types(staged.columns) === types(columns);
 }
 
-/** Periods of a window that are to be replaced. */
-interface Replaceable extends Judged {
-  /** The window, or some neighbouring periods of it. */
-  readonly mine: Window;
-  /** Whether these are the first of its periods: what is odd about the whole answer is told with them. */
-  readonly isFirst: boolean;
-  readonly fetchedAt: Date;
-  readonly known: ReadonlyMap<Day, Known>;
-  readonly come: ReadonlyMap<Day, number>;
+function provenOf(window: Window, judged: Judged, known: Proven['known'], fetchedAt: Date): Proven {
+  const { sound, found, verdict, comparisons, notAdditive } = judged;
+  return {
+    spooled: { ...sound.spooled, window },
+    windowNo: sound.windowNo,
+    rows: rowsIn(window, found.periodRows),
+    periodRows: found.periodRows,
+    rejects: rejectsIn(window, sound.spooled.window, found.rejects),
+    collapse: found.copies > 0,
+    isOrdered: found.isOrdered,
+    verdict,
+    proof: comparisons,
+    notAdditive,
+    fetchedAt,
+    maturity: sound.maturity,
+    known,
+  };
 }
 
 async function replaceGroup(
   group: readonly Replaceable[],
   staged: Staged,
-  request: LoadRequest,
+  { warehouse, runId, target }: LoadRequest,
   isPlain: boolean,
 ): Promise<Loaded> {
-  const { warehouse, runId, target } = request;
-  const windows = group.map((each): Proven => {
-    const { sound, found, mine, fetchedAt, known } = each;
-    return {
-      spooled: { ...sound.spooled, window: mine },
-      windowNo: sound.windowNo,
-      rows: rowsIn(mine, found.periodRows),
-      periodRows: found.periodRows,
-      rejects: rejectsIn(mine, sound.spooled.window, found.rejects),
-      collapse: found.copies > 0,
-      isOrdered: found.isOrdered,
-      verdict: each.verdict,
-      proof: each.comparisons,
-      notAdditive: each.notAdditive,
-      fetchedAt,
-      maturity: sound.maturity,
-      known,
-    };
-  });
-  for (const { spooled, windowNo, fetchedAt, maturity } of windows) {
-    const at = computedAt(fetchedAt, maturity.computedAt);
-    await blankWithheld(warehouse, target, { window: spooled.window, windowNo, fetchedAt: at });
-  }
+  const windows = group.map(({ proven }) => proven);
   const replaced = await replaceWindows(warehouse, target, { windows, staged, isPlain, runId });
-  const results = group.map((each, at): LoadResult => {
-    const { sound, found, mine, come, isFirst } = each;
-    const empty = emptyStretches(mine, come);
+  const results = group.map(({ judged, proven, isFirst, empty }, at): LoadResult => {
+    const { window } = proven.spooled;
+    const isWhole = window === judged.sound.spooled.window;
     return {
       kind: 'loaded',
-      window: mine,
-      fetched: mine === sound.spooled.window ? fetchedRows(sound) : rowsIn(mine, found.periodRows),
+      window,
+      fetched: isWhole ? judged.sound.parts.reduce((sum, { rowCount }) => sum + rowCount, 0) : proven.rows,
       rows: replaced.windows[at]?.rows ?? 0,
-      rejected: windows[at]?.rejects.days.length ?? 0,
+      rejected: proven.rejects.days.length,
       restatedPeriods: replaced.windows[at]?.restatedPeriods ?? 0,
       empty,
-      warnings: [...(isFirst ? warningsOf(each) : []), ...emptyWarning(empty)],
+      warnings: [...(isFirst ? warningsOf(judged) : []), ...emptyWarning(empty)],
     };
   });
-  return { results, target: await learnAdditivity(group, replaced.target, warehouse) };
-}
-
-async function learnAdditivity(group: readonly Replaceable[], target: Target, warehouse: Warehouse): Promise<Target> {
-  const [first] = group;
-  if (first === undefined) return target;
   const shown = {
-    notAdditive: group.flatMap(({ notAdditive }) => notAdditive),
-    addsUp: group.flatMap(({ addsUp }) => addsUp),
+    notAdditive: group.flatMap(({ judged }) => judged.notAdditive),
+    addsUp: group.flatMap(({ judged }) => judged.addsUp),
   };
-  return rememberAdditivity(warehouse, target, shown, first.fetchedAt);
+  const seenAt = windows[0]?.fetchedAt ?? new Date(0);
+  return { results, target: await rememberAdditivity(warehouse, replaced.target, shown, seenAt) };
 }
-
-const fetchedRows = ({ parts }: Sound): number => parts.reduce((sum, { rowCount }) => sum + rowCount, 0);
 
 /** Rows that came by first day of the period, with those that are left out: a day of which all are is not empty. */
 function cameIn({ periods }: Window, { periodRows, rejects }: Found): ReadonlyMap<Day, number> {

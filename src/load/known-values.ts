@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { dimensionValueFilters } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import type { Slice } from '../model/slice.ts';
 import type { KnownValue } from '../model/window.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -12,34 +13,37 @@ import type { Target } from './target.ts';
 
 const valueRow = z.object({ value: z.string(), rows: count });
 
+type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
+
 /** More values do not make a better division. */
 const MOST_VALUES = 1000;
 
-/** By requested text dimension, the values of an answer that is staged. */
-export async function readStagedValues(
+/** By requested text dimension, the values in one window of an answer that is staged. */
+export const readStagedValues = async (
   warehouse: Warehouse,
-  target: Target,
+  { slice }: Target,
   windowNo: number,
-): Promise<Map<string, readonly KnownValue[]>> {
+): Promise<KnownValues> =>
+  valuesBy(slice, async (name) => valuesIn(warehouse, name, `${staging.typed} where ${WINDOW} = ${windowNo}`));
+
+/** By requested text dimension, the values in the slice's table, else those that the catalog lists. */
+export const readKnownValues = async (warehouse: Warehouse, { slice, table }: Target): Promise<KnownValues> =>
+  valuesBy(slice, async (name) => {
+    const stored = await valuesIn(warehouse, name, table);
+    return stored.length > 0 ? stored : listedValues(warehouse, name);
+  });
+
+/** A dimension without any is absent. */
+async function valuesBy(
+  { dimensions }: Slice,
+  read: (dimension: string) => Promise<readonly KnownValue[]>,
+): Promise<KnownValues> {
   const known = new Map<string, readonly KnownValue[]>();
-  for (const dimension of target.slice.dimensions.filter((name) => !isDateDimension(name))) {
-    const values = await valuesIn(warehouse, dimension, `${staging.typed} where ${WINDOW} = ${windowNo}`);
+  for (const dimension of dimensions.filter((name) => !isDateDimension(name))) {
+    const values = await read(dimension);
     if (values.length > 0) known.set(dimension, values);
   }
   return known;
-}
-
-const labelRow = z.object({ label: z.string().nullable() });
-
-/** Every value of a text dimension in an answer that is staged, NULL too. */
-export async function readStagedLabels(
-  warehouse: Warehouse,
-  dimension: string,
-  windowNo: number,
-): Promise<ReadonlySet<string | null>> {
-  const sql = `select distinct ${identifier(dimension)} as label from ${staging.typed} where ${WINDOW} = ${windowNo}`;
-  const labels = await warehouse.rows(sql, [], labelRow);
-  return new Set(labels.map(({ label }) => label));
 }
 
 async function valuesIn(warehouse: Warehouse, dimension: string, rows: string): Promise<KnownValue[]> {
@@ -50,20 +54,6 @@ async function valuesIn(warehouse: Warehouse, dimension: string, rows: string): 
     [],
     valueRow,
   );
-}
-
-/** By requested text dimension; a dimension nothing is known of is absent. */
-export async function readKnownValues(
-  warehouse: Warehouse,
-  target: Target,
-): Promise<Map<string, readonly KnownValue[]>> {
-  const known = new Map<string, readonly KnownValue[]>();
-  for (const dimension of target.slice.dimensions.filter((name) => !isDateDimension(name))) {
-    const seen = await valuesIn(warehouse, dimension, target.table);
-    const values = seen.length > 0 ? seen : await listedValues(warehouse, dimension);
-    if (values.length > 0) known.set(dimension, values);
-  }
-  return known;
 }
 
 /** The values the catalog lists for a dimension; none where no filter name lists them. */

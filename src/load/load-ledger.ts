@@ -9,16 +9,14 @@ import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
 import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
 import { computedAt, nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
-import type { SeenAdditivity } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { rememberingEach } from '../warehouse/remembering.ts';
 import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf, type WindowMaturity } from './evidence.ts';
-import type { Reject, Rejects } from './stage.ts';
+import type { Reject, Rejects } from './rejects.ts';
 import type { Target } from './target.ts';
 import type { Comparison } from './totals.ts';
 
@@ -84,16 +82,22 @@ export interface Load extends Proven {
   readonly loadId: string;
 }
 
-/** A window that was replaced. */
-export interface StoredLoad extends Load {
-  /** Rows that the window has now. */
-  readonly stored: number;
-}
+/** Rows that each period has once a window was replaced; null where its own are what is stored. */
+type Counted = ReadonlyMap<Day, number> | null;
+
+/** Rows that a window has once it was replaced; one that is counted stands alone. */
+export const storedRows = ({ rows }: Load, counted: Counted): number =>
+  counted === null ? rows : [...counted.values()].reduce((sum, each) => sum + each, 0);
 
 /** A statement that records the loads of a slice. */
-export function recordLoads({ slice, fingerprint }: Target, loads: readonly StoredLoad[], runId: string): string {
-  const items = loads.map(({ rows: fetched, fetchedAt, maturity, ...load }) => {
-    const { loadId, spooled, rejects, verdict, proof, stored } = load;
+export function recordLoads(
+  { slice, fingerprint }: Target,
+  loads: readonly Load[],
+  counted: Counted,
+  runId: string,
+): string {
+  const items = loads.map((load) => {
+    const { loadId, spooled, rejects, verdict, proof, fetchedAt, maturity } = load;
     const { window } = spooled;
     const rejected = rejects.days.length;
     return {
@@ -104,8 +108,8 @@ export function recordLoads({ slice, fingerprint }: Target, loads: readonly Stor
       parameters: JSON.stringify(reportParameters(window)),
       requests: spooled.requests,
       bytes: spooled.answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
-      rows_fetched: fetched + rejected,
-      rows_loaded: stored,
+      rows_fetched: load.rows + rejected,
+      rows_loaded: storedRows(load, counted),
       rows_rejected: rejected,
       verdict,
       proof: JSON.stringify(proof),
@@ -118,12 +122,8 @@ export function recordLoads({ slice, fingerprint }: Target, loads: readonly Stor
   return bound('load/record_loads', of);
 }
 
-/** Statements that record how the periods of the loads are held from now on; `counted` has the rows of each period where a window's own are not what is stored. */
-export function recordPeriods(
-  target: Target,
-  loads: readonly StoredLoad[],
-  counted: ReadonlyMap<Day, number> | null,
-): string[] {
+/** Statements that record how the periods of the loads are stored from now on. */
+export function recordPeriods(target: Target, loads: readonly Load[], counted: Counted): string[] {
   const { slice, fingerprint, metrics } = target;
   const held = loads.filter(({ known }) => known.size > 0);
   const forgotten = joined(held.map(({ spooled }) => spooled.window.replaced)).map((days) =>
@@ -194,52 +194,6 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
     else ranges.push({ ...next });
   }
   return ranges;
-}
-
-const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
-
-/** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
-export const readAdditivity = rememberingEach(async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
-  const rows = await warehouse.rows(statement('ledger/additivity'), [JSON.stringify(slices)], additivityRow);
-  const of = (slice: string): SeenAdditivity =>
-    new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
-  return new Map(slices.map((slice) => [slice, of(slice)]));
-});
-
-/** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */
-export async function rememberAdditivity(
-  warehouse: Warehouse,
-  target: Target,
-  { notAdditive, addsUp }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
-  seenAt: Date,
-): Promise<Target> {
-  const odd = new Set(notAdditive);
-  const seen = new Map([
-    ...addsUp.filter((id) => !odd.has(id)).map((id) => [id, true] as const),
-    ...[...odd].map((id) => [id, false] as const),
-  ]);
-  const news = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
-  if (news.length === 0) return target;
-  const rows = news.map(({ id }) => ({ metric: id, adds_up: seen.get(id) === true }));
-  await warehouse.run(statement('ledger/remember_additivity'), [
-    target.slice.name,
-    timestamp(seenAt),
-    JSON.stringify(rows),
-  ]);
-  await warehouse.run(statement('ledger/apply_additivity'), [target.slice.name, JSON.stringify(rows)]);
-  const learned = new Map(rows.map((row) => [row.metric, row.adds_up]));
-  return {
-    ...target,
-    metrics: target.metrics.map((metric) =>
-      learned.has(metric.id) ? { ...metric, additive: learned.get(metric.id) === true, additivity: 'seen' } : metric,
-    ),
-    columns: {
-      ...target.columns,
-      metrics: target.columns.metrics.map((metric) =>
-        learned.has(metric.id) ? { ...metric, additive: learned.get(metric.id) === true, isAssumed: false } : metric,
-      ),
-    },
-  };
 }
 
 /** Records rejected rows, at once. Inside the caller's transaction where there is one. */

@@ -2,13 +2,10 @@
 
 import type { Failure, WarningCode } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
-import type { ColumnType } from '../model/column-type.ts';
 import type { KnownValue, Window } from '../model/window.ts';
-import type { ColumnsRead } from '../spool/columns/reading.ts';
-import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { StatedMaturity } from './evidence.ts';
-import type { Columns, Target } from './target.ts';
+import type { ReadAnswers } from './read-answers.ts';
+import type { Target } from './target.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
 export type LoadResult =
@@ -69,7 +66,7 @@ export interface LoadRequest {
   readonly fetchedAt: Date | null;
   /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
-  readonly read: ReadAnswers;
+  readonly read: Pick<ReadAnswers, 'readAll' | 'of'>;
 }
 
 export interface Loaded {
@@ -77,44 +74,4 @@ export interface Loaded {
   readonly results: readonly LoadResult[];
   /** With the columns as wide, and the metrics as additive, as the answers have shown them. */
   readonly target: Target;
-}
-
-/** What is wrong with a page: it is not one whole report document. */
-export interface BrokenAnswer {
-  readonly because: string;
-}
-
-/** One page of an answer. */
-export interface Answer {
-  readonly rowCount: number;
-  /** Keys that occur in some row. */
-  readonly keys: ReadonlySet<string>;
-  /** Keys that occur in every row. */
-  readonly commonKeys: ReadonlySet<string>;
-  /** Total per metric as the service wrote it; empty when it sent none. */
-  readonly totals: ReadonlyMap<string, string>;
-  readonly warnings: readonly string[];
-  readonly maturity: StatedMaturity;
-  /** What the answer says of further pages, parsed; null when it says nothing. */
-  readonly pagination: unknown;
-}
-
-/** The rows of an answer as they lie in its file, and what its pages say beside them. */
-export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered' | 'isDistinct'> {
-  readonly file: string;
-  /** The number of its first body there, and how many bodies the file has in all: it may hold other answers besides. */
-  readonly firstBody: number;
-  readonly bodies: number;
-  /** The types its metrics have there, in table order; the table's may have become wider since. Null where all of it is text. */
-  readonly types: readonly ColumnType[] | null;
-  /** In their order. */
-  readonly pages: readonly (Answer | BrokenAnswer)[];
-}
-
-/** Answers and the files that their rows are read into. */
-export interface ReadAnswers {
-  /** Reads what was not read yet of some windows, or not into columns that take it by now. Throws `STORAGE_FAILED`. */
-  readAll(batch: readonly Spooled[], columns: Columns): Promise<void>;
-  /** What was read of each part of a window, of no pages null. */
-  of(spooled: Spooled): readonly (ColumnAnswer | null)[];
 }

@@ -5,24 +5,24 @@
  * wholly with its ledger row, or untouched. Nothing is deleted before the answer was shown to be one whole report with
  * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
  *
- * The column reader turns the bodies of an answer into a Parquet file, in the types of the slice's table or, where one cell is in
- * another form, all as texts, which SQL judges.
+ * The column reader turns the bodies of an answer into a Parquet file, in the types of the slice's table or in wider ones.
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
-import type { SavedBody } from '../service/service.ts';
 import { plainBytesOf, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import { judgeAnswers, type Sound } from './answers.ts';
 import { findingsOf, type Found } from './check.ts';
-import { ignoredFilters } from './ignored-filters.ts';
 import { recordRejects } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './judged.ts';
-import { stageColumns, type Staged, stageTexts } from './stage.ts';
-import { dropTyped } from './window-sql.ts';
+import { columnsFor } from './read-answers.ts';
+import type { Target } from './target.ts';
+import { nameCutWeeks } from './weeks.ts';
+import type { Staged } from './window-sql.ts';
+import { withheldValues } from './withheld.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
@@ -75,24 +75,33 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
  */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   refuseOverlap(batch.map(({ window }) => window));
-  const unread = await request.read.readAll(batch, request.target.columns).then(() => null, asFailure);
-  if (unread !== null && batch.length > 1) return oneByOne(batch, request);
+  const { warehouse, target, read } = request;
+  const unread = await read.readAll(batch, target, warehouse).then(() => null, asFailure);
+  const columns = columnsFor(
+    target.columns,
+    batch.flatMap((spooled) => read.of(spooled).flatMap((part) => part ?? [])),
+  );
+  // Windows whose numbers no exact type holds together, or not beside doubles, do not have to.
+  if (batch.length > 1 && (unread !== null || columns === null)) return oneByOne(batch, request);
   if (unread !== null) {
-    return {
-      results: batch.map(({ window }) => ({ kind: 'failed', window, failure: unread })),
-      target: request.target,
-    };
+    return { results: batch.map(({ window }) => ({ kind: 'failed', window, failure: unread })), target };
   }
-  const isText = (spooled: Spooled): boolean => request.read.of(spooled).some((part) => part?.types === null);
-  let { target } = request;
+  if (columns === null) throw new RangeError('No columns held what was read of one window.');
+  await expectBatch(warehouse, plainBytesOf(batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages))));
   const results: LoadResult[] = [];
-  for (const part of [batch.filter((each) => !isText(each)), batch.filter(isText)]) {
-    if (part.length === 0) continue;
-    const loaded = await loadPart(part, { ...request, target }, part.some(isText) ? stageTexts : stageColumns);
-    ({ target } = loaded);
-    results.push(...loaded.results);
+  const sound: Sound[] = [];
+  for (const spooled of batch) {
+    const parts = read.of(spooled).map((answer, partNo) => ({
+      pages: answer?.pages ?? [],
+      unfollowed: spooled.answers[partNo]?.unfollowed ?? null,
+    }));
+    const verdict = judgeAnswers(spooled.window, parts);
+    if ('kind' in verdict) results.push(verdict);
+    else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
-  return { results, target };
+  if (sound.length === 0) return { results, target };
+  const replaced = await loadSound(sound, { ...target, columns }, request);
+  return { ...replaced, results: [...results, ...replaced.results] };
 }
 
 function refuseOverlap(windows: readonly Window[]): void {
@@ -111,57 +120,32 @@ function overlapIn(windows: readonly Window[]): readonly [Window, Window] | null
   return null;
 }
 
-const pagesOf = (batch: readonly Spooled[]): readonly SavedBody[] =>
-  batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages));
-
-/** Loads windows all of which were read alike. */
-async function loadPart(batch: readonly Spooled[], request: LoadRequest, stage: typeof stageColumns): Promise<Loaded> {
-  const { warehouse, target, read } = request;
-  await expectBatch(warehouse, plainBytesOf(pagesOf(batch)));
+/** Checks and replaces the windows of a batch, in columns that hold what came. */
+async function loadSound(sound: readonly Sound[], wide: Target, request: LoadRequest): Promise<Loaded> {
+  const staged = stagedOf(sound, wide, request);
+  const found = await findingsOf(sound, wide, staged, request.warehouse);
   const results: LoadResult[] = [];
-  const sound: Sound[] = [];
-  for (const spooled of batch) {
-    const parts = read.of(spooled).map((answer, partNo) => ({
-      pages: answer?.pages ?? [],
-      unfollowed: spooled.answers[partNo]?.unfollowed ?? null,
-    }));
-    const verdict = judgeAnswers(spooled.window, parts);
-    if ('kind' in verdict) results.push(verdict);
-    else sound.push({ spooled, windowNo: sound.length, ...verdict });
-  }
-  if (sound.length === 0) return { results, target };
-  const staged = await stage(warehouse, sound, read, target);
-  try {
-    const replaced = await loadStaged(sound, staged, request);
-    return { ...replaced, results: [...results, ...replaced.results] };
-  } finally {
-    // A view stays until the next batch makes its own.
-    if (staged.view === null) await warehouse.run(dropTyped.table);
-  }
-}
-
-/** Checks and replaces the windows of a staged batch. */
-async function loadStaged(sound: readonly Sound[], staged: Staged, request: LoadRequest): Promise<Loaded> {
-  const { warehouse, target } = request;
-  const results: LoadResult[] = [];
-  const found = await findingsOf(sound, { ...target, columns: staged.columns }, staged, warehouse);
   const proven: Judged[] = [];
   for (const each of sound) {
     const judged = await judgeWindow(each, request, found.of(each));
     if ('kind' in judged) results.push(judged);
     else proven.push(judged);
   }
-  const ignored = await ignoredFilters(
-    warehouse,
-    target.slice,
-    proven.map(({ sound: { windowNo } }) => windowNo),
-  );
-  const judged = proven.map((each) => {
-    const warnings = [...each.warnings, ...(ignored.get(each.sound.windowNo) ?? [])];
-    return Object.assign({}, each, { warnings });
-  });
-  const replaced = await replaceJudged(judged, staged, request);
+  const replaced = await replaceJudged(proven, staged, request);
   return { ...replaced, results: [...results, ...replaced.results] };
+}
+
+function stagedOf(sound: readonly Sound[], wide: Target, { read, fetchedAt }: LoadRequest): Staged {
+  const parts = sound.flatMap(({ spooled, windowNo }) =>
+    read
+      .of(spooled)
+      .flatMap((part, partNo): Staged['parts'] =>
+        part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }],
+      ),
+  );
+  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
+  const replacing = new Map([...withheldValues(sound, wide, fetchedAt), ...nameCutWeeks(windows)]);
+  return { columns: wide.columns, parts, replacing };
 }
 
 /** What the checks make of a window. */

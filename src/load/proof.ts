@@ -12,24 +12,26 @@ import { Failure, isPassing } from '../errors.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { isFiltered, partId, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
-import { count } from '../warehouse/sql.ts';
+import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
-import { readStagedLabels, readStagedValues } from './known-values.ts';
+import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
-import type { MetricSum, PartSums } from './part-sums.ts';
 import { fractionDigits } from './sums-sql.ts';
 import {
   addTotals,
   type Comparison,
   compareTotals,
   differencesOf,
+  type MetricSum,
+  type PartSums,
   type Proof,
   proofOf,
   statedTotals,
   totalsOfPages,
 } from './totals.ts';
+import { staging, WINDOW } from './window-sql.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {
@@ -205,7 +207,7 @@ const agreed: Compared = { against: null, untold: null, cause: null };
 /** Compares parts that agree with their own totals with what the service stated of the undivided window. */
 async function compareWhole(
   { spooled: { window, whole }, windowNo }: Sound,
-  { sums, rejects }: Found,
+  { sums }: Found,
   proofs: readonly PartProof[],
   warehouse: Warehouse,
 ): Promise<Compared> {
@@ -220,9 +222,7 @@ async function compareWhole(
       cause: whole.failure,
     };
   }
-  // Of rows that are left out no labels are staged.
-  const lost = rejects === undefined ? await lostValue(warehouse, whole, windowNo) : null;
-  const against = differenceOf(sums, whole, proofs) ?? lost;
+  const against = differenceOf(sums, whole, proofs) ?? (await lostValue(warehouse, whole, windowNo));
   const unlisted = [...whole.values].find(([, values]) => values === null)?.[0];
   const untold = unlisted === undefined ? null : `the service did not list the values of ${unlisted}`;
   return { ...agreed, against, untold };
@@ -265,11 +265,14 @@ function slackOf(metric: string, proofs: readonly Pick<Proof, 'comparisons'>[]):
   return ofMetric.reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
 }
 
+const labelRow = z.object({ label: z.string().nullable() });
+
 /** What the whole has rows of and its parts have none of, as a clause; null when they have all, or nothing was requested. */
 async function lostValue(warehouse: Warehouse, whole: Stated, windowNo: number): Promise<string | null> {
   for (const [dimension, values] of whole.values) {
-    const held = await readStagedLabels(warehouse, dimension, windowNo);
-    const lost = [...(values ?? [])].find((value) => !held.has(value));
+    const sql = `select distinct ${identifier(dimension)} as label from ${staging.typed} where ${WINDOW} = ${windowNo}`;
+    const found = new Set((await warehouse.rows(sql, [], labelRow)).map(({ label }) => label));
+    const lost = [...(values ?? [])].find((value) => !found.has(value));
     if (lost !== undefined)
       return `the whole has rows whose ${dimension} is ${lost ?? 'NULL'}, and its parts have none`;
   }

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
+import { formatColumnType } from '../model/column-type.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -14,18 +15,26 @@ import {
   recordLoads,
   recordPeriods,
   recordRejects,
-  type StoredLoad,
+  storedRows,
 } from './load-ledger.ts';
-import type { Staged } from './stage.ts';
+import { columnsFor } from './read-answers.ts';
 import type { Target } from './target.ts';
 import { recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
-import { countUnfit, deleteDays, insertRows, insideDays } from './window-sql.ts';
+import {
+  deleteDays,
+  insertRows,
+  insideDays,
+  REJECTED,
+  type Replacing,
+  type StagedPart,
+  stagedRows,
+} from './window-sql.ts';
 
 /** Windows to be replaced together. */
 interface Replacement {
   /** Disjoint. */
   readonly windows: readonly Proven[];
-  readonly staged: Pick<Staged, 'columns' | 'rowsOf'>;
+  readonly staged: { readonly parts: readonly StagedPart[]; readonly replacing: Replacing };
   /**
    * Whether `totals` has what is inserted: whole windows, in the types of the table, no row of them twice or changed since. What
    * is not so is replaced alone, and totalled from the table.
@@ -60,28 +69,47 @@ export async function replaceWindows(
   const { windows, isPlain, runId } = replacement;
   const { slice } = target;
   const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
-  const came = windows.reduce((sum, { rows }) => sum + rows, 0);
+  const rows = windows.reduce((sum, load) => sum + load.rows, 0);
   const loads = await numbered(warehouse, windows);
-  return transactRows(warehouse, came, async () => {
+  return transactRows(warehouse, rows, async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
     const wider = await widenAsNeeded(warehouse, target, replacement);
     // Nothing of a window that was never loaded can be restated.
     const isKnown = windows.some(({ known }) => known.size > 0);
-    if (windows.some(({ known }) => [...known.values()].some(({ rows }) => rows > 0))) warehouse.reclaimAtClose();
-    const stored = await insertLoads(warehouse, wider, loads, replacement, [
-      ...(isKnown ? [totalPeriods('before', wider, slice.grain, ranges)] : []),
-      ...ranges.map((days) => deleteDays(wider.table, slice.grain, days)),
-      ...(isKnown && isPlain ? [totalAfter(wider.columns, numbersOf(windows))] : []),
-    ]);
+    if (windows.some(({ known }) => [...known.values()].some((before) => before.rows > 0))) warehouse.reclaimAtClose();
+    const inserted = await warehouse.run(
+      asScript([
+        ...(isKnown ? [totalPeriods('before', wider, slice.grain, ranges)] : []),
+        ...ranges.map((days) => deleteDays(wider.table, slice.grain, days)),
+        ...(isKnown && isPlain
+          ? [
+              totalAfter(
+                wider.columns,
+                windows.map(({ windowNo }) => windowNo),
+              ),
+            ]
+          : []),
+        ...(rows > 0 ? [insertLoads(wider, loads, replacement)] : []),
+      ]),
+    );
+    if (rows > 0 && inserted !== rows && !windows.some(({ collapse }) => collapse)) {
+      throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
+    }
     if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
     const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, number>();
-    const rejects = windows.flatMap((proven) => proven.rejects.recorded);
-    await recordRejects(warehouse, rejects, runId);
+    await recordRejects(
+      warehouse,
+      windows.flatMap(({ rejects }) => rejects.recorded),
+      runId,
+    );
     const counted = isPlain ? null : await rowsAfter(warehouse);
-    const done = loads.map((load): StoredLoad => Object.assign({}, load, { stored: stored ?? load.rows }));
-    await warehouse.run(asScript([recordLoads(wider, done, runId), ...recordPeriods(wider, done, counted)]));
+    const records = [recordLoads(wider, loads, counted, runId), ...recordPeriods(wider, loads, counted)];
+    await warehouse.run(asScript(records));
     return {
-      windows: done.map((load) => ({ rows: load.stored, restatedPeriods: restated.get(load.loadId) ?? 0 })),
+      windows: loads.map((load) => ({
+        rows: storedRows(load, counted),
+        restatedPeriods: restated.get(load.loadId) ?? 0,
+      })),
       target: wider,
     };
   });
@@ -97,37 +125,26 @@ async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promi
   return windows.map((proven, at) => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
 }
 
-const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
-
-/** Inserts the rows of all windows, after other statements; how many a window got that stands alone and lost copies, else null: as many as it had. */
-async function insertLoads(
-  warehouse: Warehouse,
+/** Inserts the rows of all windows. */
+function insertLoads(
   { slice, table, columns }: Target,
   loads: readonly Load[],
-  { staged, isPlain }: Replacement,
-  before: readonly string[],
-): Promise<number | null> {
+  { staged, isPlain }: Pick<Replacement, 'staged' | 'isPlain'>,
+): string {
   const filled = loads.filter(({ rows }) => rows > 0);
-  const [first] = filled;
-  if (first === undefined) {
-    await warehouse.run(asScript(before));
-    return null;
-  }
-  const loadIds = Array.from({ length: Math.max(...numbersOf(filled)) + 1 }, (): string | null => null);
-  for (const { windowNo, loadId } of filled) loadIds[windowNo] = loadId;
-  const { collapse } = first;
-  const sql = insertRows(table, columns, slice.grain, {
-    rows: staged.rowsOf(numbersOf(filled)),
-    types: staged.columns.metrics.map(({ type }) => type),
+  const loadIds = Array.from(
+    { length: Math.max(...filled.map(({ windowNo }) => windowNo)) + 1 },
+    (_, windowNo) => filled.find((load) => load.windowNo === windowNo)?.loadId ?? null,
+  );
+  const parts = staged.parts.filter(({ windowNo }) => (loadIds[windowNo] ?? null) !== null);
+  const [days] = loads.map(({ spooled }) => spooled.window.replaced);
+  return insertRows(table, columns, slice.grain, {
+    rows: stagedRows(columns, parts, staged.replacing),
     loadIds,
-    within: isPlain ? null : first.spooled.window.replaced,
-    collapse,
+    where: isPlain || days === undefined ? null : `${REJECTED} is null and ${insideDays(slice.grain, days)}`,
+    collapse: filled.some(({ collapse }) => collapse),
     isOrdered: filled.every(({ isOrdered }) => isOrdered),
   });
-  const rows = await warehouse.run(asScript([...before, sql]));
-  const came = filled.reduce((sum, load) => sum + load.rows, 0);
-  if (!collapse && rows !== came) throw new RangeError(`The windows got ${rows} rows where their answers had ${came}.`);
-  return collapse ? rows : null;
 }
 
 /** Records the totals that moved; by load, in how many periods. */
@@ -159,26 +176,20 @@ async function rowsAfter(warehouse: Warehouse): Promise<ReadonlyMap<Day, number>
   return new Map(found.map(({ start_day: start, rows }) => [start, rows]));
 }
 
-/** Widens the table's columns that do not hold every value of a window exactly; only one that stands alone may need it. */
+/** Widens the table's columns that do not hold every value of the windows exactly. */
 async function widenAsNeeded(
   warehouse: Warehouse,
   target: Target,
-  { windows: [first], staged, isPlain, runId }: Replacement,
+  { windows, staged, runId }: Replacement,
 ): Promise<Target> {
-  const candidates = target.columns.metrics.flatMap((metric, at) => {
-    const type = staged.columns.metrics[at]?.type ?? metric.type;
-    return type === metric.type ? [] : [{ metric, type }];
+  const numbers = new Set(windows.map(({ windowNo }) => windowNo));
+  const wider = columnsFor(
+    target.columns,
+    staged.parts.filter(({ windowNo }) => numbers.has(windowNo)),
+  );
+  const widened = (wider?.metrics ?? []).filter(({ type }, at) => {
+    const before = target.columns.metrics[at]?.type;
+    return before !== undefined && formatColumnType(before) !== formatColumnType(type);
   });
-  if (isPlain || first === undefined || candidates.length === 0) return target;
-  const inDays = insideDays(target.slice.grain, first.spooled.window.replaced);
-  const sql = countUnfit(
-    candidates.map(({ metric, type }) => ({ id: metric.id, typed: type, stored: metric.type })),
-    first.windowNo,
-    inDays,
-  );
-  const [unfit = {}] = await warehouse.rows(sql, [], z.record(z.string(), count));
-  const widened = new Map(
-    candidates.flatMap(({ metric, type }, at) => ((unfit[`m${at}`] ?? 0) > 0 ? [[metric.id, type] as const] : [])),
-  );
-  return alterColumns(warehouse, target, widened, runId);
+  return alterColumns(warehouse, target, new Map(widened.map(({ id, type }) => [id, type])), runId);
 }

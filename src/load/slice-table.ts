@@ -29,8 +29,8 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { alterColumns, dropProjected, rebuildTable } from './alter-table.ts';
-import { describeSlice, recordedUnknown } from './describing.ts';
-import { readAdditivity } from './load-ledger.ts';
+import { describeSlice } from './describing.ts';
+import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
 import { columnsAsStored, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
 
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;

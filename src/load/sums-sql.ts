@@ -9,7 +9,7 @@ import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
 import type { Columns } from './target.ts';
-import { additiveOf, insideDays, PART, periodOf, staging, WINDOW } from './window-sql.ts';
+import { additiveOf, insideDays, PART, periodOf, REJECTED, staging, WINDOW } from './window-sql.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
@@ -26,6 +26,7 @@ select
     ${WINDOW},
     ${PART},
     ${periodOf(grain, start)} as p,
+    ${REJECTED} is not null as r,
     count(*) as n${sums.join('')}
 from ${staging.typed}
 group by all`;
@@ -33,7 +34,7 @@ group by all`;
 
 /**
  * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
- * order, and of how many values they are.
+ * order, of how many values other than zero they are, and how many rows each period gets (JSON list).
  */
 export function sumParts(columns: Columns): string {
   const metrics = additiveOf(columns);
@@ -44,36 +45,25 @@ export function sumParts(columns: Columns): string {
     ${PART} as part_no,
     [${each((at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums,
     [${each((at) => `sum(g${at})`)}]::double[] as magnitudes,
-    [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero
+    [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero,
+    to_json(coalesce(list({start: p::varchar, rows: n}) filter (where not r), []))::varchar as periods
 from ${staging.totals}
 group by ${WINDOW}, ${PART}`;
 }
 
-/** What of a window is added up, apart from `totals`. */
-export interface Summed {
-  readonly windowNo: number;
-  readonly isDistinct: boolean;
-  /** Whether the rows in `rejected` are among them. */
-  readonly withRejected: boolean;
-}
-
-/** The same for the rows of one window of `typed`. */
-export function sumWindow(columns: Columns, { windowNo, isDistinct, withRejected }: Summed): string {
+/** Per window and part the exact sums over the distinct rows of some windows. */
+export function sumDistinct(columns: Columns, windowNos: readonly number[]): string {
   const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
-  const names = metrics.map(({ name }) => name);
   // What came unasked is left out: of one key it says the same, or the window fails.
-  const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
-  const from = [staging.typed, ...(withRejected ? [staging.rejected] : [])].map((table) => `from ${table}`);
+  const names = [...columns.dimensions.map(identifier), 'attr_dependency', ...metrics.map(({ name }) => name)];
   return `select
     ${WINDOW} as window_no,
     ${PART} as part_no,
-    [${metrics.map(({ name, type }) => sumText(exactSum(name, type), type)).join(', ')}]::varchar[] as sums,
-    [${names.map((name) => `sum(abs(${name}::double))`).join(', ')}]::double[] as magnitudes,
-    [${names.map((name) => `count(*) filter (where ${name} <> 0)`).join(', ')}]::varchar[] as non_zero
+    [${metrics.map(({ name, type }) => sumText(exactSum(name, type), type)).join(', ')}]::varchar[] as sums
 from (
-    select ${isDistinct ? 'distinct ' : ''}${[WINDOW, PART, ...key, ...names].join(', ')}
-    from (${from.join(' union all by name ')})
-    where ${WINDOW} = ${windowNo}
+    select distinct ${[WINDOW, PART, ...names].join(', ')}
+    from ${staging.typed}
+    where ${WINDOW} in (${windowNos.join(', ')})
 )
 group by ${WINDOW}, ${PART}`;
 }

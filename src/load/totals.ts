@@ -5,7 +5,26 @@
 
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
-import type { MetricSum } from './part-sums.ts';
+
+/** A metric of the rows of one part of a window. */
+export interface MetricSum {
+  readonly metric: string;
+  /** Exact sum over the rows, as text; null when no row had a value. */
+  readonly sum: string | null;
+  /** The same after identical duplicates collapsed. */
+  readonly distinctSum: string | null;
+  /** Sum of the magnitudes, for the bound below. */
+  readonly magnitude: number;
+  /** Values other than zero. */
+  readonly nonZero: number;
+  /** Whether the metric is a count, whatever its column has become: counts must agree exactly. */
+  readonly isCount: boolean;
+  /** Whether it is only assumed, from its name, that it adds up. */
+  readonly isAssumed: boolean;
+}
+
+/** The exact sums of the additive metrics of each part of a window, of no rows too. */
+export type PartSums = readonly (readonly MetricSum[])[];
 
 export interface Comparison {
   readonly metric: string;

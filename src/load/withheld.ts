@@ -1,42 +1,41 @@
-/** Values that a slice's cohort maturity withholds: the service answers zero in their place. */
+/** Values that a slice's cohort maturity withholds: the service answers zero in their place. Pure. */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
+import { computedAt } from '../model/maturity.ts';
 import { endOf } from '../model/period.ts';
-import type { Slice } from '../model/slice.ts';
-import type { Window } from '../model/window.ts';
-import { identifier } from '../warehouse/sql.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import type { Sound } from './answers.ts';
 import type { Target } from './target.ts';
-import { sinceDay, staging, WINDOW } from './window-sql.ts';
-
-/** Whether a slice does not ask for immature values; any other word for the parameter is taken to withhold, as `mature` does. */
-export function withholds({ parameters }: Slice): boolean {
-  return (parameters['cohort_maturity'] ?? 'immature') !== 'immature';
-}
+import { type Replacing, WINDOW } from './window-sql.ts';
 
 /**
- * Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. Of cohorts
- * that have not all reached an age the service answers zero or null, which nothing in the answer tells from a measured zero
- * (observed: mature); so a zero of a cohort that cannot be complete is none.
+ * The values of a slice that withholds immature ones: NULL in place of zero. Of cohorts that have not all reached an age the
+ * service answers zero or null, which nothing in the answer tells from a measured zero (observed: mature); so a zero of a cohort
+ * that cannot be complete is none. Any other word for the parameter than `immature` is taken to withhold, as `mature` does.
  */
-export async function blankWithheld(
-  warehouse: Warehouse,
-  target: Target,
-  of: { readonly window: Window; readonly windowNo: number; readonly fetchedAt: Date },
-): Promise<void> {
-  const { slice } = target;
-  if (!withholds(slice)) return;
-  for (const { id, cohort } of target.metrics) {
+export function withheldValues(
+  sound: readonly Sound[],
+  { slice, metrics }: Pick<Target, 'slice' | 'metrics'>,
+  fetchedAt: Date | null,
+): Replacing {
+  const replacing = new Map<string, string>();
+  if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return replacing;
+  for (const { id, cohort } of metrics) {
     if (cohort === null) continue;
-    const incomplete = of.window.periods.find(
-      ({ period }) =>
-        endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > of.fetchedAt.getTime(),
-    );
-    if (incomplete === undefined) continue;
+    const since = Array.from({ length: sound.length }, () => 'null');
+    for (const { windowNo, spooled, maturity } of sound) {
+      const at = computedAt(fetchedAt ?? spooled.requestedAt, maturity.computedAt).getTime();
+      const incomplete = spooled.window.periods.find(
+        ({ period }) => endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > at,
+      );
+      if (incomplete !== undefined) since[windowNo] = `DATE ${literal(incomplete.period.bucket.start)}`;
+    }
+    if (since.every((day) => day === 'null')) continue;
     const column = identifier(id);
-    const since = sinceDay(slice.grain, incomplete.period.bucket.start);
-    await warehouse.run(
-      `update ${staging.typed} set ${column} = null where ${WINDOW} = ${of.windowNo} and ${column} = 0 and ${since}`,
-    );
+    const sinceHere = `[${since.join(', ')}][${WINDOW} + 1]`;
+    const isIncomplete =
+      slice.grain === null ? `${sinceHere} is not null` : `coalesce(${identifier(slice.grain)} >= ${sinceHere}, false)`;
+    replacing.set(id, `case when not (${column} = 0 and ${isIncomplete}) then ${column} end`);
   }
+  return replacing;
 }

@@ -4,35 +4,25 @@
  * Hides the reader's thread, and where it writes.
  */
 
-import { ColumnAnswers } from '../load/column-answers.ts';
-import type { Columns } from '../load/target.ts';
-import { labelOf, type Window } from '../model/window.ts';
-import type { SavedBody } from '../service/service.ts';
+import { ReadAnswers } from '../load/read-answers.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 import type { Run } from './run.ts';
 
 export interface RunColumns {
   readonly spool: Spool;
-  readonly answers: ColumnAnswers;
-  /** Reads an answer that has landed, where that is worth while; tells why as texts. */
-  read(window: Window, pages: readonly SavedBody[], into: Columns): Promise<void>;
+  readonly answers: ReadAnswers;
   close(): Promise<void>;
 }
 
 /** Opens both, emptied: also when nothing turns out to be due, as what a killed run left there takes room. */
-export function openColumns(run: Run): RunColumns {
-  const spool = openSpool(run.warehouse.path);
+export function openColumns({ warehouse }: Pick<Run, 'warehouse'>): RunColumns {
+  const spool = openSpool(warehouse.path);
   const reader = openColumnReader();
-  const answers = new ColumnAnswers(reader, spool.root);
+  const answers = new ReadAnswers(reader, spool.root);
   return {
     spool,
     answers,
-    async read({ slice, ...window }, pages, into) {
-      const because = await answers.readLanded(pages, into);
-      if (because !== null)
-        run.emit({ type: 'window_read_as_texts', slice: slice.name, window: labelOf(window), because });
-    },
     async close() {
       await reader.close();
       spool.clear();

@@ -10,7 +10,7 @@ import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { emptyLedger, heldAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
-import { readAdditivity } from '../load/load-ledger.ts';
+import { readAdditivity } from '../load/slice-metrics.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';

@@ -78,7 +78,7 @@ function openSource(run: Run, service: Service): Source {
         // Into the columns of its slice as they are now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);
-          if (target?.fingerprint === window.fingerprint) await columns.read(window, pages, target.columns);
+          if (target?.fingerprint === window.fingerprint) await columns.answers.readLanded(pages, target.columns);
         },
         adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
       });

@@ -2,7 +2,7 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
-import { recordedUnknown } from '../load/describing.ts';
+import { recordedUnknown } from '../load/slice-metrics.ts';
 import { prepareTable, readAhead, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';

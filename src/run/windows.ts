@@ -8,7 +8,7 @@
 import { Failure } from '../errors.ts';
 import { type Asking, type Missed, type PartAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
-import { rememberAdditivity } from '../load/load-ledger.ts';
+import { rememberAdditivity } from '../load/slice-metrics.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';

@@ -23,9 +23,9 @@ type Member = (typeof besideRows)[number];
 /** What stood there as JSON; null where it did not. */
 export type BesideRows = Readonly<Record<Member, string | null>>;
 
-/** The same of a document that was parsed. */
-export function besideRowsOf(document: Readonly<Record<string, unknown>>): BesideRows {
-  const json = (name: Member): string | null => (Object.hasOwn(document, name) ? JSON.stringify(document[name]) : null);
+/** The same of the members of a document, as JSON texts. */
+export function besideRowsIn(members: ReadonlyMap<string, string>): BesideRows {
+  const json = (name: Member): string | null => members.get(name) ?? null;
   return {
     totals: json('totals'),
     warnings: json('warnings'),
@@ -39,6 +39,14 @@ export function besideRowsOf(document: Readonly<Record<string, unknown>>): Besid
     debug: json('debug'),
   };
 }
+
+/** The same of a document that was parsed. */
+export const besideRowsOf = (document: Readonly<Record<string, unknown>>): BesideRows =>
+  besideRowsIn(
+    new Map(
+      besideRows.flatMap((name) => (Object.hasOwn(document, name) ? [[name, JSON.stringify(document[name])]] : [])),
+    ),
+  );
 
 /** Whether a member says nothing. */
 export const isNothing = (json: string | null): boolean =>

@@ -31,8 +31,6 @@ function rawSentence(event: RunEvent): string {
       return `${event.slice} ${event.window}: fetched ${bytesText(event.bytes)} in ${elapsedText(event.ms)}`;
     case 'window_loaded':
       return `${event.slice} ${event.window}: loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`;
-    case 'window_read_as_texts':
-      return `${event.slice} ${event.window}: read as text, which takes longer, because of ${event.because}`;
     case 'window_split':
       return `${event.slice} ${event.window}: split into ${event.into}, because of ${event.because}`;
     case 'windows_joined':

@@ -79,7 +79,6 @@ export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
     case 'run_finished':
     case 'warning':
     case 'window_asked_again':
-    case 'window_read_as_texts':
     default:
       return tally;
   }

@@ -8,45 +8,28 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { finalView } from '../../src/load/describing.ts';
-import { resolveOddTexts } from '../../src/load/odd-texts.ts';
 import {
   recordRestatements,
-  sumWindow,
+  sumDistinct,
   sumParts,
   totalAfter,
   totalPeriods,
   totalTyped,
 } from '../../src/load/sums-sql.ts';
+import { createTable, tableColumns } from '../../src/load/target.ts';
 import {
   deleteDays,
   duplicateKeys,
   insertRows,
-  PART,
+  rejectedRows,
   rowsOutside,
+  stagedRows,
   staging,
-  typedRows,
-  WINDOW,
-  windowsOutOfOrder,
-  stagedTexts,
 } from '../../src/load/window-sql.ts';
 import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
-import { createTable, tableColumns } from '../../src/load/target.ts';
-import { badLabels, countUndated, oddTexts, rejectedRows, typeRows } from '../../src/load/text-sql.ts';
-import { BIGINT } from '../../src/model/column-type.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import {
-  AMOUNT,
-  columns,
-  COUNT,
-  days,
-  everyDate,
-  EXTRA,
-  QUOTED,
-  RATIO,
-  TABLE,
-  target,
-} from '../support/quoted-names.ts';
+import { AMOUNT, columns, COUNT, days, EXTRA, QUOTED, RATIO, TABLE, target } from '../support/quoted-names.ts';
 
 const rows = [
   {
@@ -114,80 +97,81 @@ describe('run one after the other on a warehouse', () => {
 
   const all = (sql: string): Promise<Record<string, unknown>[]> => warehouse.rows(sql, [], anyRow);
 
-  test('rows are staged as text, with the keys that came unasked', async () => {
+  test('rows are staged exactly, with the keys that came unasked, and the one that holds no number with its reason', async () => {
     const reader = openColumnReader();
-    const read = await reader.read({
+    const { envelopes, ...read } = await reader.read({
       bodies: [{ path: file, encoding: 'identity', plainBytes: 9 }],
       columns: {
-        dimensions: columns.dimensions.map((name) => ({ name, kind: 'text' })),
+        dimensions: columns.dimensions.map((name) => ({ name, kind: name === 'day' ? name : 'text' })),
         metrics: columns.metrics.map(({ id, type }) => ({ name: id, type })),
       },
       to: `${file}.parquet`,
-      textsBecause: 'a test',
     });
     await reader.close();
-    const [envelope] = read.envelopes;
+    const [envelope] = envelopes;
     expect(envelope).toMatchObject({ rows: 6, because: null });
     expect(envelope?.keys.slice(-2)).toEqual([EXTRA, 'plain']);
-    const part = { file: `${file}.parquet`, firstBody: 0, bodies: 1, pages: { length: 1 }, types: null };
-    await warehouse.run(stagedTexts(columns, [{ ...part, windowNo: 3, partNo: 0 }]));
-    expect(
-      await all(`select count(*)::integer as n, count("_extra")::integer as extra from ${staging.staged}`),
-    ).toEqual([{ n: 6, extra: 2 }]);
-    const staged = await all(`select * exclude (attr_dependency, ${PART}) from ${staging.staged} limit 2`);
-    expect(staged.map(({ _extra, ...others }) => [parsed(_extra), others])).toEqual([
-      [
-        { [EXTRA]: 'x' },
-        { 'window,': 3, day: '2026-01-05', [QUOTED]: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.1', [RATIO]: '0.25' },
-      ],
-      [
-        { plain: 5 },
-        { 'window,': 3, day: '2026-01-05', [QUOTED]: 'b', order: null, [COUNT]: '1e3', [AMOUNT]: '0.2', [RATIO]: '' },
-      ],
-    ]);
-  });
-
-  test('texts in an unusual form are found, and typed exactly or set aside with their row', async () => {
-    const texts = await warehouse.rows(oddTexts(columns), [], z.object({ metric: z.string(), text: z.string() }));
-    expect(new Set(texts.map(({ metric: id, text }) => `${id}: ${text}`))).toEqual(
-      new Set([`${COUNT}: 1e3`, `${COUNT}: NaN`]),
-    );
-    const { plain, notNumbers } = resolveOddTexts(texts, [{ id: COUNT, type: BIGINT, declared: BIGINT }]);
-    await warehouse.run(`create temp table ${staging.plainTexts} (metric varchar, text varchar, plain varchar)`);
-    await warehouse.run(`create temp table ${staging.notNumbers} (metric varchar, text varchar, reason varchar)`);
-    for (const each of plain)
-      await warehouse.run(`insert into ${staging.plainTexts} values ($1, $2, $3)`, [
-        each.metric,
-        each.text,
-        each.plain,
-      ]);
-    for (const each of notNumbers)
-      await warehouse.run(`insert into ${staging.notNumbers} values ($1, $2, $3)`, [
-        each.metric,
-        each.text,
-        each.reason,
-      ]);
-    await warehouse.run(typeRows(columns, new Set([COUNT]), new Set([COUNT])));
-    const [rejected] = await all(rejectedRows(columns, new Set([COUNT])));
-    expect(rejected).toMatchObject({ window_no: 3, reason: `${COUNT}: not a number: NaN` });
-    expect(parsed(rejected?.['row'])).toEqual(rows[4]);
+    const types = columns.metrics.map(({ type }) => type);
+    const place = { file: `${file}.parquet`, firstBody: 0, bodies: 1, pages: { length: 1 } };
+    const staged = stagedRows(columns, [{ ...read, ...place, types, windowNo: 3, partNo: 0 }], new Map());
+    await warehouse.run(`create temp table ${staging.typed} as ${staged}`);
+    const [rejected, ...others] = await all(rejectedRows('day', [3]));
+    expect(others).toEqual([]);
+    expect(rejected).toMatchObject({ window_no: 3, day: '2026-01-07' });
+    expect(parsed(rejected?.['rejected'])).toEqual({
+      row: JSON.stringify(rows[4]),
+      reasons: [{ metric: COUNT, reason: `${COUNT}: not a number: NaN` }],
+    });
+    await warehouse.run(`delete from ${staging.typed} where "rejected," is not null`);
     const typed = await all(
-      `select "day", "app ""quoted""" as app, "order", columns(c -> c in (${[COUNT, AMOUNT, RATIO].map((id) => `'${id.replaceAll("'", "''")}'`).join(', ')}))::varchar
+      `select "day", "app ""quoted""" as app, "order", "_extra", columns(c -> c in (${[COUNT, AMOUNT, RATIO].map((id) => `'${id.replaceAll("'", "''")}'`).join(', ')}))::varchar
        from ${staging.typed} order by "day", app, "order" nulls last`,
     );
-    expect(typed).toEqual([
-      { day: '2026-01-05', app: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.100000', [RATIO]: '0.25' },
-      { day: '2026-01-05', app: 'b', order: null, [COUNT]: '1000', [AMOUNT]: '0.200000', [RATIO]: null },
-      { day: '2026-01-06', app: 'a', order: '', [COUNT]: null, [AMOUNT]: '12345678901.123456', [RATIO]: '1e-07' },
-      { day: '2026-01-06', app: 'a', order: '', [COUNT]: null, [AMOUNT]: '12345678901.123456', [RATIO]: '1e-07' },
-      { day: '2026-01-08', app: 'd', order: 'x', [COUNT]: '1', [AMOUNT]: '1.000000', [RATIO]: '1.0' },
+    const none = { _extra: null };
+    expect(typed.map((each) => Object.assign({}, each, { _extra: parsed(each['_extra'] ?? 'null') }))).toEqual([
+      {
+        day: '2026-01-05',
+        app: 'a',
+        order: '',
+        [COUNT]: '7',
+        [AMOUNT]: '0.100000',
+        [RATIO]: '0.25',
+        _extra: { [EXTRA]: 'x' },
+      },
+      {
+        day: '2026-01-05',
+        app: 'b',
+        order: null,
+        [COUNT]: '1000',
+        [AMOUNT]: '0.200000',
+        [RATIO]: null,
+        _extra: { plain: 5 },
+      },
+      {
+        day: '2026-01-06',
+        app: 'a',
+        order: '',
+        [COUNT]: null,
+        [AMOUNT]: '12345678901.123456',
+        [RATIO]: '1e-07',
+        ...none,
+      },
+      {
+        day: '2026-01-06',
+        app: 'a',
+        order: '',
+        [COUNT]: null,
+        [AMOUNT]: '12345678901.123456',
+        [RATIO]: '1e-07',
+        ...none,
+      },
+      { day: '2026-01-08', app: 'd', order: 'x', [COUNT]: '1', [AMOUNT]: '1.000000', [RATIO]: '1.0', ...none },
     ]);
   });
 
-  test('the checks see 1 row outside the window, 1 key twice, no bad label, and exact sums', async () => {
+  test('the checks see 1 row outside the window, 1 key twice, and exact sums', async () => {
     await warehouse.run(totalTyped(columns, 'day', days.start));
     expect(await all(rowsOutside('day', [[3, days]]))).toEqual([{ window_no: 3, rows: '1', example: '2026-01-08' }]);
-    expect(await all(badLabels(columns))).toEqual([]);
     const [twice, ...others] = await all(duplicateKeys(columns, [3]));
     expect(others).toEqual([]);
     expect(await all(duplicateKeys(columns, [2, 4]))).toEqual([]);
@@ -198,23 +182,25 @@ describe('run one after the other on a warehouse', () => {
       order: '',
       attr_dependency: {},
     });
-    const shape = z.object({ window_no: z.number(), sums: z.array(z.string()), magnitudes: z.array(z.number()) });
+    const shape = z.object({
+      window_no: z.number(),
+      sums: z.array(z.string()),
+      magnitudes: z.array(z.number()),
+      periods: z.string(),
+    });
     const [sums] = await warehouse.rows(sumParts(columns), [], shape);
     expect(sums).toMatchObject({ window_no: 3, sums: ['1008', '24691357803.546912'] });
     // Magnitudes are added up in floating point, in any order.
     expect(sums?.magnitudes.map(Math.round)).toEqual([1008, 24_691_357_804]);
-    const [distinct] = await warehouse.rows(
-      sumWindow(columns, { windowNo: 3, isDistinct: true, withRejected: false }),
-      [],
-      shape,
+    expect(new Set(z.array(z.unknown()).parse(parsed(sums?.periods)))).toEqual(
+      new Set([
+        { start: '2026-01-05', rows: 2 },
+        { start: '2026-01-06', rows: 2 },
+        { start: '2026-01-08', rows: 1 },
+      ]),
     );
+    const [distinct] = await warehouse.rows(sumDistinct(columns, [3]), [], shape.pick({ sums: true }));
     expect(distinct?.sums).toEqual(['1008', '12345678902.423456']);
-    expect(await all(windowsOutOfOrder('day'))).toEqual([]);
-    await warehouse.run(`create temp table backwards as select * from ${staging.typed} order by "day" desc`);
-    expect(await all(windowsOutOfOrder('day').replace(`from ${staging.typed}`, 'from backwards'))).toEqual([
-      { window_no: 3 },
-    ]);
-    expect(await all(countUndated(columns) ?? '')).toEqual([{ rows: '0' }]);
   });
 
   test('of a metric that is NULL in every row the sum is NULL and 0 values are not zero', async () => {
@@ -238,10 +224,9 @@ describe('run one after the other on a warehouse', () => {
       await warehouse.run(deleteDays(TABLE, 'day', days));
       const inserted = await warehouse.run(
         insertRows(TABLE, columns, 'day', {
-          rows: typedRows([3]),
-          types: columns.metrics.map(({ type }) => type),
+          rows: `select * from ${staging.typed}`,
           loadIds: [null, null, null, '42'],
-          within: days,
+          where: null,
           collapse: true,
           isOrdered: true,
         }),
@@ -300,50 +285,5 @@ describe('run one after the other on a warehouse', () => {
       { day: '2026-01-05', counts: 2, amounts: 2, ratios: 0, apps: 2 },
       { day: '2026-01-06', counts: 0, amounts: 0, ratios: 0, apps: 1 },
     ]);
-  });
-});
-
-describe('the labels of dates', () => {
-  test('become the first day of their bucket, and one that is none is shown as it came', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'ripen-labels-'));
-    const warehouse = await openWarehouse(join(directory, 'w.duckdb'), {
-      mode: 'write',
-      lockWaitMs: 0,
-      emit: () => {},
-    });
-    const names = everyDate.dimensions.map((name) => `"${name}"`);
-    const fill = async (labels: readonly (string | null)[]): Promise<void> => {
-      await warehouse.run(
-        `create or replace temp table ${staging.staged} as
-         select 1 as ${WINDOW}, 0 as ${PART}, ${names.map((name, index) => `$${index + 1}::varchar as ${name}`).join(', ')},
-             ${everyDate.metrics.map(({ id }) => `null::varchar as "${id.replaceAll('"', '""')}"`).join(', ')},
-             '{}'::json as attr_dependency, null::json as "_extra"`,
-        labels,
-      );
-      await warehouse.run(typeRows(everyDate, new Set(), new Set()));
-    };
-    try {
-      await fill(['2026-02-28T23:30:00', '2024-02-29', '2025-12-28 - 2026-01-03', '2026-02', 'Q4 2025', '2026']);
-      expect(await warehouse.rows(`select ${names.join(', ')} from ${staging.typed}`, [], anyRow)).toEqual([
-        {
-          hour: '2026-02-28 23:30:00',
-          day: '2024-02-29',
-          week: '2025-12-28',
-          month: '2026-02-01',
-          quarter: '2025-10-01',
-          year: '2026-01-01',
-        },
-      ]);
-      expect(await warehouse.rows(badLabels(everyDate), [], anyRow)).toEqual([]);
-      const bad = ['2026-02-28 23:30', '2026-02-30', '2026-01-05', '2026-13', 'Q5 2026', null];
-      await fill(bad);
-      const found = await warehouse.rows(badLabels(everyDate), [], anyRow);
-      expect(found.map(({ dimension, label }) => [dimension, label])).toEqual(
-        everyDate.dimensions.map((name, index) => [name, bad[index] ?? 'null']),
-      );
-    } finally {
-      await warehouse.close();
-      await rm(directory, { recursive: true });
-    }
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { ColumnAnswers } from '../../src/load/column-answers.ts';
+import { ReadAnswers } from '../../src/load/read-answers.ts';
 import { loadBatch } from '../../src/load/load.ts';
 import type { LoadResult } from '../../src/load/load-result.ts';
 import { alterColumns } from '../../src/load/alter-table.ts';
@@ -64,15 +64,15 @@ async function loadAround(
   [first, second]: readonly [string, string],
 ): Promise<readonly LoadResult[]> {
   const daily = slice({ ...given, types: { cost: narrow } });
-  const answers = new ColumnAnswers(reader, directory);
+  const answers = new ReadAnswers(reader, directory);
   const before: Target = await prepareTable(warehouse, daily, [], 'r');
   const [one, other] = [
     await spooledOn(daily, '2026-05-30', '2026-05-31', first),
     await spooledOn(daily, '2026-05-31', '2026-06-01', second),
   ];
-  await answers.readAll([one], before.columns);
+  await answers.readAll([one], before, warehouse);
   const target = await warehouse.transact(() => alterColumns(warehouse, before, new Map([['cost', type]]), 'r'));
-  await answers.readAll([other], target.columns);
+  await answers.readAll([other], target, warehouse);
   const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, read: answers } as const;
   return (await loadBatch([one, other], request)).results;
 }
@@ -118,13 +118,13 @@ test.each([
 test('of 3 answers in one file, the one that does not add up is left out, and the other 2 are stored with their loads', async () => {
   const daily = slice({ ...given, types: { cost: 'DECIMAL(18,6)' } });
   const target: Target = await prepareTable(warehouse, daily, [], 'r');
-  const answers = new ColumnAnswers(reader, directory);
+  const answers = new ReadAnswers(reader, directory);
   const batch = [
     await spooledOn(daily, '2026-05-29', '2026-05-30', '1.5'),
     await spooledOn(daily, '2026-05-30', '2026-05-31', '2.5', '7'),
     await spooledOn(daily, '2026-05-31', '2026-06-01', '3.5'),
   ];
-  await answers.readAll(batch, target.columns);
+  await answers.readAll(batch, target, warehouse);
   const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, read: answers } as const;
   const { results } = await loadBatch(batch, request);
   expect(results.map(({ kind }) => kind).toSorted()).toEqual(['loaded', 'loaded', 'split']);

@@ -90,11 +90,13 @@ test('two saved bodies of one answer, one of them gzip, become one Parquet file 
   const bodies = [await saved(bodyOf(100)), await saved(gzipSync(bodyOf(100)), 'gzip')];
   const keys = ['day', 'app', 'installs', 'cost'];
   const members = new Map([['totals', '{"installs":1.0}']]);
-  const envelope = { rows: 100, members, keys, commonKeys: keys, because: null };
-  expect(await reader.read({ bodies, columns, textsBecause: null, to })).toEqual({
+  const envelope = { rows: 100, members, keys, commonKeys: keys, badLabel: null, because: null };
+  expect(await reader.read({ bodies, columns, to })).toEqual({
     rows: 200,
     envelopes: [envelope, envelope],
-    textsBecause: null,
+    unfit: new Map(),
+    hasExtra: false,
+    hasRejected: false,
     weekStartsOn: null,
     isOrdered: false,
     isDistinct: false,
@@ -105,7 +107,7 @@ test('two saved bodies of one answer, one of them gzip, become one Parquet file 
 test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
   const to = fresh('parquet');
   const body = await saved(bodyOf(130_000));
-  expect(await reader.read({ bodies: [body], columns, textsBecause: null, to })).toMatchObject({ rows: 130_000 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 130_000 });
   expect(await sumsOf(to)).toEqual(expectedSums(130_000));
   const groups = await warehouse.rows(
     `select distinct row_group_num_rows as rows from parquet_metadata(${literal(to)}) order by rows`,
@@ -118,7 +120,7 @@ test('130,000 rows with as many texts and a NULL in every seventh become two gro
 test('30 MB of texts that are all different end groups early, and read back whole', async () => {
   const to = fresh('parquet');
   const body = await saved(bodyOf(30_000, 'x'.repeat(1000)));
-  expect(await reader.read({ bodies: [body], columns, textsBecause: null, to })).toMatchObject({ rows: 30_000 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 30_000 });
   expect(await sumsOf(to)).toEqual(expectedSums(30_000));
   const groups = await warehouse.rows(
     `select count(distinct row_group_id)::integer as groups from parquet_metadata(${literal(to)})`,
@@ -138,29 +140,29 @@ test.each([
   ['that is none', () => Buffer.from(bodyOf(1))],
 ])('a gzip body %s is no answer, and says why', async (_, change) => {
   const body = await saved(change(gzipSync(bodyOf(1000))), 'gzip');
-  const read = await reader.read({ bodies: [body], columns, textsBecause: null, to: fresh('parquet') });
+  const read = await reader.read({ bodies: [body], columns, to: fresh('parquet') });
   expect(read.envelopes.map(({ because }) => because?.slice(0, 21))).toEqual(['it was not whole gzip']);
 });
 
 test('a body that is not there and a Parquet file that is there already are failures of the disk; the next reading works', async () => {
   const body = await saved(bodyOf(1));
   const bodies = [{ ...body, path: fresh('missing'), encoding: 'gzip' as const }];
-  const missing = reader.read({ bodies, columns, textsBecause: null, to: fresh('parquet') });
+  const missing = reader.read({ bodies, columns, to: fresh('parquet') });
   await expect(missing).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  const taken = reader.read({ bodies: [body], columns, textsBecause: null, to: body.path });
+  const taken = reader.read({ bodies: [body], columns, to: body.path });
   await expect(taken).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   expect(await readFile(body.path, 'utf8')).toBe(bodyOf(1));
   const to = fresh('parquet');
-  expect(await reader.read({ bodies: [body], columns, textsBecause: null, to })).toMatchObject({ rows: 1 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 1 });
 });
 
 test('closing rejects what is under way, and a closed reader starts anew when it is used again', async () => {
   const own = openColumnReader();
   // More than is read without a thread.
   const bodies = [await saved(bodyOf(50_000))];
-  const underWay = own.read({ bodies, columns, textsBecause: null, to: fresh('parquet') });
+  const underWay = own.read({ bodies, columns, to: fresh('parquet') });
   await own.close();
   await expect(underWay).rejects.toThrow('thread');
-  expect(await own.read({ bodies, columns, textsBecause: null, to: fresh('parquet') })).toMatchObject({ rows: 50_000 });
+  expect(await own.read({ bodies, columns, to: fresh('parquet') })).toMatchObject({ rows: 50_000 });
   await own.close();
 });

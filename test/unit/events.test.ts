@@ -25,7 +25,6 @@ const events: ByType = {
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
   window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
   windows_joined: { type: 'windows_joined', slice: 'network_daily', from: 12, into: 3 },
-  window_read_as_texts: { type: 'window_read_as_texts', ...window, because: 'a member that is not UTF-8' },
   periods_let_go: { type: 'periods_let_go', slice: 'network_daily', periods: 2, rows: 1204, before: '2026-01-03' },
   window_asked_again: { type: 'window_asked_again', ...window, because: 'it would have emptied the window' },
   failed: { type: 'failed', code: 'SOURCE_TIMEOUT', ...window, message: 'no answer in 1000 s', hint: 'Try again.' },
@@ -52,10 +51,6 @@ describe('an event as a sentence', () => {
     ['window_asked', 'network_daily 2026-01-03:2026-01-09: requested in 2 parts'],
     ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KiB in 340 ms'],
     ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
-    [
-      'window_read_as_texts',
-      'network_daily 2026-01-03:2026-01-09: read as text, which takes longer, because of a member that is not UTF-8',
-    ],
     ['windows_joined', 'network_daily: joined 12 waiting windows into 3, by the size of the first answer'],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
     [

@@ -3,12 +3,12 @@
 import { describe, expect, test } from 'vitest';
 
 import { type Doubt, type InspectedPart, judgeAnswers } from '../../src/load/answers.ts';
+import type { ReportPage, SoundPage } from '../../src/load/report-page.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
 import { slice } from '../support/slice.ts';
-import type { Answer, BrokenAnswer } from '../../src/load/load-result.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
   const declared = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'], parameters });
@@ -19,11 +19,12 @@ function windowWith(parameters: Record<string, string> = {}): Window {
 const keys = (...names: readonly string[]): ReadonlySet<string> => new Set(names);
 const ALL = keys('day', 'app', 'installs', 'cost', 'attr_dependency');
 
-function answer(change: Partial<Answer> = {}): Answer {
+function answer(change: Partial<SoundPage> = {}): SoundPage {
   return {
     rowCount: 3,
     keys: ALL,
     commonKeys: ALL,
+    badLabel: null,
     totals: new Map(),
     warnings: [],
     maturity: { computedAt: null, immature: [], unread: [] },
@@ -32,12 +33,12 @@ function answer(change: Partial<Answer> = {}): Answer {
   };
 }
 
-const broken: BrokenAnswer = { because: 'it held no rows' };
+const broken: ReportPage = { because: 'it held no rows' };
 const lacking = (...names: readonly string[]): ReadonlySet<string> =>
   new Set([...ALL].filter((key) => !names.includes(key)));
 
 /** A part whose pages were all followed. */
-const part = (...pages: (Answer | BrokenAnswer)[]): InspectedPart => ({ pages, unfollowed: null });
+const part = (...pages: ReportPage[]): InspectedPart => ({ pages, unfollowed: null });
 const nothing = part();
 
 /** What is said about the completeness of each part. */

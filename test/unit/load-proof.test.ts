@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from 'vitest';
 
-import type { MetricSum } from '../../src/load/part-sums.ts';
 import { differenceOf } from '../../src/load/proof.ts';
 import {
   addTotals,
   compareTotals,
   type Comparison,
   differencesOf,
+  type MetricSum,
   type Proof,
   proofOf,
   statedTotals,

@@ -72,6 +72,7 @@ const page = {
   totals: new Map(),
   warnings: [],
   maturity: { computedAt: null, immature: [], unread: [] },
+  badLabel: null,
   pagination: null,
 } as const;
 
@@ -100,6 +101,9 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
         bodies: 1,
         types: [],
         rows: 1,
+        unfit: new Map(),
+        hasExtra: false,
+        hasRejected: false,
         weekStartsOn: null,
         isOrdered: true,
         isDistinct: true,

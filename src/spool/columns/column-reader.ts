@@ -1,8 +1,8 @@
 /**
  * The way of an answer into the warehouse: report JSON to Parquet, larger ones in a thread of its own.
  *
- * Cells are read into the types of their columns if every one of them is taken exactly, as the engine itself would store it. Where
- * one is not, from a number in an unusual form to a key that was not requested, all are read as texts, for SQL to judge.
+ * Cells are read into the types of their columns, exactly. A row with a cell that no wider column would take is there with its
+ * reasons; numbers that a wider one would take are counted, and the answer is to be read again into that.
  */
 
 import { Worker } from 'node:worker_threads';

@@ -2,7 +2,8 @@
 
 import type { DateDimension } from '../../model/dimension.ts';
 import { type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
-import { type BodyWindow, QUOTE, STOPPED } from './json-tokens.ts';
+import { type BodyWindow, QUOTE, skipValue, STOPPED, textIn } from './json-tokens.ts';
+import type { Envelope } from './reading.ts';
 import type { KeyColumn, KeyDigests } from './row-keys.ts';
 import { endOfRun, hashOf, TextDictionary } from './text-dictionary.ts';
 
@@ -11,7 +12,11 @@ const MS_PER_DAY = 86_400_000;
 const MICROS_PER_MS = 1000;
 const DAYS_TO_LAST_OF_WEEK = 6;
 
+/** No label of a date has so many bytes. */
+const LONGEST_LABEL = 64;
+
 const nothing = new Uint8Array(0);
+const encoder = new TextEncoder();
 
 /** The milliseconds of an ISO instant without zone; null when the calendar does not have it. */
 function instantOf(text: string): number | null {
@@ -48,6 +53,7 @@ export class DateColumn implements KeyColumn {
   readonly weekStarts = new Set<number>();
   /** Whether no date so far came after a later one. */
   isOrdered = true;
+  #badLabel: Envelope['badLabel'] = null;
   #last = -Infinity;
   #lastLabel = -1;
   readonly #words: 1 | 2;
@@ -69,20 +75,51 @@ export class DateColumn implements KeyColumn {
     // Most rows are of the same date as the last.
     const expected = this.#lastLabel < 0 ? STOPPED : this.#labels.endOf(body, at, this.#lastLabel);
     if (expected !== STOPPED) return this.#put(row, this.#lastLabel, expected);
-    if (bytes[at] !== QUOTE) return body.stop(at, `no date in ${this.name}`);
-    const end = endOfRun(view, at + 1, QUOTE);
-    if (bytes[end] !== QUOTE) return body.stop(end, `no plain date in ${this.name}`);
+    const end = bytes[at] === QUOTE ? endOfRun(view, at + 1, QUOTE) : at;
+    if (end === at || bytes[end] !== QUOTE) return this.#readText(body, at, row);
     const hash = hashOf(view, at, end + 1);
     let label = this.#labels.find(body, at, end + 1, hash);
     if (label < 0) {
-      if (!this.#learn(bytes.subarray(at + 1, end))) return body.stop(at, `no date of the calendar in ${this.name}`);
+      if (!this.#learn(String.fromCharCode(...bytes.subarray(at + 1, Math.min(end, at + LONGEST_LABEL))))) {
+        return this.#readText(body, at, row);
+      }
       label = this.#labels.add(bytes.subarray(at, end + 1), hash, nothing);
     }
     this.#lastLabel = label;
     return this.#put(row, label, end + 1);
   }
 
+  /** A label in another writing, or none. */
+  #readText(body: BodyWindow, at: number, row: number): number {
+    const end = skipValue(body, at);
+    if (end === STOPPED) return STOPPED;
+    // A bare number at the end of what has come may go on.
+    if (end === body.end) return body.stop(end, '');
+    const written = textIn(body, at, end);
+    if (written === null) return body.stop(at, 'a text that is not UTF-8');
+    const text = body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written;
+    if (!this.#learn(text)) {
+      this.#badLabel ??= { dimension: this.name, label: text };
+      this.#nulls[row] = 1;
+      return end;
+    }
+    const label = this.#labels.add(encoder.encode(written), hashOf(body.view, at, end), nothing);
+    return this.#put(row, label, end);
+  }
+
+  /** The first label of the rows so far that is no date; the next row is the first of another body. */
+  takeBadLabel(): Envelope['badLabel'] {
+    const bad = this.#badLabel;
+    this.#badLabel = null;
+    return bad;
+  }
+
+  blank(row: number): void {
+    this.#nulls[row] = 1;
+  }
+
   #put(row: number, label: number, end: number): number {
+    this.#nulls[row] = 0;
     if (this.#words === 1) {
       const value = this.#values[label] ?? 0;
       this.#cells[row] = value;
@@ -102,9 +139,9 @@ export class DateColumn implements KeyColumn {
   }
 
   /** Notes the value of the next label; false when it is no date. */
-  #learn(label: Uint8Array): boolean {
+  #learn(label: string): boolean {
     const { form, first } = forms[this.kind];
-    const match = form.exec(String.fromCharCode(...label.subarray(0, 64)));
+    const match = form.exec(label);
     const ms = match === null ? null : instantOf(first(match));
     if (match === null || ms === null) return false;
     const [, , last] = match;

@@ -1,5 +1,7 @@
 /** JSON as bytes: where its tokens end, in a window that more may come behind. */
 
+import { isUtf8 } from 'node:buffer';
+
 /** What readers return instead of an offset when they stop. */
 export const STOPPED = -1;
 
@@ -211,4 +213,37 @@ function skipArray(body: BodyWindow, at: number, depth: number): number {
     next = skipToken(body, next, COMMA);
     if (next === STOPPED) return STOPPED;
   }
+}
+
+/**
+ * Behind the object at `at`. `take` reads each value, by its key and where it begins, and returns the offset behind it, or stopped.
+ */
+export function readMembers(body: BodyWindow, at: number, take: (name: string, value: number) => number): number {
+  const { bytes } = body;
+  let next = skipToken(body, at, OPENING_BRACE);
+  if (next === STOPPED) return STOPPED;
+  while (bytes[next] !== CLOSING_BRACE) {
+    const end = skipText(body, next);
+    if (end === STOPPED) return STOPPED;
+    const written = textIn(body, next, end);
+    if (written === null) return body.stop(next, 'a key that is not UTF-8');
+    const value = skipToken(body, end, COLON);
+    if (value === STOPPED) return STOPPED;
+    const behind = take(String(JSON.parse(written)), value);
+    if (behind === STOPPED) return STOPPED;
+    next = skipBlanks(bytes, behind);
+    if (bytes[next] === CLOSING_BRACE) break;
+    next = skipToken(body, next, COMMA);
+    if (next === STOPPED) return STOPPED;
+    if (bytes[next] === CLOSING_BRACE) return body.stop(next, 'a comma without a key behind it');
+  }
+  return next + 1;
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The bytes in `[from, to)` as text; null where they are not UTF-8. */
+export function textIn({ bytes }: BodyWindow, from: number, to: number): string | null {
+  const text = bytes.subarray(from, to);
+  return isUtf8(text) ? decoder.decode(text) : null;
 }

@@ -1,56 +1,84 @@
 /** Columns of metrics. */
 
-import { capacityOf, isOfDouble, parseDecimal } from '../../model/column-type.ts';
-import { type BodyWindow, MINUS, POINT, QUOTE, skipNull, STOPPED, ZERO } from './json-tokens.ts';
-import { type Column, type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
-import type { SliceColumns } from './reading.ts';
+import {
+  capacityOf,
+  type ColumnType,
+  digitsOf,
+  FAST_DIGITS,
+  formatColumnType,
+  isOfDouble,
+  MOST_FRACTION_DIGITS,
+  parseDecimal,
+  widen,
+} from '../../model/column-type.ts';
+import { type BodyWindow, MINUS, POINT, QUOTE, skipValue, STOPPED, textIn, ZERO } from './json-tokens.ts';
+import { type Column, type ColumnGroup, widened, widenedFlags } from './parquet-file.ts';
+import type { MetricCells, Unfit } from './reading.ts';
+import type { RejectedColumn } from './rejected-column.ts';
 
-const SPACE = 0x20;
-const LETTER_N = 0x6e;
 const TWO_TO_32 = 2 ** 32;
-/** Digits that fit 32 bits, that a double counts exactly, and that 64 bits hold. */
+/** Digits that fit 32 bits, and that a double counts exactly. */
 const SMALL_DIGITS = 9;
 const EXACT_DIGITS = 15;
-/** Longer texts of doubles are not taken. */
-const MAX_DOUBLE_DIGITS = 200;
+const WIDE_BYTES = 16;
 
-const powersOfTen = Float64Array.from({ length: 19 }, (_, power) => 10 ** power);
+const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) => 10 ** power);
 
 /**
  * Metrics: numbers in quotes or bare, exact or not taken.
  *
  * Integers and decimals are built from their digits as whole numbers of the column's scale; doubles are the nearest ones to
  * the text, and where the column is to be exact only those that say it to the last digit. Up to nine digits, as nearly all
- * have, are counted in 32-bit arithmetic while they are looked for.
+ * have, are counted in 32-bit arithmetic while they are looked for. Texts of any other form are parsed one by one.
+ *
+ * A number that the column does not hold makes it unfit if a wider type would hold it; any other text rejects its row.
  */
 export class NumberColumn implements Column {
   readonly name: string;
-  readonly type: ParquetType;
+  readonly type: ColumnType;
   readonly heldBytes = 0;
   readonly #isDouble: boolean;
   readonly #isExact: boolean;
+  readonly #isFixed: boolean;
+  readonly #rejected: Pick<RejectedColumn, 'note'>;
   /** Digits before and after the point that the column holds. */
   readonly #whole: number;
   readonly #scale: number;
+  /** Words of 32 bits per cell. */
+  readonly #words: 2 | 4;
   #cells = new Int32Array(0);
   #doubles = new Float64Array(this.#cells.buffer);
+  #wide = new DataView(this.#cells.buffer);
   #nulls = new Uint8Array(0);
+  /** The type that holds every number so far for which there is one. */
+  #needed: ColumnType;
+  #isUnfit = false;
+  #isCrowded = false;
+  #isOfDoubles = true;
 
-  constructor({ name, type, isExact = false }: SliceColumns['metrics'][number]) {
+  constructor({ name, type, isExact = false, isFixed = false }: MetricCells, rejected: Pick<RejectedColumn, 'note'>) {
     this.name = name;
     this.type = type;
+    this.#needed = type;
+    this.#rejected = rejected;
     const { whole, fraction } = capacityOf(type);
     this.#isDouble = type.kind === 'DOUBLE';
     this.#isExact = isExact;
-    this.#whole = this.#isDouble ? MAX_DOUBLE_DIGITS : whole;
-    this.#scale = this.#isDouble ? MAX_DOUBLE_DIGITS : fraction;
+    this.#isFixed = isFixed;
+    this.#whole = whole;
+    this.#scale = fraction;
+    this.#words = type.kind === 'DECIMAL' && type.width > FAST_DIGITS ? 4 : 2;
+  }
+
+  /** What the numbers would need that the column does not hold; null where it holds all, or no type would. */
+  get unfit(): Unfit | null {
+    if (!this.#isUnfit) return null;
+    return { needed: this.#needed, isCrowded: this.#isCrowded, isOfDoubles: this.#isOfDoubles };
   }
 
   read(body: BodyWindow, at: number, row: number): number {
     const { bytes } = body;
-    const opening = bytes[at] ?? 0;
-    const isQuoted = opening === QUOTE;
-    if (opening === LETTER_N) return this.#readNull(row, skipNull(body, at));
+    const isQuoted = bytes[at] === QUOTE;
     const start = isQuoted ? at + 1 : at;
     const isNegative = bytes[start] === MINUS;
     const first = isNegative ? start + 1 : start;
@@ -74,25 +102,18 @@ export class NumberColumn implements Column {
         digit = (bytes[next] ?? 0) - ZERO;
       }
       fraction = next - point;
-      if (fraction === 0) return body.stop(next, 'a point without digits behind it');
+      if (fraction === 0) return this.#readText(body, at, row);
     }
-    if (whole === 0) {
-      if (isQuoted && next === start) return this.#readBlank(body, start, row);
-      return body.stop(next, 'no number in a metric');
-    }
-    if (isQuoted) {
-      if (bytes[next] !== QUOTE) return body.stop(next, 'no plain number in a metric');
-    } else if (bytes[first] === ZERO) {
-      if (whole > 1) return body.stop(first, 'a bare number with leading zeros');
-      // Bare, it is an integer to DuckDB, without a sign; in quotes a double's.
-      if (this.#isDouble && isNegative && fraction === 0) return body.stop(next, 'a bare negative zero');
-    }
+    // Bare, `01` is no number and `1e5` goes on.
+    const isPlain = isQuoted ? bytes[next] === QUOTE : isEnd(bytes[next]) && (whole < 2 || bytes[first] !== ZERO);
+    if (whole === 0 || !isPlain) return this.#readText(body, at, row);
     this.#nulls[row] = 0;
     const end = isQuoted ? next + 1 : next;
     if (whole + fraction > SMALL_DIGITS || fraction > this.#scale || whole > this.#whole) {
-      return this.#readLong(body, { first, whole, fraction, isNegative, row, end });
+      return this.#readLong(body, { at, first, whole, fraction, isNegative, row, end });
     }
     if (this.#isDouble) this.#doubles[row] = (isNegative ? -value : value) / (powersOfTen[fraction] ?? Number.NaN);
+    else if (this.#words === 4) this.#storeLong(row, scaled(isNegative ? -value : value, this.#scale - fraction));
     else this.#store(row, (isNegative ? -value : value) * (powersOfTen[this.#scale - fraction] ?? Number.NaN));
     return end;
   }
@@ -108,67 +129,107 @@ export class NumberColumn implements Column {
   }
 
   #storeLong(row: number, value: bigint): void {
+    if (this.#words === 4) {
+      this.#wide.setBigInt64(row * WIDE_BYTES, value >> 64n);
+      this.#wide.setBigInt64(row * WIDE_BYTES + 8, BigInt.asIntN(64, value));
+      return;
+    }
     this.#cells[row * 2] = Number(BigInt.asIntN(32, value));
     this.#cells[row * 2 + 1] = Number(value >> 32n);
   }
 
   /** A number with more digits than 32 bits count, or with zeros that the column has no place for. */
   #readLong(body: BodyWindow, number: LongNumber): number {
-    const { first, whole, fraction, isNegative, row, end } = number;
+    const { at, first, whole, fraction, isNegative, row, end } = number;
     const lastDigit = first + whole + (fraction === 0 ? 0 : fraction + 1);
     if (this.#isDouble) {
-      if (whole + fraction > MAX_DOUBLE_DIGITS) return body.stop(first, `a double of ${whole + fraction} digits`);
-      if (whole + fraction > EXACT_DIGITS) {
-        const text = textBetween(body.bytes, first, lastDigit);
-        const number = this.#isExact ? parseDecimal(text) : null;
-        if (number !== null && !isOfDouble(number)) return body.stop(first, 'a number that no double says');
-        this.#doubles[row] = isNegative ? -Number(text) : Number(text);
-        return end;
-      }
-      const magnitude = digitsBetween(body.bytes, first, lastDigit) / (powersOfTen[fraction] ?? Number.NaN);
+      const isShort = whole + fraction <= EXACT_DIGITS;
+      if (!isShort && (this.#isExact || whole + fraction > MAX_DOUBLE_DIGITS)) return this.#readText(body, at, row);
+      const magnitude = isShort
+        ? digitsBetween(body.bytes, first, lastDigit) / (powersOfTen[fraction] ?? Number.NaN)
+        : Number(textBetween(body.bytes, first, lastDigit));
       this.#doubles[row] = isNegative ? -magnitude : magnitude;
       return end;
     }
-    const surplus = Math.max(0, fraction - this.#scale);
-    const lastKept = lastDigit - surplus;
-    for (let at = lastKept; at < lastDigit; at += 1) {
-      if (body.bytes[at] !== ZERO) return body.stop(at, `${fraction} digits after the point`);
+    const kept = Math.min(fraction, this.#scale);
+    if (whole > this.#whole || whole + kept > MAX_DOUBLE_DIGITS) return this.#readText(body, at, row);
+    const lastKept = lastDigit - (fraction - kept);
+    for (let zero = lastKept; zero < lastDigit; zero += 1) {
+      if (body.bytes[zero] !== ZERO) return this.#readText(body, at, row);
     }
-    const isOnlyZero = whole === 1 && body.bytes[first] === ZERO;
-    if (whole > this.#whole && !isOnlyZero) return body.stop(first, `${whole} digits before the point`);
-    const power = this.#scale - (fraction - surplus);
     const magnitude =
-      whole + fraction - surplus <= EXACT_DIGITS
+      whole + kept <= EXACT_DIGITS
         ? BigInt(digitsBetween(body.bytes, first, lastKept))
         : BigInt(textBetween(body.bytes, first, lastKept).replace('.', ''));
-    this.#storeLong(row, (isNegative ? -magnitude : magnitude) * 10n ** BigInt(power));
+    this.#storeLong(row, scaled(isNegative ? -magnitude : magnitude, this.#scale - kept));
     return end;
   }
 
-  /** NULL: a text of no or only blanks. */
-  #readBlank(body: BodyWindow, start: number, row: number): number {
-    let next = start;
-    while (body.bytes[next] === SPACE) next += 1;
-    if (body.bytes[next] !== QUOTE) return body.stop(next, 'no plain number in a metric');
-    return this.#readNull(row, next + 1);
+  /** A value of any form: NULL, a number in whatever writing, or what is none. */
+  #readText(body: BodyWindow, at: number, row: number): number {
+    const end = skipValue(body, at);
+    if (end === STOPPED) return STOPPED;
+    // A bare number at the end of what has come may go on.
+    if (end === body.end) return body.stop(end, '');
+    const written = textIn(body, at, end);
+    if (written === null) return body.stop(at, 'a text that is not UTF-8');
+    const text = body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written;
+    this.#nulls[row] = 1;
+    if (written === 'null' || BLANK.test(text)) return end;
+    const reason = this.#take(text, row);
+    if (reason !== null) this.#rejected.note(this.name, text, reason);
+    return end;
   }
 
-  #readNull(row: number, end: number): number {
-    if (end !== STOPPED) this.#nulls[row] = 1;
-    return end;
+  /** Stores the number that a text states; why its row is rejected, or null. */
+  #take(text: string, row: number): string | null {
+    const number = parseDecimal(text);
+    if (number === null) return 'not a number';
+    if (this.#isDouble) {
+      const double = Number(text);
+      if (!Number.isFinite(double)) return 'beyond the range of a double';
+      if (this.#isExact && !isOfDouble(number)) {
+        this.#isOfDoubles = false;
+        this.#isUnfit = true;
+        return `its column is DOUBLE, which would round it (\`${nearestDoubles(this.name)}\` lets it)`;
+      }
+      this.#doubles[row] = double;
+      this.#nulls[row] = 0;
+      return null;
+    }
+    const digits = digitsOf(number);
+    const { whole, fraction } = digits;
+    if (whole <= this.#whole && fraction <= this.#scale) {
+      const magnitude = BigInt(number.whole + number.fraction.padEnd(this.#scale, '0') || '0');
+      this.#storeLong(row, number.negative ? -magnitude : magnitude);
+      this.#nulls[row] = 0;
+      return null;
+    }
+    const wider = this.#isFixed ? null : widen(this.#needed, digits);
+    this.#isOfDoubles &&= isOfDouble(number);
+    this.#isCrowded ||= wider === null || (wider.kind === 'DECIMAL' && wider.scale > MOST_FRACTION_DIGITS);
+    this.#isUnfit = true;
+    this.#needed = wider ?? this.#needed;
+    if (wider !== null) return null;
+    return `${whole} digits before the point and ${fraction} after do not fit ${formatColumnType(this.type)}, nor any wider type`;
+  }
+
+  blank(row: number): void {
+    this.#nulls[row] = 1;
   }
 
   grow(rows: number): void {
-    this.#cells = widened(this.#cells, rows * 2);
+    this.#cells = widened(this.#cells, rows * this.#words);
     this.#doubles = new Float64Array(this.#cells.buffer);
+    this.#wide = new DataView(this.#cells.buffer);
     this.#nulls = widenedFlags(this.#nulls, rows);
   }
 
   group(rows: number): ColumnGroup {
     return {
       nulls: this.#nulls.subarray(0, rows),
-      cells: this.#cells.subarray(0, rows * 2),
-      words: 2,
+      cells: this.#cells.subarray(0, rows * this.#words),
+      words: this.#words,
       dictionary: null,
     };
   }
@@ -178,8 +239,16 @@ export class NumberColumn implements Column {
   }
 }
 
+/** Longer texts are parsed one by one. */
+const MAX_DOUBLE_DIGITS = 200;
+const BLANK = /^ *$/;
+
+/** The setting with which the column of a metric takes the nearest double of every number. */
+export const nearestDoubles = (metric: string): string => `types: { ${metric}: DOUBLE }`;
+
 interface LongNumber {
-  /** Of its first digit. */
+  /** Of the value, and of its first digit. */
+  readonly at: number;
   readonly first: number;
   /** Digits before and after the point. */
   readonly whole: number;
@@ -189,6 +258,11 @@ interface LongNumber {
   /** Behind the number and its quotes. */
   readonly end: number;
 }
+
+/** Whether a bare number ends before this byte, or may end there: a zero byte stands behind what has come. */
+const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45;
+
+const scaled = (value: bigint | number, power: number): bigint => BigInt(value) * 10n ** BigInt(power);
 
 /** The digits in `[from, to)` as one whole number, past the point; exact up to 15 digits. */
 function digitsBetween(bytes: Uint8Array, from: number, to: number): number {

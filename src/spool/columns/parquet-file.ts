@@ -7,7 +7,7 @@
 
 import { closeSync, openSync, rmSync, writevSync } from 'node:fs';
 
-import type { ColumnType } from '../../model/column-type.ts';
+import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 import type { BodyWindow } from './json-tokens.ts';
 import { bool, encoded, i32, i64, list, struct, text, type Value, varint } from './thrift.ts';
 
@@ -17,8 +17,8 @@ export interface ColumnGroup {
   readonly nulls: Uint8Array;
   /** The values one behind the other; those of NULL cells mean nothing. With a dictionary, the numbers of its entries. */
   readonly cells: Int32Array;
-  /** 32-bit words per value. */
-  readonly words: 1 | 2;
+  /** 32-bit words per value; four hold a number of 16 bytes, the highest first. */
+  readonly words: 1 | 2 | 4;
   /** Distinct values in Parquet's plain encoding, and how many. */
   readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
 }
@@ -34,6 +34,8 @@ export interface WrittenColumn {
 export interface Column extends WrittenColumn {
   /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
   read(body: BodyWindow, at: number, row: number): number;
+  /** Makes a cell NULL, whatever an unfinished row left there. */
+  blank(row: number): void;
   /** Makes room for so many rows. */
   grow(rows: number): void;
   /** Forgets the rows, keeps the memory. */
@@ -60,7 +62,7 @@ export function widenedFlags(old: Uint8Array, rows: number): Uint8Array<ArrayBuf
 export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' | 'INTEGER' };
 
 /** Numbers of the format's own lists (parquet.thrift). */
-const physical = { int32: 1, int64: 2, double: 5, bytes: 6 } as const;
+const physical = { int32: 1, int64: 2, double: 5, bytes: 6, fixed: 7 } as const;
 const converted = { utf8: 0, decimal: 5, date: 6, json: 19 } as const;
 const encodings = { plain: 0, levels: 3, dictionary: 8 } as const;
 const pages = { data: 0, dictionary: 2 } as const;
@@ -75,7 +77,10 @@ const GROUP_OF_BITS = 8;
 /** One call takes no more pieces (IOV_MAX). */
 const MOST_PIECES = 1024;
 
-/** How a type is kept: its physical number and the fields that annotate it. */
+/** Decimals of more digits than 64 bits hold take 16 bytes. */
+const WIDE_BYTES = 16;
+
+/** How a type is kept: its physical number and the fields beside it. */
 function schemaOf(type: ParquetType): { readonly kept: number; readonly annotated: readonly [number, Value][] } {
   switch (type.kind) {
     case 'BIGINT':
@@ -84,7 +89,7 @@ function schemaOf(type: ParquetType): { readonly kept: number; readonly annotate
       return { kept: physical.double, annotated: [] };
     case 'DECIMAL':
       return {
-        kept: physical.int64,
+        kept: type.width > FAST_DIGITS ? physical.fixed : physical.int64,
         annotated: [
           [6, i32(converted.decimal)],
           [7, i32(type.scale)],
@@ -219,7 +224,8 @@ export class ParquetFile {
 
 const element = ({ name, type }: WrittenColumn): Value => {
   const { kept, annotated } = schemaOf(type);
-  return struct([1, i32(kept)], [3, i32(OPTIONAL)], [4, text(name)], ...annotated);
+  const length = kept === physical.fixed ? [[2, i32(WIDE_BYTES)] as const] : [];
+  return struct([1, i32(kept)], ...length, [3, i32(OPTIONAL)], [4, text(name)], ...annotated);
 };
 
 const bytesOf = (cells: Int32Array): Uint8Array => new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);

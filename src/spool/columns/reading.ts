@@ -6,8 +6,13 @@ import type { DateDimension } from '../../model/dimension.ts';
 /** The column that says of which body a row is, by its number from 0; no slice has one of such a name. */
 export const BODY = 'body,';
 
-/** Keys that were not requested, as one JSON object, in a file of texts. */
+/** Keys that were not requested, as one JSON object. */
 export const EXTRA = '_extra';
+
+/** What `RejectedColumn` says of a row; NULL for one that every column takes. No slice has a column of such a name. */
+export const REJECTED = 'rejected,';
+
+export const ATTR_DEPENDENCY = 'attr_dependency';
 
 /** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
@@ -17,11 +22,23 @@ export interface SliceColumns {
   readonly left?: readonly string[];
 }
 
-interface MetricCells {
+export interface MetricCells {
   readonly name: string;
   readonly type: ColumnType;
   /** Whether a column of doubles takes only numbers that a double says to the last digit; left out, it takes the nearest ones. */
   readonly isExact?: boolean;
+  /** Whether the column cannot become wider: a number that it does not hold is rejected. */
+  readonly isFixed?: boolean;
+}
+
+/** Numbers of a metric that its column does not hold: their cells mean nothing, and the answer is to be read again. */
+export interface Unfit {
+  /** The narrowest exact type that holds them, too. */
+  readonly needed: ColumnType;
+  /** Whether one has more digits than an exact type holds, or than leave room for sums. */
+  readonly isCrowded: boolean;
+  /** Whether all of them are what doubles say. */
+  readonly isOfDoubles: boolean;
 }
 
 export type Encoding = 'gzip' | 'identity';
@@ -34,6 +51,8 @@ export interface Envelope {
   /** Keys that occur in some row, and in every row. */
   readonly keys: readonly string[];
   readonly commonKeys: readonly string[];
+  /** A label that is no date of the documented form; null where all are. */
+  readonly badLabel: { readonly dimension: string; readonly label: string } | null;
   /** Why it is not one whole report; its rows mean nothing then. Null for a sound one. */
   readonly because: string | null;
 }
@@ -43,9 +62,12 @@ export interface ColumnsRead {
   readonly rows: number;
   /** One per body, in their order. */
   readonly envelopes: readonly Envelope[];
-  /** Null where every cell was taken exactly, as its column has it; else why all of them are texts, for SQL to judge. */
-  readonly textsBecause: string | null;
-  /** Whether the rows came in the order of their finest dates; so do rows without any. Means nothing of texts. */
+  /** By metric, what its column would have to hold besides. */
+  readonly unfit: ReadonlyMap<string, Unfit>;
+  /** Whether some rows hold keys that were not requested, or what their columns do not take. */
+  readonly hasExtra: boolean;
+  readonly hasRejected: boolean;
+  /** Whether the rows came in the order of their finest dates; so do rows without any. */
   readonly isOrdered: boolean;
   /** Whether no two rows have the same dimensions and `attr_dependency`; false too where that was not found out. */
   readonly isDistinct: boolean;
@@ -59,8 +81,6 @@ export interface ReadRequest {
   readonly bodies: readonly SavedBytes[];
   /** Path of the Parquet file, which must not exist: DuckDB remembers files by their names. */
   readonly to: string;
-  /** Why it is to be of texts, whatever the bodies hold; null to find out. */
-  readonly textsBecause: string | null;
 }
 
 /** What the door sends; `job` tells readings apart. */

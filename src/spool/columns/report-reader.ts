@@ -10,8 +10,6 @@
  * once per distinct text.
  */
 
-import { isUtf8 } from 'node:buffer';
-
 import { besideRows } from '../beside-rows.ts';
 import {
   BodyWindow,
@@ -26,6 +24,7 @@ import {
   skipToken,
   skipValue,
   STOPPED,
+  textIn,
 } from './json-tokens.ts';
 
 const telling: ReadonlySet<string> = new Set(besideRows);
@@ -36,8 +35,6 @@ const MAX_STEP_BYTES = 64 * 1024 * 1024;
 const LONG_STEP_BYTES = 1024 * 1024;
 
 const LETTER_N = 0x6e;
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
@@ -159,7 +156,7 @@ export class ReportReader {
     if (nameEnd === STOPPED) return STOPPED;
     const start = skipToken(body, nameEnd, COLON);
     if (start === STOPPED) return STOPPED;
-    const text = this.#textOf(at, nameEnd);
+    const text = textIn(body, at, nameEnd);
     if (text === null) return body.stop(at, 'a member that is not UTF-8');
     const name = String(JSON.parse(text));
     if (this.#names.has(name)) return body.stop(at, `it stated ${JSON.stringify(name)} twice`);
@@ -174,15 +171,10 @@ export class ReportReader {
     if (end === STOPPED) return STOPPED;
     // A bare number at the end of what has come may go on.
     if (end === body.end) return body.stop(end, '');
-    const value = this.#textOf(start, end);
+    const value = textIn(body, start, end);
     if (value === null) return body.stop(start, 'a member that is not UTF-8');
     this.#names.add(name);
     if (telling.has(name)) this.#members.set(name, value);
     return this.#goTo('behind a member', end);
-  }
-
-  #textOf(from: number, to: number): string | null {
-    const bytes = this.#body.bytes.subarray(from, to);
-    return isUtf8(bytes) ? decoder.decode(bytes) : null;
   }
 }

@@ -6,17 +6,16 @@
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 
-import { FAST_DIGITS, formatColumnType } from '../../model/column-type.ts';
 import { dateDimensions } from '../../model/dimension.ts';
 import { DateColumn } from './date-column.ts';
+import { type BodyWindow, STOPPED } from './json-tokens.ts';
 import { NumberColumn } from './number-column.ts';
 import { type Column, type ColumnGroup, ParquetFile, widened, type WrittenColumn } from './parquet-file.ts';
-import { BODY, EXTRA } from './reading.ts';
-import type { ColumnsRead, Envelope, ReadRequest, SliceColumns } from './reading.ts';
-import { type BodyWindow, STOPPED } from './json-tokens.ts';
+import { ATTR_DEPENDENCY, BODY, type ColumnsRead, type Envelope, EXTRA, type ReadRequest } from './reading.ts';
+import { RejectedColumn } from './rejected-column.ts';
 import { ReportReader, type RowSink } from './report-reader.ts';
 import { type KeyColumn, RowKeys } from './row-keys.ts';
-import { LooseRowReader, RowReader } from './row-reader.ts';
+import { RowReader } from './row-reader.ts';
 import { TextColumn } from './text-column.ts';
 
 /** Rows of a group: as many as DuckDB's own groups have, so that each is read by one thread into one. */
@@ -25,87 +24,76 @@ const FIRST_ROWS = 64;
 /** Texts of a group beyond this end it early. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 
-const ATTR_DEPENDENCY = 'attr_dependency';
-
-/** What reads the rows, and where their cells go. */
-interface Into {
-  readonly columns: readonly Column[];
-  readonly rows: RowReader | LooseRowReader;
-}
-
 export class SliceReading implements RowSink {
   readonly #dates: readonly DateColumn[];
+  readonly #metrics: readonly NumberColumn[];
   readonly #keys: readonly KeyColumn[];
-  readonly #names: readonly string[];
+  readonly #columns: readonly Column[];
+  readonly #rejected: RejectedColumn;
+  readonly #rows: RowReader;
   readonly #rowKeys = new RowKeys();
-  readonly #into: Into;
   readonly #bodies = new BodyColumn();
   readonly #file: ParquetFile;
-  readonly #textsBecause: string | null;
   readonly #envelopes: Envelope[] = [];
   #report = new ReportReader(this);
   #capacity = 0;
   #row = 0;
   #because: string | null = null;
 
-  /**
-   * Makes the Parquet file: of texts where a reason for it is given, which takes rows of any shape; else of the columns' own types,
-   * exactly or not at all. Throws errors of the file system, as every method.
-   */
-  constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>, textsBecause: string | null) {
-    const names = [...columns.dimensions, ...columns.metrics].map(({ name }) => name);
+  /** Makes the Parquet file. Throws errors of the file system, as every method. */
+  constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>) {
+    const rejected = new RejectedColumn([...columns.dimensions, ...columns.metrics].map(({ name }) => name));
+    const extra = new TextColumn(EXTRA, 'object');
     const dependency = new TextColumn(ATTR_DEPENDENCY, 'object');
-    if (textsBecause === null) {
-      const dimensions = columns.dimensions.map(({ name, kind }) =>
-        kind === 'text' ? new TextColumn(name, 'text') : new DateColumn(name, kind),
-      );
-      this.#keys = [...dimensions, dependency];
-      this.#dates = dimensions.filter((column) => column instanceof DateColumn);
-      const all = [...dimensions, ...columns.metrics.map((metric) => new NumberColumn(metric)), dependency];
-      this.#into = { columns: all, rows: new RowReader(all, new Set([ATTR_DEPENDENCY])) };
-    } else {
-      const all = [...names.map((name) => new TextColumn(name, 'value')), dependency];
-      const extra = new TextColumn(EXTRA, 'object');
-      this.#keys = [...all.slice(0, columns.dimensions.length), dependency];
-      this.#dates = [];
-      this.#into = { columns: [...all, extra], rows: new LooseRowReader(all, extra, columns.left ?? []) };
-    }
-    this.#names = names;
-    this.#textsBecause = textsBecause;
-    this.#file = new ParquetFile(to, [...this.#into.columns, this.#bodies]);
+    const dimensions = columns.dimensions.map(({ name, kind }) =>
+      kind === 'text' ? new TextColumn(name, 'value') : new DateColumn(name, kind),
+    );
+    this.#dates = dimensions.filter((column) => column instanceof DateColumn);
+    this.#metrics = columns.metrics.map((metric) => new NumberColumn(metric, rejected));
+    this.#keys = [...dimensions, dependency];
+    this.#rejected = rejected;
+    const requested = [...dimensions, ...this.#metrics, dependency];
+    this.#columns = [...requested, extra, rejected];
+    this.#rows = new RowReader({
+      columns: requested,
+      extra,
+      rejected,
+      optional: new Set([ATTR_DEPENDENCY]),
+      left: new Set(columns.left),
+    });
+    this.#file = new ParquetFile(to, [...this.#columns, this.#bodies]);
   }
 
   /** Takes the next piece of the present body; why the rest need not come, or null. */
   take(chunk: Uint8Array): string | null {
     this.#because ??= this.#report.take(chunk);
-    const heldBytes = this.#into.columns.reduce((sum, column) => sum + column.heldBytes, 0);
+    const heldBytes = this.#columns.reduce((sum, column) => sum + column.heldBytes, 0);
     if (heldBytes > MAX_HELD_BYTES) this.#writeGroup();
     return this.#because;
   }
 
-  /** Ends the present body, broken where a reason is given; another may follow. What is wrong with it, or null. */
-  endBody(brokenBecause: string | null = null): string | null {
+  /** Ends the present body, broken where a reason is given; another may follow. */
+  endBody(brokenBecause: string | null = null): void {
     const { rows, members, because } = this.#report.end();
-    const { rows: reader } = this.#into;
-    const keys =
-      reader instanceof LooseRowReader
-        ? reader.takeKeys()
-        : { keys: rows === 0 ? [] : this.#names, commonKeys: rows === 0 ? [] : this.#names };
-    const broken = brokenBecause ?? this.#because ?? because;
-    this.#envelopes.push({ rows, members, ...keys, because: broken });
+    const labels = this.#dates.map((column) => column.takeBadLabel());
+    this.#envelopes.push({
+      rows,
+      members,
+      ...this.#rows.takeKeys(),
+      badLabel: labels.find((label) => label !== null) ?? null,
+      because: brokenBecause ?? this.#because ?? because,
+    });
     this.#bodies.end(this.#row);
     this.#report = new ReportReader(this);
     this.#because = null;
-    if (reader instanceof RowReader) reader.forget();
-    return broken;
   }
 
   takeRow(body: BodyWindow, at: number): number {
     if (this.#row === this.#capacity) {
       this.#capacity = Math.min(GROUP_ROWS, Math.max(FIRST_ROWS, this.#capacity * 2));
-      for (const column of this.#into.columns) column.grow(this.#capacity);
+      for (const column of this.#columns) column.grow(this.#capacity);
     }
-    const next = this.#into.rows.read(body, at, this.#row);
+    const next = this.#rows.read(body, at, this.#row);
     if (next === STOPPED) return STOPPED;
     this.#row += 1;
     if (this.#row === GROUP_ROWS) this.#writeGroup();
@@ -118,7 +106,7 @@ export class SliceReading implements RowSink {
       this.#file.writeGroup(this.#row);
       this.#rowKeys.take(this.#keys, this.#row);
     }
-    for (const column of this.#into.columns) column.clear();
+    for (const column of this.#columns) column.clear();
     this.#bodies.clear();
     this.#row = 0;
   }
@@ -132,7 +120,9 @@ export class SliceReading implements RowSink {
     return {
       rows: this.#envelopes.reduce((sum, { rows }) => sum + rows, 0),
       envelopes: this.#envelopes,
-      textsBecause: this.#textsBecause,
+      unfit: new Map(this.#metrics.flatMap(({ name, unfit }) => (unfit === null ? [] : [[name, unfit] as const]))),
+      hasExtra: this.#rows.hasExtra,
+      hasRejected: this.#rejected.hasAny,
       isOrdered: finest?.isOrdered ?? true,
       isDistinct: this.#rowKeys.areDistinct,
       weekStartsOn: weekStarts.length === 1 ? (weekStarts[0] ?? null) : null,
@@ -176,12 +166,6 @@ class BodyColumn implements WrittenColumn {
   }
 }
 
-/** Why the columns cannot be kept in 64 bits each; null when they can. */
-function tooWide({ metrics }: SliceColumns): string | null {
-  const wide = metrics.find(({ type }) => type.kind === 'DECIMAL' && type.width > FAST_DIGITS);
-  return wide === undefined ? null : `${wide.name} is kept as ${formatColumnType(wide.type)}`;
-}
-
 const PIECE_BYTES = 256 * 1024;
 
 /** Whether the decompressor said that the bytes are not what they claim to be. */
@@ -192,19 +176,20 @@ const isGarbled = (error: unknown): error is Error =>
 const piece = new Uint8Array(PIECE_BYTES);
 
 /** Reads a plain body without a stream: a trip to the thread pool and a buffer of its own for each piece would take as long as the disk. */
-function readPlain(path: string, reading: SliceReading): string | null {
+function readPlain(path: string, reading: SliceReading): void {
   const file = openSync(path, 'r');
   try {
     for (;;) {
       const bytes = readSync(file, piece);
-      if (bytes === 0 || reading.take(piece.subarray(0, bytes)) !== null) return reading.endBody();
+      if (bytes === 0 || reading.take(piece.subarray(0, bytes)) !== null) break;
     }
+    reading.endBody();
   } finally {
     closeSync(file);
   }
 }
 
-async function readGzip(path: string, reading: SliceReading): Promise<string | null> {
+async function readGzip(path: string, reading: SliceReading): Promise<void> {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
   const decoder = createGunzip({ chunkSize: PIECE_BYTES });
   file.on('error', (error) => decoder.destroy(error));
@@ -213,36 +198,22 @@ async function readGzip(path: string, reading: SliceReading): Promise<string | n
       if (!(chunk instanceof Uint8Array)) throw new TypeError('A body came as something else than bytes.');
       if (reading.take(chunk) !== null) break;
     }
-    return reading.endBody();
+    reading.endBody();
   } catch (error) {
     if (!isGarbled(error)) throw error;
-    return reading.endBody(`it was not whole gzip: ${error.message}`);
+    reading.endBody(`it was not whole gzip: ${error.message}`);
   } finally {
     file.destroy();
   }
 }
 
-/** Reads the saved bodies of one answer, as texts where a cell is not what its column takes; a reading that ends with an error leaves no file. */
-export async function readSaved(request: ReadRequest): Promise<ColumnsRead> {
-  const because = request.textsBecause ?? tooWide(request.columns);
-  const read = because === null ? await readAs(request, null) : because;
-  return typeof read === 'string' ? ofTexts(await readAs(request, read)) : read;
-}
-
-function ofTexts(read: ColumnsRead | string): ColumnsRead {
-  if (typeof read === 'string') throw new TypeError('Texts were not taken.');
-  return read;
-}
-
-/** The reading; or why it has to be one of texts. */
-async function readAs({ bodies, ...into }: ReadRequest, textsBecause: string | null): Promise<ColumnsRead | string> {
-  const reading = new SliceReading(into, textsBecause);
+/** Reads saved bodies into one file; a reading that ends with an error leaves none. */
+export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
+  const reading = new SliceReading(into);
   try {
     for (const { path, encoding } of bodies) {
-      const broken = encoding === 'identity' ? readPlain(path, reading) : await readGzip(path, reading);
-      if (broken === null || textsBecause !== null) continue;
-      reading.abandon();
-      return broken;
+      if (encoding === 'identity') readPlain(path, reading);
+      else await readGzip(path, reading);
     }
     return reading.finish();
   } catch (error) {

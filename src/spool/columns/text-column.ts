@@ -8,7 +8,7 @@ import { isUtf8 } from 'node:buffer';
 import { canonicalJson } from '../../model/canonical-json.ts';
 import {
   BACKSLASH,
-  type BodyWindow,
+  BodyWindow,
   CLOSING_BRACE,
   OPENING_BRACE,
   QUOTE,
@@ -25,12 +25,15 @@ const LETTER_N = 0x6e;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
+/** Of one value at a time. */
+const made = new BodyWindow();
+
 export class TextColumn implements KeyColumn {
   readonly name: string;
   readonly type: ParquetType;
   readonly #opening: number;
   readonly #closing: number;
-  readonly #holds: 'text' | 'object' | 'value';
+  readonly #holds: 'object' | 'value';
   readonly #dictionary = new TextDictionary();
   /** By entry, two words that tell what it says from what others say. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
@@ -39,10 +42,10 @@ export class TextColumn implements KeyColumn {
   #nulls = new Uint8Array(0);
 
   /**
-   * `text` unescapes and takes null for NULL; `object` keeps what an object says, as canonical JSON; `value` takes whatever stands
-   * there: a text unescaped, anything else as it is written.
+   * `object` keeps what an object says, as canonical JSON; `value` takes whatever stands there: a text unescaped, anything else as
+   * it is written. Null is NULL in both.
    */
-  constructor(name: string, holds: 'text' | 'object' | 'value') {
+  constructor(name: string, holds: 'object' | 'value') {
     this.name = name;
     this.#holds = holds;
     this.type = { kind: holds === 'object' ? 'JSON' : 'VARCHAR' };
@@ -79,10 +82,28 @@ export class TextColumn implements KeyColumn {
       if (!isUtf8(text)) return body.stop(at, 'a text that is not UTF-8');
       const said = this.#holds === 'object' ? canonical(decoder.decode(text)) : plain(text);
       if (said === null) return body.stop(at, `a value that JSON has not in ${this.name}`);
-      entry = this.#dictionary.add(text, hash, said);
-      this.#digest(entry, said);
+      entry = this.#add(text, hash, said);
     }
     return this.#put(row, entry, end);
+  }
+
+  /** Gives a cell a value that was made here; false where it is an object with a value that JSON has not. */
+  put(row: number, value: string): boolean {
+    const text = encoder.encode(value);
+    const said = this.#holds === 'object' ? canonical(value) : text;
+    if (said === null) return false;
+    made.take(text, made.end);
+    const hash = hashOf(made.view, 0, made.end);
+    let entry = this.#dictionary.find(made, 0, made.end, hash);
+    if (entry < 0) entry = this.#add(text, hash, said);
+    this.#put(row, entry, 0);
+    return true;
+  }
+
+  #add(text: Uint8Array, hash: number, said: Uint8Array): number {
+    const entry = this.#dictionary.add(text, hash, said);
+    this.#digest(entry, said);
+    return entry;
   }
 
   #put(row: number, entry: number, end: number): number {
@@ -120,7 +141,6 @@ export class TextColumn implements KeyColumn {
       this.#nulls[row] = 1;
       return skipNull(body, at);
     }
-    if (this.#holds === 'text') return body.stop(at, `no text in ${this.name}`);
     const end = this.#readNew(body, at, row);
     // A bare number at the end of what has come may go on.
     return end === body.end ? body.stop(end, '') : end;

@@ -94,8 +94,8 @@ try {
       encoding,
       plainBytes: statSync(path).size,
     }));
-    const result = await reader.read({ bodies, columns, to, textsBecause: null });
-    if (result.textsBecause !== null) throw new Error(JSON.stringify(result));
+    const result = await reader.read({ bodies, columns, to });
+    if (result.unfit.size > 0 || result.hasRejected) throw new Error(JSON.stringify(result));
     return to;
   };
   await measure('column reader, plain bodies', async () => read(usual, 'identity'));

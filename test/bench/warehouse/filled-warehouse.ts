@@ -2,7 +2,7 @@
 
 import { replaceWindows } from '../../../src/load/replace.ts';
 import { totalTyped } from '../../../src/load/sums-sql.ts';
-import { PART, staging, typedRows, WINDOW } from '../../../src/load/window-sql.ts';
+import { PART, REJECTED, staging, WINDOW } from '../../../src/load/window-sql.ts';
 import { prepareTable } from '../../../src/load/slice-table.ts';
 import type { Target } from '../../../src/load/target.ts';
 import { addDays, day, daysBetween, daysIn, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';
@@ -69,6 +69,10 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
     open,
     async reload(warehouse, target, part, salt) {
       await stage(warehouse, target, part, rowsPerDay, salt);
+      const file = `${path}.${part.start}.${salt}.parquet`;
+      await warehouse.run(
+        `copy (select * exclude (${WINDOW}, ${PART}, ${REJECTED}), 0::integer as "body," from ${staging.typed}) to '${file}' (format parquet)`,
+      );
       const [window] = planSlice({
         slice: filled,
         metrics: target.metrics,
@@ -108,7 +112,22 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
       } as const;
       const replacement = {
         windows: [{ spooled, fetchedAt, ...proven }],
-        staged: { columns: target.columns, rowsOf: typedRows },
+        staged: {
+          parts: [
+            {
+              file,
+              firstBody: 0,
+              bodies: 1,
+              pages: { length: 1 },
+              types: target.columns.metrics.map(({ type }) => type),
+              hasExtra: false,
+              hasRejected: false,
+              windowNo: 0,
+              partNo: 0,
+            },
+          ],
+          replacing: new Map<string, string>(),
+        },
         isPlain: true,
         runId: RUN_ID,
       };
@@ -124,7 +143,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
           const inside = `"day" >= DATE '${part.start}' and "day" < DATE '${part.end}'`;
           await warehouse.run(`delete from ${target.table} where ${inside}`);
           await warehouse.run(
-            `insert into ${target.table} select * exclude (${WINDOW}, ${PART}), 0 from ${staging.typed} order by "day"`,
+            `insert into ${target.table} select * exclude (${WINDOW}, ${PART}, ${REJECTED}), 0 from ${staging.typed} order by "day"`,
           );
         }),
       );
@@ -140,7 +159,7 @@ async function stage(
   salt: number,
 ): Promise<void> {
   await warehouse.run(
-    `create or replace temp table ${staging.typed} as select 0 as ${WINDOW}, 0 as ${PART}, * from (${rowsOf(target, days, rowsPerDay, salt)})`,
+    `create or replace temp table ${staging.typed} as select 0 as ${WINDOW}, 0 as ${PART}, null::VARCHAR as ${REJECTED}, * from (${rowsOf(target, days, rowsPerDay, salt)})`,
   );
 }
 

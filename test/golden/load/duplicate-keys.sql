@@ -1,5 +1,5 @@
 with twice as materialized (
-    select hash("window,", "day", "app ""quoted""", "order", "attr_dependency") as digest from "ripen typed" where "window," in (0, 3) group by 1 having count(*) > 1
+    select hash("window,", "day", "app ""quoted""", "order", "attr_dependency") as digest from "ripen typed" where "window," in (0, 3) and "rejected," is null group by 1 having count(*) > 1
 ),
 keyed as (
     select
@@ -9,7 +9,7 @@ keyed as (
         "_extra" as row_extra,
         max(coalesce("_extra"::varchar, '')) over same_key is distinct from min(coalesce("_extra"::varchar, '')) over same_key as is_other
     from "ripen typed"
-    where "window," in (0, 3) and hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
+    where "window," in (0, 3) and "rejected," is null and hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
     window same_key as (partition by "window,", "day", "app ""quoted""", "order", "attr_dependency")
 ),
 compared as (

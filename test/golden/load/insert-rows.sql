@@ -1,6 +1,6 @@
 insert into main."daily" ("day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", "_load_id")
-select "day", "app ""quoted""", "order", cast("o'brien said ""hi""_events" as BIGINT), cast("my event_revenue" as DECIMAL(18,6)), cast("value" as DOUBLE), "attr_dependency", "_extra", [null, 41, null, 42]["window," + 1]::bigint
+select "day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", [null, 41, null, 42]["window," + 1]::bigint
 from (
-select * from "ripen typed" where "window," in (1, 3)
+select * from there
 )
 order by "day"

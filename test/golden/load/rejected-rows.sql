@@ -1,17 +1,3 @@
-select
-    s."window," as window_no,
-    'o''brien said "hi"_events' as metric,
-    cast(case when regexp_full_match(s."day", '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(s."day" as DATE) end as DATE)::varchar as day,
-    concat('o''brien said "hi"_events: ', n.reason, ': ', s."o'brien said ""hi""_events") as reason,
-    json_object('day', s."day", 'app "quoted"', s."app ""quoted""", 'order', s."order", 'o''brien said "hi"_events', s."o'brien said ""hi""_events", 'my event_revenue', s."my event_revenue", 'value', s."value", 'attr_dependency', s."attr_dependency") as "row"
-from "ripen staged" as s
-join "ripen not numbers" as n on n.metric = 'o''brien said "hi"_events' and n.text = s."o'brien said ""hi""_events"
-union all
-select
-    s."window," as window_no,
-    'value' as metric,
-    cast(case when regexp_full_match(s."day", '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(s."day" as DATE) end as DATE)::varchar as day,
-    concat('value: ', n.reason, ': ', s."value") as reason,
-    json_object('day', s."day", 'app "quoted"', s."app ""quoted""", 'order', s."order", 'o''brien said "hi"_events', s."o'brien said ""hi""_events", 'my event_revenue', s."my event_revenue", 'value', s."value", 'attr_dependency', s."attr_dependency") as "row"
-from "ripen staged" as s
-join "ripen not numbers" as n on n.metric = 'value' and n.text = s."value"
+select "window," as window_no, cast("day" as DATE)::varchar as day, "rejected," as rejected
+from "ripen typed"
+where "window," in (3) and "rejected," is not null

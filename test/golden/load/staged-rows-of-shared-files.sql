@@ -6,9 +6,9 @@ select
     "order",
     cast("o'brien said ""hi""_events" as BIGINT) as "o'brien said ""hi""_events",
     cast("my event_revenue" as DECIMAL(18,6)) as "my event_revenue",
-    cast("value" as DOUBLE) as "value",
+    cast(nullif("value", 0) as DOUBLE) as "value",
     "attr_dependency",
-    null::JSON as "_extra",
-    false as "odd,"
+    "_extra",
+    "rejected,"
 from read_parquet(['/spool/it''s here.parquet', '/spool/b.parquet', '/spool/d.parquet'], hive_partitioning = false)
 where "window," is not null

@@ -9,7 +9,7 @@ select
     cast("value" as DOUBLE) as "value",
     "attr_dependency",
     null::JSON as "_extra",
-    false as "odd,"
+    null::VARCHAR as "rejected,"
 from read_parquet(['/spool/it''s here.parquet', '/spool/b.parquet'], hive_partitioning = false)
 union all
 select
@@ -23,5 +23,5 @@ select
     cast(cast("value" as VARCHAR) as DOUBLE) as "value",
     "attr_dependency",
     null::JSON as "_extra",
-    false as "odd,"
+    null::VARCHAR as "rejected,"
 from read_parquet(['/spool/c.parquet'], hive_partitioning = false)

@@ -1,0 +1,170 @@
+/**
+ * What the ledger says of a slice's metrics: their types and horizons, whether their values were seen to add up, and how every
+ * period stands because of that.
+ */
+
+import * as z from 'zod';
+
+import type { Day } from '../model/calendar.ts';
+import { formatColumnType } from '../model/column-type.ts';
+import type { LoadedPeriod } from '../model/ledger.ts';
+import { nextRefreshAt, stateOf } from '../model/maturity.ts';
+import type { SeenAdditivity } from '../model/metric.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
+import { rememberingEach } from '../warehouse/remembering.ts';
+import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Target } from './target.ts';
+
+/**
+ * Records a slice's metrics where they changed. If one ripens otherwise than before, the state of every period is recorded anew, as
+ * that alone makes no period due.
+ */
+export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
+  const { slice, metrics, columns } = target;
+  const settleSeconds = slice.settleMs / 1000;
+  const now = metrics.map((metric, position): RecordedMetric => {
+    return {
+      metric: metric.id,
+      position,
+      type: formatColumnType(columns.metrics[position]?.type ?? metric.type),
+      kind: metric.kind,
+      horizon_from: metric.horizonFrom,
+      additive: metric.additive,
+      additivity: metric.additivity,
+      horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
+      settle_seconds: settleSeconds,
+    };
+  });
+  const before = await readRecorded(warehouse, slice.name);
+  // Both have their members in the order of the shape.
+  if (JSON.stringify(before) === JSON.stringify(now)) return;
+  await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
+  await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(now), settleSeconds]);
+  if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
+}
+
+/** Alike for metrics that ripen alike. */
+const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
+  metrics
+    .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
+    .toSorted()
+    .join();
+
+const recordedRow = z.object({ slice: z.string(), metrics: z.string() });
+const recordedMetric = z.object({
+  metric: z.string(),
+  position: z.number(),
+  type: z.string(),
+  kind: z.string(),
+  horizon_from: z.string(),
+  additive: z.boolean(),
+  additivity: z.string(),
+  horizon_seconds: z.number().nullable(),
+  settle_seconds: z.number(),
+});
+
+type RecordedMetric = z.infer<typeof recordedMetric>;
+
+const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+  const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
+  const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
+  return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
+});
+
+/** The metrics of a slice that were last recorded as of no documented form. */
+export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {
+  const recorded = await readRecorded(warehouse, slice);
+  return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
+}
+
+const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape });
+
+/**
+ * Records anew when the next refresh is expected of the periods whose refresh was expected by an instant, and which are not `due`
+ * then: since they were loaded, other ages have become worth a request.
+ */
+export async function recordPostponed(
+  warehouse: Warehouse,
+  planned: readonly { readonly target: Target; readonly due: ReadonlySet<Day> }[],
+  planAt: Date,
+): Promise<void> {
+  const overdue = await warehouse.rows(
+    'select slice, fingerprint, start_day from ripen.periods where next_refresh_at <= $1::timestamp',
+    [timestamp(planAt)],
+    overdueRow,
+  );
+  const byTable = new Map<string, Day[]>();
+  for (const { slice, fingerprint, start_day: start } of overdue) {
+    const key = `${slice} ${fingerprint}`;
+    byTable.set(key, [...(byTable.get(key) ?? []), start]);
+  }
+  for (const { target, due } of planned) {
+    const starts = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
+    const postponed = new Set(starts.filter((start) => !due.has(start)));
+    if (postponed.size > 0) await recordStates(warehouse, target, ({ bucket }) => postponed.has(bucket.start));
+  }
+}
+
+async function recordStates(
+  warehouse: Warehouse,
+  { slice, metrics, fingerprint }: Target,
+  isMeant: (held: LoadedPeriod) => boolean = () => true,
+): Promise<void> {
+  const { live, building } = await readSliceLedger(warehouse, slice.name);
+  const table = [live, building].find((known) => known?.fingerprint === fingerprint);
+  const periods = [...(table?.periods.values() ?? [])].filter(isMeant);
+  if (periods.length === 0) return;
+  const states = periods.map((held) => {
+    const next = nextRefreshAt(held, metrics, slice, held);
+    return {
+      start_day: held.bucket.start,
+      state: stateOf(held, metrics, slice, held),
+      next_refresh_at: next === null ? null : timestamp(next),
+    };
+  });
+  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, JSON.stringify(states)]);
+}
+
+const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
+
+/** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
+export const readAdditivity = rememberingEach(async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
+  const rows = await warehouse.rows(statement('ledger/additivity'), [JSON.stringify(slices)], additivityRow);
+  const of = (slice: string): SeenAdditivity =>
+    new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
+  return new Map(slices.map((slice) => [slice, of(slice)]));
+});
+
+/** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */
+export async function rememberAdditivity(
+  warehouse: Warehouse,
+  target: Target,
+  { notAdditive, addsUp }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
+  seenAt: Date,
+): Promise<Target> {
+  const odd = new Set(notAdditive);
+  const seen = new Map([
+    ...addsUp.filter((id) => !odd.has(id)).map((id) => [id, true] as const),
+    ...[...odd].map((id) => [id, false] as const),
+  ]);
+  const news = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
+  if (news.length === 0) return target;
+  const rows = news.map(({ id }) => ({ metric: id, adds_up: seen.get(id) === true }));
+  await warehouse.run(statement('ledger/remember_additivity'), [
+    target.slice.name,
+    timestamp(seenAt),
+    JSON.stringify(rows),
+  ]);
+  await warehouse.run(statement('ledger/apply_additivity'), [target.slice.name, JSON.stringify(rows)]);
+  const learned = new Map(rows.map((row) => [row.metric, row.adds_up]));
+  const metrics = target.metrics.map((metric) => {
+    const additive = learned.get(metric.id);
+    return additive === undefined ? metric : ({ ...metric, additive, additivity: 'seen' } as const);
+  });
+  const columns = target.columns.metrics.map((metric) => {
+    const additive = learned.get(metric.id);
+    return additive === undefined ? metric : { ...metric, additive, isAssumed: false };
+  });
+  return { ...target, metrics, columns: { ...target.columns, metrics: columns } };
+}

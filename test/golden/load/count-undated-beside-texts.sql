@@ -1,1 +1,0 @@
-select count(*) as rows from "ripen typed" where "day" is null

@@ -1,6 +1,0 @@
-select
-    max(length(ltrim(split_part("o'brien said ""hi""_events", '.', 1), '-0'))) filter (where not regexp_full_match("o'brien said ""hi""_events", '-?[0-9]{1,18}(\.[0-9]{0,0}0*)?') and trim("o'brien said ""hi""_events") <> '' and regexp_full_match("o'brien said ""hi""_events", '-?[0-9]{1,18}(\.[0-9]{0,18}0*)?')) as w0,
-    max(length(rtrim(split_part("o'brien said ""hi""_events", '.', 2), '0'))) filter (where not regexp_full_match("o'brien said ""hi""_events", '-?[0-9]{1,18}(\.[0-9]{0,0}0*)?') and trim("o'brien said ""hi""_events") <> '' and regexp_full_match("o'brien said ""hi""_events", '-?[0-9]{1,18}(\.[0-9]{0,18}0*)?')) as f0,
-    max(length(ltrim(split_part("my event_revenue", '.', 1), '-0'))) filter (where not regexp_full_match("my event_revenue", '-?[0-9]{1,12}(\.[0-9]{0,6}0*)?') and trim("my event_revenue") <> '' and regexp_full_match("my event_revenue", '-?[0-9]{1,18}(\.[0-9]{0,18}0*)?')) as w1,
-    max(length(rtrim(split_part("my event_revenue", '.', 2), '0'))) filter (where not regexp_full_match("my event_revenue", '-?[0-9]{1,12}(\.[0-9]{0,6}0*)?') and trim("my event_revenue") <> '' and regexp_full_match("my event_revenue", '-?[0-9]{1,18}(\.[0-9]{0,18}0*)?')) as f1
-from "ripen staged"

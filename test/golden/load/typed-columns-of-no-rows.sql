@@ -1,2 +1,0 @@
-create or replace temp view "ripen typed" as
-select 0 as "window,", 0 as "part,", * exclude ("_load_id"), false as "odd," from main."daily" limit 0
