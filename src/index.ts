@@ -261,13 +261,11 @@ export const statusPage = async (report: StatusReport): Promise<string> =>
 export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
-  const { renewStaleViews } = await import('./warehouse/stale-views.ts');
   const { refuseUnwritablePlaces } = await import('./publish/places.ts');
   const { refuseFutureFetch } = await import('./warehouse/future-fetch.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
   return onWarehouse(config, 'write', standing, async (warehouse) => {
-    await renewStaleViews(warehouse);
     const { planAt } = standing;
     await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await refreshJoins(warehouse);

@@ -11,7 +11,6 @@ import {
   makeDurable,
   makeInnerDirectory,
   removeIfEmpty,
-  syncDirectory,
   unfinishedPath,
 } from './replacement.ts';
 import type { Store, StoredFile } from './store.ts';
@@ -49,7 +48,7 @@ export function openDiskStore(root: string, mode: number): Store {
     },
     async place(path) {
       await rename(await ready(path), join(root, path));
-      await syncDirectory(dirname(join(root, path)));
+      await makeDurable(dirname(join(root, path)));
       return storedFile(join(root, path));
     },
     async placeNew(path) {
@@ -62,7 +61,7 @@ export function openDiskStore(root: string, mode: number): Store {
         if (!(await readFile(unfinished)).equals(await readFile(target))) return false;
       }
       await rm(unfinished, { force: true });
-      await syncDirectory(dirname(target));
+      await makeDurable(dirname(target));
       return true;
     },
     async remove(path) {

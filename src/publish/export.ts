@@ -22,12 +22,13 @@ import {
   isCompressed,
   exportStatement,
   formatOf,
+  type ExportColumn,
   type ExportDays,
   type ExportFormat,
 } from './export-sql.ts';
+import { withStore } from './open-store.ts';
 import { outputAt } from './output-file.ts';
-import { replaceShared } from './replacement.ts';
-import { openBucket } from './s3-bucket.ts';
+import { codeOf, replaceShared } from './replacement.ts';
 
 /** What to export, and where to. */
 export interface ExportOptions extends Partial<ExportDays> {
@@ -124,48 +125,46 @@ export async function exportSlice(
   request: ExportRequest,
   stream: Writable | null,
 ): Promise<Exported> {
-  const { slice, output, from, to } = request;
+  const { slice, output, from, to, signal = new AbortController().signal } = request;
   const format = formatFor(request);
-  if (from !== null && to !== null && from > to) {
-    const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
-    throw unusable(message, 'Give --from the first day and --to the last.');
-  }
   const relation = request.finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
-  if (columns.length === 0) {
-    throw request.isTable === true
-      ? unusable(
-          `There was no table ${slice} to export.`,
-          'Name one of schema main, such as partners, links, apps or metrics.',
-        )
-      : unusable(
-          `The slice ${slice} held nothing to export: it was never loaded.`,
-          `Run \`ripen sync --slice ${slice}\` first.`,
-        );
-  }
-  if (exportGrain(columns) === null && (from !== null || to !== null)) {
-    const message = `The slice ${slice} had no date dimension to choose days by.`;
-    throw unusable(message, 'Leave out --from and --to.');
-  }
-  const write = (path: string): Promise<number> =>
-    warehouse.run(
-      exportStatement(relation, columns, request, {
-        path,
-        format,
-        compressed: isCompressed(output),
-        defused: request.asIs !== true,
-      }),
-    );
-  const { signal = new AbortController().signal } = request;
+  refuseUnreadable(request, columns);
+  const write: WriteRows = async (path) => {
+    const target = { path, format, compressed: isCompressed(output), defused: request.asIs !== true };
+    return warehouse.run(exportStatement(relation, columns, { from, to }, target));
+  };
   const stop = (): void => warehouse.interrupt();
   signal.throwIfAborted();
   signal.addEventListener('abort', stop);
   try {
     return { slice, output, format, rows: await written({ ...request, signal }, stream, write) };
   } catch (error) {
-    throw asExportFailure(output, error);
+    if (!(error instanceof Error) || !('syscall' in error)) throw error;
+    const hint =
+      'Check free space and permissions of the directory, or give a stream that takes all that is written to it.';
+    throw storageFailed(`The export to ${output} failed`, error, { hint });
   } finally {
     signal.removeEventListener('abort', stop);
+  }
+}
+
+function refuseUnreadable({ slice, isTable, from, to }: ExportRequest, columns: readonly ExportColumn[]): void {
+  if (from !== null && to !== null && from > to) {
+    const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
+    throw unusable(message, 'Give --from the first day and --to the last.');
+  }
+  if (columns.length === 0 && isTable === true) {
+    const hint = 'Name one of schema main, such as partners, links, apps or metrics.';
+    throw unusable(`There was no table ${slice} to export.`, hint);
+  }
+  if (columns.length === 0) {
+    const message = `The slice ${slice} held nothing to export: it was never loaded.`;
+    throw unusable(message, `Run \`ripen sync --slice ${slice}\` first.`);
+  }
+  if (exportGrain(columns) === null && (from !== null || to !== null)) {
+    const message = `The slice ${slice} had no date dimension to choose days by.`;
+    throw unusable(message, 'Leave out --from and --to.');
   }
 }
 
@@ -180,33 +179,24 @@ function formatFor({ output, format: stated }: ExportRequest): ExportFormat {
   throw unusable(`The export to ${output} had no known format.`, hint);
 }
 
-type Write = (path: string) => Promise<number>;
+/** Writes the rows to a path and returns how many. */
+type WriteRows = (path: string) => Promise<number>;
 
 async function written(
   { output, mode, store, signal }: ExportRequest & { readonly signal: AbortSignal },
   stream: Writable | null,
-  write: Write,
+  write: WriteRows,
 ): Promise<number> {
-  if (stream !== null && output === '-') return apart(write, async (path) => toStream(stream, path, signal));
-  if (store === undefined || store === null) return toNamed({ named: resolve(output), mode, signal }, write);
-  return apart(write, async (path) => {
-    const bucket = await openBucket(store, signal);
-    try {
-      await bucket.put(store.prefix, { file: path });
-    } finally {
-      bucket.close();
-    }
-  });
-}
-
-interface Named {
-  readonly named: string;
-  readonly mode: number;
-  readonly signal: AbortSignal;
-}
-
-async function toNamed({ named, mode, signal }: Named, write: Write): Promise<number> {
-  const { path, isStream } = await outputAt(named);
+  if (stream !== null && output === '-') return apart(write, async (rows) => toStream(rows, stream, signal));
+  if (store !== undefined && store !== null) {
+    const bucket = { path: output, mode, store: { ...store, prefix: '' } };
+    return withStore(bucket, null, signal, async (opened) => {
+      const rows = await write(await opened.draft(store.prefix));
+      await opened.place(store.prefix);
+      return rows;
+    });
+  }
+  const { path, isStream } = await outputAt(resolve(output));
   if (isStream) {
     return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
   }
@@ -217,8 +207,8 @@ async function toNamed({ named, mode, signal }: Named, write: Write): Promise<nu
   });
 }
 
-/** DuckDB writes to files alone: what goes elsewhere is a private file first, which is gone afterwards. */
-async function apart(write: Write, send: (path: string) => Promise<void>): Promise<number> {
+/** DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards. */
+async function apart(write: WriteRows, send: (path: string) => Promise<void>): Promise<number> {
   return inTemporaryFolder(async (folder) => {
     const path = join(folder, 'rows');
     const rows = await write(path);
@@ -227,21 +217,8 @@ async function apart(write: Write, send: (path: string) => Promise<void>): Promi
   });
 }
 
-async function toStream(stream: Writable, path: string, signal: AbortSignal): Promise<void> {
+async function toStream(path: string, stream: Writable, signal: AbortSignal): Promise<void> {
   await pipeline(createReadStream(path), stream, { end: false, signal }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    if (!isClosedPipe(error)) throw unwritable('-', error, 'Give a stream that takes all that is written to it.');
+    if (signal.aborted || !['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '')) throw error;
   });
-}
-
-const isClosedPipe = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE');
-
-function asExportFailure(output: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return unwritable(output, error, 'Check free space and permissions of the directory.');
-}
-
-function unwritable(output: string, error: unknown, hint: string): Failure {
-  return storageFailed(`The export to ${output} failed`, error, { hint });
 }

@@ -44,7 +44,7 @@ export async function replaceShared<T>(
   try {
     const built = await build(unfinishedPath(own));
     await putInPlace(target, mode, unfinishedPath(own));
-    await syncDirectory(dirname(target));
+    await makeDurable(dirname(target));
     return built;
   } finally {
     await removeUnfinished(own);
@@ -61,11 +61,6 @@ async function removeAbandoned(target: string): Promise<void> {
     if (found === null || found.mtimeMs > Date.now() - ABANDONED_MS) continue;
     await rm(join(folder, name), { recursive: true, force: true }).catch(() => null);
   }
-}
-
-/** Makes renames and removals in a directory durable. */
-export async function syncDirectory(path: string): Promise<void> {
-  await makeDurable(path);
 }
 
 /** The code of an error of the file system, such as `ENOENT`; null for any other. */

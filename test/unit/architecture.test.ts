@@ -47,7 +47,7 @@ const typeOnlyImports: readonly { from: string; to: string; because: string }[] 
 const homes: Record<string, readonly string[]> = {
   undici: ['src/service/'],
   '@duckdb/node-api': ['src/warehouse/', 'src/publish/'],
-  '@aws-sdk/client-s3': ['src/publish/s3-bucket.ts'],
+  '@aws-sdk/client-s3': ['src/publish/s3-store.ts'],
   yaml: ['src/config/', 'src/publish/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
   'string-width': ['src/terminal/table.ts'],
@@ -67,7 +67,7 @@ const processUses: readonly { file: RegExp; what: RegExp }[] = [
   // The ledger of runs says which process wrote it.
   { file: /^src\/warehouse\/runs\.ts$/, what: /^process\.pid$/ },
   // The same Node copies the file, in a process of its own.
-  { file: /^src\/publish\/copy\.ts$/, what: /^process\.execPath$/ },
+  { file: /^src\/publish\/snapshot\.ts$/, what: /^process\.execPath$/ },
 ];
 
 /** Rooms whose functions depend on their arguments alone: no clock, no chance, no file, no socket. */

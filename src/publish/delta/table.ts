@@ -178,10 +178,9 @@ const counted = z.object({
 
 const statedOf = (stats: Add['stats']) => counted.safeParse(jsonIn(stats ?? '')).data;
 
-/** The columns a file holds, from its statistics; null where they do not say. */
-export function heldColumns(stats: Add['stats']): ReadonlySet<string> | null {
-  const stated = statedOf(stats);
-  return stated === undefined ? null : new Set(Object.keys(stated.nullCount));
+/** The columns a file holds, from its statistics; none where they do not say. */
+export function heldColumns(stats: Add['stats']): ReadonlySet<string> {
+  return new Set(Object.keys(statedOf(stats)?.nullCount ?? {}));
 }
 
 /** What some engines refuse in the name of a column of Parquet files. */
