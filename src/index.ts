@@ -278,8 +278,9 @@ export const lakeDdl = configVerb(
   ['engine'],
   async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
     const { lakesDdl } = await import('./publish/ddl.ts');
-    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-      lakesDdl(options.engine, config, warehouse),
+    const standing = circumstancesOf(config, options);
+    return onWarehouse(config, 'read', standing, async (warehouse) =>
+      lakesDdl(options.engine, config, warehouse, standing.signal),
     );
   },
 );

@@ -72,7 +72,9 @@ create table ripen.slice_metrics (
     additive boolean not null,
     horizon_seconds bigint,
     settle_seconds bigint not null,
-    additivity varchar default 'assumed'
+    additivity varchar default 'assumed',
+    cohort_metric varchar,
+    age_days integer
 );
 
 comment on table ripen.slice_metrics is 'The metrics of each slice as last configured, and how their values settle';
@@ -86,6 +88,8 @@ comment on column ripen.slice_metrics.additive is 'Whether values add up over ro
 comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; null means for ever';
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
 comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
+comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; null for a metric that is none of cohorts';
+comment on column ripen.slice_metrics.age_days is 'Age of its cohorts in days; null for a metric that is none of cohorts';
 
 create table ripen.loads (
     load_id bigint not null,

@@ -158,6 +158,7 @@ function periodOf({ slice: { grain } }: Target): string {
 async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, metrics, columns } = target;
   const settleSeconds = slice.settleMs / 1000;
+  const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
   const rows = metrics.map((metric, position) => ({
     metric: metric.id,
     position,
@@ -167,6 +168,8 @@ async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void
     additive: metric.additive,
     additivity: metric.additivity,
     horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
+    cohort_metric: cohorts.get(metric.id)?.name ?? null,
+    age_days: cohorts.get(metric.id)?.ageDays ?? null,
   }));
   const before = await readRecorded(warehouse, slice.name);
   const now = rows.map((row): RecordedMetric => ({ ...row, settle_seconds: settleSeconds }));
@@ -187,6 +190,8 @@ const recordedMetric = z.object({
   additivity: z.string(),
   horizon_seconds: z.number().nullable(),
   settle_seconds: z.number(),
+  cohort_metric: z.string().nullable(),
+  age_days: z.number().nullable(),
 });
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
@@ -216,6 +221,8 @@ const textOf = (metrics: readonly RecordedMetric[]): string =>
       each.additivity,
       each.horizon_seconds,
       each.settle_seconds,
+      each.cohort_metric,
+      each.age_days,
     ]),
   );
 

@@ -45,10 +45,10 @@ export async function visitorOf(warehouse: Warehouse, signal: AbortSignal): Prom
 export async function refuseOccupant(target: PublishTarget, { own, tables, signal }: Visitor): Promise<void> {
   const { kind, path } = target;
   try {
-    refuseOthers(path, await ownerOf(target, signal), own);
-    if (kind === 'duckdb') await refuseForeign(path, async (database) => foreignInSnapshot(database, tables));
+    refuseOthers(path, await ownerOf(target, own, signal), own);
+    if (kind === 'duckdb') await refuseForeign(path, own, async (database) => foreignInSnapshot(database, tables));
     // All tables of a catalog are foreign, as ripen's holds views alone.
-    if (kind === 'delta' && target.store === undefined) await refuseForeign(join(path, CATALOG), tableNames);
+    if (kind === 'delta' && target.store === undefined) await refuseForeign(join(path, CATALOG), own, tableNames);
   } catch (error) {
     signal.throwIfAborted();
     throw asPublishFailure(target, error);
@@ -57,7 +57,7 @@ export async function refuseOccupant(target: PublishTarget, { own, tables, signa
 
 /** Throws where a target is another warehouse's, or a lake of the other kind; what else is wrong with it is for publishing to say. */
 export async function refuseOthersCopy(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<void> {
-  const stated = await ownerOf(target, signal).catch((error: unknown) => {
+  const stated = await ownerOf(target, own, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
     return null;
@@ -66,8 +66,8 @@ export async function refuseOthersCopy(target: PublishTarget, own: Publisher, si
 }
 
 /** The id of the warehouse whose copy a target is; null for none. Throws `USAGE_INVALID` for a lake of the other kind: whoever reads it would read both. */
-async function ownerOf(target: PublishTarget, signal: AbortSignal): Promise<string | null> {
-  return target.kind === 'duckdb' ? readOccupant(target.path, statedIdOf) : ownerOfLake(target, signal);
+async function ownerOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<string | null> {
+  return target.kind === 'duckdb' ? readOccupant(target.path, own, statedIdOf) : ownerOfLake(target, signal);
 }
 
 async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {
@@ -105,13 +105,17 @@ async function tableNames(database: Database): Promise<string[]> {
   return (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
 }
 
-async function refuseForeign(target: string, foreignTables: (database: Database) => Promise<string[]>): Promise<void> {
+async function refuseForeign(
+  target: string,
+  own: Publisher,
+  foreignTables: (database: Database) => Promise<string[]>,
+): Promise<void> {
   if ((await ifThere(stat(`${target}.wal`))) !== null) {
     throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${target}.wal; nothing was published there.`, {
       hint: 'Close the session that writes to the published file, or move the .wal file away.',
     });
   }
-  const names = (await readOccupant(target, foreignTables)) ?? [];
+  const names = (await readOccupant(target, own, foreignTables)) ?? [];
   if (names.length === 0) return;
   throw foreign(target, `it held ${names.length} tables that are not ripen's, such as ${names[0] ?? ''}`);
 }
@@ -121,12 +125,21 @@ const KEPT_OUT = 'IO Error: Cannot open file';
 
 /**
  * Reads a database, or, where a session that holds it for writing keeps others out, a copy of it; null where none is. Throws
- * `WAREHOUSE_FOREIGN` for a file that is no database.
+ * `WAREHOUSE_FOREIGN` for a file that is no database, and `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
-async function readOccupant<T>(target: string, read: (database: Database) => Promise<T>): Promise<T | null> {
-  const found = await ifThere(stat(target));
+async function readOccupant<T>(
+  target: string,
+  own: Publisher,
+  read: (database: Database) => Promise<T>,
+): Promise<T | null> {
+  const [found, warehouse] = [await ifThere(stat(target)), await ifThere(stat(own.path))];
   // What is no file was found to be no place to write to.
   if (found?.isFile() !== true || found.size === 0) return null;
+  if (found.ino === warehouse?.ino && found.dev === warehouse.dev) {
+    throw new Failure('USAGE_INVALID', `The publish target ${target} was the warehouse itself.`, {
+      hint: 'Publish to a path of its own.',
+    });
+  }
   try {
     return await withDatabase(target, 'READ_ONLY', read).catch(async (error: unknown) => {
       if (!textOf(error).includes('Could not set lock')) throw error;

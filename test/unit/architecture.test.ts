@@ -67,7 +67,7 @@ const processUses: readonly { file: RegExp; what: RegExp }[] = [
   // The ledger of runs says which process wrote it.
   { file: /^src\/warehouse\/runs\.ts$/, what: /^process\.pid$/ },
   // The same Node copies the file, in a process of its own.
-  { file: /^src\/publish\/snapshot\.ts$/, what: /^process\.execPath$/ },
+  { file: /^src\/publish\/copy\.ts$/, what: /^process\.execPath$/ },
 ];
 
 /** Rooms whose functions depend on their arguments alone: no clock, no chance, no file, no socket. */

@@ -4,7 +4,7 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { asScript, identifier, literal } from '../../warehouse/sql.ts';
-import { fileColumns, fileText, finalView, view } from '../lake-sql.ts';
+import { fileColumns, fileText, inDuckdb, sliceViews, view } from '../lake-sql.ts';
 import type { LakeColumn, LakeTable } from '../lake-table.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
@@ -55,8 +55,8 @@ function catalogViews(root: string, tables: readonly PublishedTable[]): string[]
     const files = [...now.files.keys()].map((path) => join(root, table.name, decodeURIComponent(path)));
     return view(table, 'main', files.length === 0 ? noRows(table) : rowsOf(table, now, files));
   });
-  const final = tables.filter(({ table }) => table.metrics.length > 0).flatMap(({ table }) => finalView(table));
-  return [...plain, ...final];
+  const views = tables.flatMap(({ table }) => sliceViews(table, inDuckdb));
+  return [...plain, ...views.flatMap((each) => view(each, 'main', each.rows))];
 }
 
 function noRows({ columns }: LakeTable): string {
