@@ -326,10 +326,10 @@ export const exportRows = configVerb(
     const { refuseOutput } = await import('./publish/places.ts');
     if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
     const standing = circumstancesOf(config, options);
-    const request = { ...exportRequest(config, options), signal: standing.signal };
-    if (request.output !== '-') await refuseOutput(config, request.store ?? request.output);
+    exportRequest(options);
+    if (options.output !== '-') await refuseOutput(config, options.output);
     return onWarehouse(config, 'read', standing, async (warehouse) =>
-      exportSlice(warehouse, request, options.stream ?? null),
+      exportSlice(warehouse, { ...options, signal: standing.signal }),
     );
   },
 );

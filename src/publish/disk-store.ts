@@ -13,13 +13,13 @@ import {
   removeIfEmpty,
   unfinishedPath,
 } from './replacement.ts';
-import type { Store, StoredFile } from './store.ts';
+import type { LakeStore, StoredFile } from './store.ts';
 
 /** While some files are made durable the disk takes others. */
 const AT_ONCE = 4;
 
 /** Opens tables in a directory, which is made with the first draft. */
-export function openDiskStore(root: string, mode: number): Store {
+export function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
   // Another publisher may be at the same path.
   const own = randomUUID();

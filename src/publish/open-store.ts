@@ -8,7 +8,7 @@ import type { PublishTarget } from '../config/config.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { openDiskStore } from './disk-store.ts';
 import { openS3Store } from './s3-store.ts';
-import type { Store } from './store.ts';
+import type { LakeStore } from './store.ts';
 
 export type LakeTarget = Exclude<PublishTarget, { kind: 'duckdb' }>;
 
@@ -20,7 +20,7 @@ export async function withStore<T>(
   { path, mode, store }: Pick<LakeTarget, 'path' | 'mode' | 'store'>,
   warehouse: Pick<Warehouse, 'path'> | null,
   signal: AbortSignal,
-  use: (store: Store) => Promise<T>,
+  use: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
   const drafts = warehouse === null ? join(tmpdir(), `ripen-drafts-${randomUUID()}`) : draftsOf(warehouse);
   const opened = store === undefined ? openDiskStore(path, mode) : await openS3Store(path, { store, drafts }, signal);

@@ -133,14 +133,14 @@ function overlap(one: Destination, other: Destination): Failure[] {
 const isWithin = (path: string, around: string): boolean => path === around || path.startsWith(join(around, '/'));
 
 /**
- * Throws `USAGE_INVALID` for a file, or an object of a bucket, that the user named to be written and that is what ripen reads
- * or writes by itself: the configuration and the files it names, the warehouse with what lies beside it, a copy.
+ * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
+ * configuration and the files it names, the warehouse with what lies beside it, a copy.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
-  output: string | ObjectStore,
+  output: string,
 ): Promise<void> {
-  const path = typeof output === 'string' ? await resolved(output) : placeIn(output);
+  const path = await resolved(output);
   const { file, service } = config;
   const named = [
     ['configuration', file],

@@ -25,7 +25,7 @@ import {
 } from './plan.ts';
 import type { CopyReport } from './report.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftText, inBatches, type Store, type StoredFile } from './store.ts';
+import { draftText, inBatches, type LakeStore, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
@@ -61,7 +61,7 @@ function manifestIn(text: string | null): Manifest | null {
 }
 
 /** The id of the warehouse that plain files state; null for none. */
-export async function plainOwner(store: Store): Promise<string | null> {
+export async function plainOwner(store: LakeStore): Promise<string | null> {
   return manifestIn(await store.read(MANIFEST))?.warehouse ?? null;
 }
 
@@ -78,7 +78,7 @@ const pathOf = ({ name, key }: LakeTable, period: string | null): string =>
 /** Brings plain files up to the warehouse and says what that took; files that are up to date are not written to at all. */
 export async function publishPlain(
   warehouse: Warehouse,
-  store: Store,
+  store: LakeStore,
   { dropped, signal }: { readonly dropped: SliceFiles | undefined; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
   const own = await publisherOf(warehouse);
@@ -143,7 +143,7 @@ const pathsOf = (table: LakeTable, { write, keep }: TablePlan): string[] =>
 
 /** Writes what changed of a table and returns what the manifest states of all its files. */
 async function writeTable(
-  place: { readonly warehouse: Warehouse; readonly store: Store; readonly signal: AbortSignal },
+  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
   { plan, lying }: { readonly plan: TablePlan; readonly lying: Lying },
 ): Promise<LakeFile[]> {
@@ -174,6 +174,6 @@ function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
 }
 
 /** How many plain files of a slice, or of its oldest periods, lie in a store. */
-export async function plainFilesOfSlice(store: Store, files: SliceFiles): Promise<number> {
+export async function plainFilesOfSlice(store: LakeStore, files: SliceFiles): Promise<number> {
   return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
 }

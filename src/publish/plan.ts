@@ -8,7 +8,7 @@ import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { stampPeriods, summarizePeriods } from './lake-sql.ts';
 import type { LakeTable } from './lake-table.ts';
-import { inBatches, type Store, type StoredFile } from './store.ts';
+import { inBatches, type LakeStore, type StoredFile } from './store.ts';
 
 /** What the rows of a period are known by. */
 export interface PeriodContent {
@@ -109,7 +109,11 @@ export type CopyRow = z.infer<typeof copyRow>;
 
 /** Writes files one query at a time and puts them in place; returns for each path what was written and how it lies there. */
 export async function writeFiles(
-  { warehouse, store, signal }: { readonly warehouse: Warehouse; readonly store: Store; readonly signal: AbortSignal },
+  {
+    warehouse,
+    store,
+    signal,
+  }: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   files: readonly NewFile[],
 ): Promise<ReadonlyMap<string, { readonly copied: CopyRow; readonly stored: StoredFile }>> {
   const copied = new Map<string, CopyRow>();

@@ -21,7 +21,7 @@ import type { ObjectStore } from '../config/config.ts';
 import { scrub, Secret } from '../config/secret.ts';
 import { isLoopback } from '../config/setting-kinds.ts';
 import { Failure } from '../errors.ts';
-import type { Store, StoredFile } from './store.ts';
+import type { LakeStore, StoredFile } from './store.ts';
 
 /** Enough to hide the store's latency; each holds one file open and one small buffer. */
 const UPLOADS_AT_ONCE = 8;
@@ -44,7 +44,7 @@ export async function openS3Store(
   root: string,
   { store, drafts }: { readonly store: ObjectStore; readonly drafts: string },
   signal: AbortSignal,
-): Promise<Store> {
+): Promise<LakeStore> {
   const { bucket: Bucket, prefix } = store;
   const sdk = await loadSdk(Bucket);
   const client = await connectedClient(sdk.S3Client, store);

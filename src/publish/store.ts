@@ -16,7 +16,7 @@ export interface StoredFile {
   readonly modifiedMs: number;
 }
 
-export interface Store {
+export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly isOnDisk: boolean;
@@ -43,13 +43,13 @@ export interface Store {
 }
 
 /** Drafts a text for `place` or `placeNew`. */
-export async function draftText(store: Store, path: string, text: string): Promise<void> {
+export async function draftText(store: LakeStore, path: string, text: string): Promise<void> {
   await writeFile(await store.draft(path), text);
 }
 
 /** Prepares items one after the other and acts on as many at once as the store takes; waits for all that began before it throws. */
 export async function inBatches<T>(
-  { atOnce }: Store,
+  { atOnce }: LakeStore,
   items: readonly T[],
   act: (item: T) => Promise<void>,
   prepare: (item: T) => Promise<void> = async () => {},

@@ -26,12 +26,26 @@ const at = (table = 'network_daily'): string => join(sample.path('tables'), tabl
 const held = async (slice?: string) => sortedRows(await heldRows(sample, slice));
 
 test('every table holds every row of the warehouse, and the catalog the same', async () => {
+  await sample.warehouse.run(`create view main.network_daily_maturation as
+    select metric, age_days, periods, share_median from ripen.maturation where slice = 'network_daily'`);
+  await sample.warehouse.run(`create view main.network_daily_projected as
+    select day, app_token, 'installs' as metric, 2.0::double as projected from network_daily where day > DATE '2026-01-10'`);
+  await sample.warehouse.run(`insert into ripen.maturation by name
+    select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as periods, 0.5 as share_q25, 0.75 as share_median, 1 as share_q75`);
+  await sample.warehouse.run(`insert into ripen.projection_errors by name
+    select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error`);
   const [published] = await sample.publish([target()]);
-  expect(published).toMatchObject({ files_written: DAYS + 9, also_written: ['version 0', 'catalog.duckdb'] });
+  expect(published).toMatchObject({ files_written: DAYS + 15, also_written: ['version 0', 'catalog.duckdb'] });
   expect(await readDelta(at())).toEqual(await held());
   const catalog = join(target().path, 'catalog.duckdb');
   expect(sortedRows(await ask(catalog, 'select * from network_daily'))).toEqual(await held());
-  for (const name of ['loads', 'periods', 'restatements']) {
+  for (const ending of ['_maturation', '_projected']) {
+    const shown = sortedRows(await rowsOf(sample.warehouse, `select * from network_daily${ending}`));
+    expect(shown.length).toBeGreaterThan(0);
+    expect(await readDelta(at(`network_daily${ending}`))).toEqual(shown);
+    expect(sortedRows(await ask(catalog, `select * from network_daily${ending}`))).toEqual(shown);
+  }
+  for (const name of ['loads', 'periods', 'restatements', 'projection_errors']) {
     const inWarehouse = sortedRows(await rowsOf(sample.warehouse, `select * from ripen.${name}`));
     const asText = `select columns(*)::varchar from`;
     const shown = sortedRows(await ask(':memory:', `${asText} ${await deltaRows(at(`ripen_${name}`))}`));

@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { literal } from '../../warehouse/sql.ts';
 import { Failure, textOf } from '../../errors.ts';
 import type { Database } from '../other-database.ts';
-import { draftText, type Store, type StoredFile } from '../store.ts';
+import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import {
   actionsIn,
   checkpointPath,
@@ -46,7 +46,7 @@ export interface StoredTable {
 }
 
 /** The files below each folder of a store, or of one folder, by path relative to it. */
-export async function listTables(store: Store, folder = ''): Promise<ReadonlyMap<string, StoredTable['lying']>> {
+export async function listTables(store: LakeStore, folder = ''): Promise<ReadonlyMap<string, StoredTable['lying']>> {
   const tables = new Map<string, Map<string, StoredFile>>();
   for (const [path, file] of await store.list(folder)) {
     const [name = '', ...rest] = path.split('/');
@@ -58,7 +58,7 @@ export async function listTables(store: Store, folder = ''): Promise<ReadonlyMap
 
 /** Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
 export async function readTable(
-  store: Store,
+  store: LakeStore,
   database: Database,
   name: string,
   lying: StoredTable['lying'] = new Map(),
@@ -88,7 +88,7 @@ export interface NextVersion {
 
 /** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
 export async function commitVersion(
-  store: Store,
+  store: LakeStore,
   database: Database,
   { name, version: before, table }: StoredTable,
   { version, actions, info, keptSinceMs }: NextVersion,
@@ -125,7 +125,7 @@ function taken(table: string, version: number): Failure {
 
 const actionRow = z.object({ action: z.string() });
 
-async function readCheckpoint(store: Store, database: Database, path: string): Promise<Action[]> {
+async function readCheckpoint(store: LakeStore, database: Database, path: string): Promise<Action[]> {
   const file = literal(await store.fetch(path));
   const where = `${store.root}/${path}`;
   const reading = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
@@ -146,7 +146,7 @@ const CHECKPOINT_COLUMNS = `{
 
 /** Writes a checkpoint where it can be put in place; returns where that is. */
 async function draftCheckpoint(
-  store: Store,
+  store: LakeStore,
   database: Database,
   { name, version, actions }: Pick<StoredTable, 'name' | 'version'> & Pick<NextVersion, 'actions'>,
 ): Promise<string> {
@@ -167,7 +167,7 @@ from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_si
 const MARGIN_BYTES = 1024;
 
 /** The text of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
-async function readCommit(store: Store, path: string, bytes: number | null): Promise<string> {
+async function readCommit(store: LakeStore, path: string, bytes: number | null): Promise<string> {
   const text = await store.read(path);
   if (text !== null && (bytes === null || Buffer.byteLength(text) === bytes)) return text;
   throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {

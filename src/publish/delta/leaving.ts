@@ -8,14 +8,14 @@ import type { Warehouse } from '../../warehouse/warehouse.ts';
 import type { SliceFiles } from '../lake-table.ts';
 import { publisherOf } from '../other-database.ts';
 import { UNFINISHED } from '../replacement.ts';
-import type { Store } from '../store.ts';
+import type { LakeStore } from '../store.ts';
 import { listTables, ownerIn, readTable, type StoredTable } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Action, type Add } from './log.ts';
 import { SLICE } from './table.ts';
 
 /** The tables of a warehouse among those listed. */
 export async function ownTables(
-  store: Store,
+  store: LakeStore,
   warehouse: Warehouse,
   listed: ReadonlyMap<string, StoredTable['lying']>,
 ): Promise<StoredTable[]> {
@@ -38,7 +38,7 @@ export function droppedFiles({ table }: StoredTable, dropped: SliceFiles | undef
 }
 
 /** How many files of the newest versions a drop of a slice, or of its oldest periods, takes. */
-export async function deltaFilesOfSlice(store: Store, warehouse: Warehouse, dropped: SliceFiles): Promise<number> {
+export async function deltaFilesOfSlice(store: LakeStore, warehouse: Warehouse, dropped: SliceFiles): Promise<number> {
   const tables = await ownTables(store, warehouse, await listTables(store));
   return tables.reduce((sum, stored) => sum + droppedFiles(stored, dropped).length, 0);
 }
@@ -57,7 +57,7 @@ const isOwnFile = (path: string): boolean => /(^|\/)ripen-[0-9a-f-]+\.parquet$/.
  * it: every version since then can still be read. A table that tonight does not have, and that is empty in all of these, goes as a whole.
  */
 export async function sweep(
-  store: Store,
+  store: LakeStore,
   stored: StoredTable,
   keptSinceMs: number,
   isTonights: boolean,

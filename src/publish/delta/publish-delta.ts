@@ -17,7 +17,7 @@ import { draftsOf, type LakeTarget } from '../open-store.ts';
 import { publisherOf, refuseOthers } from '../other-database.ts';
 import { planTable, writeFiles, type PeriodContent, type TablePlan } from '../plan.ts';
 import type { CopyReport } from '../report.ts';
-import type { Store } from '../store.ts';
+import type { LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable, type StoredTable } from './commit.ts';
 import { droppedFiles, ownTables, removalsOf, sweep } from './leaving.ts';
@@ -26,7 +26,7 @@ import * as described from './table.ts';
 
 interface DeltaPlace {
   readonly warehouse: Warehouse;
-  readonly store: Store;
+  readonly store: LakeStore;
   readonly target: Extract<LakeTarget, { kind: 'delta' }>;
   readonly signal: AbortSignal;
 }
