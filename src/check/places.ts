@@ -6,7 +6,6 @@ import { dirname } from 'node:path';
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { FINALITY } from '../publish/lake-table.ts';
 import { withStore } from '../publish/open-store.ts';
 import { unwritablePlaces } from '../publish/places.ts';
@@ -54,9 +53,7 @@ async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promi
     const both = AbortSignal.any([signal, patience]);
     return await withStore(target, null, both, async (store) => {
       await store.list(FINALITY);
-      // Whether two publishers at one moment would both be noticed; puts one small object, twice, and removes it.
-      const isExclusive = target.kind === 'parquet' || (await store.isExclusive());
-      return [isExclusive ? finding('works', `${path} answers`) : finding('warning', sharedText(path), SHARED_HINT)];
+      return [finding('works', `${path} answers`)];
     });
   } catch (thrown) {
     signal.throwIfAborted();

@@ -70,8 +70,6 @@ export function openDiskStore(root: string, mode: number): LakeStore {
         if (!(await removeIfEmpty(join(root, folder)))) break;
       }
     },
-    // A hard link is made where nothing is, or not at all.
-    isExclusive: async () => Promise.resolve(true),
     async close() {
       for (const path of begun) await rm(path, { force: true });
     },

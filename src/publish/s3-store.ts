@@ -34,7 +34,6 @@ const IDLE_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 1_000_000;
 /** Where stores without regions of their own sign for (MinIO, Ceph, R2). */
 const USUAL_REGION = 'us-east-1';
-const PROBE = '_ripen_probe';
 
 /**
  * Opens tables in a bucket with the credentials of the environment; `drafts` is a folder of this machine that is cleared. Throws
@@ -100,11 +99,6 @@ export async function openS3Store(
       await rm(file, { force: true });
     }
   };
-  const remove = async (path: string): Promise<void> => {
-    const Key = keyOf(path);
-    await requesting(`remove ${Key}`, () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), options));
-  };
-  const placeNew = async (path: string): Promise<boolean> => (await put(path, { IfNoneMatch: '*' })) !== null;
   return {
     root,
     isOnDisk: false,
@@ -132,16 +126,10 @@ export async function openS3Store(
     },
     draft,
     place: async (path) => (await put(path, {})) ?? { bytes: 0, etag: null, modifiedMs: Infinity },
-    placeNew,
-    remove,
-    async isExclusive() {
-      await remove(PROBE);
-      await writeFile(await draft(PROBE), 'first');
-      await put(PROBE, {});
-      await writeFile(await draft(PROBE), 'second');
-      const isReplaced = await placeNew(PROBE);
-      await remove(PROBE);
-      return !isReplaced;
+    placeNew: async (path) => (await put(path, { IfNoneMatch: '*' })) !== null,
+    async remove(path) {
+      const Key = keyOf(path);
+      await requesting(`remove ${Key}`, () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), options));
     },
     async close() {
       client.destroy();

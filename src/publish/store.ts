@@ -36,8 +36,6 @@ export interface LakeStore {
   placeNew(path: string): Promise<boolean>;
   /** Removes a file, if it is there, and the folders above it that are empty then. */
   remove(path: string): Promise<void>;
-  /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
-  isExclusive(): Promise<boolean>;
   /** Closes connections and removes drafts that were not placed. */
   close(): Promise<void>;
 }

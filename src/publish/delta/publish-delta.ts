@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { Failure } from '../../errors.ts';
-import type { Emit, RunEvent } from '../../events.ts';
+import type { Emit } from '../../events.ts';
 import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, type LakeTable, type SliceFiles } from '../lake-table.ts';
@@ -33,6 +33,8 @@ interface DeltaPlace {
 
 /** What one publish works on. */
 interface Night extends DeltaPlace, described.NightStamp {
+  /** The version that every table gets. */
+  readonly version: number;
   /** What left earlier is removed; -Infinity: nothing is. */
   readonly keptSinceMs: number;
 }
@@ -50,7 +52,9 @@ export async function publishDelta(
   const tables = await deltaTables(warehouse);
   const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
   const unreadable = described.unreadableNames(target.path, shown);
-  if (unreadable !== null) emit(warning('NAMES_UNREADABLE', unreadable));
+  if (unreadable !== null) {
+    emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message: unreadable });
+  }
   const own = await publisherOf(warehouse);
   const listed = new Map(await listTables(store));
   const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
@@ -74,8 +78,6 @@ export async function publishDelta(
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
     version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
   };
-  if (night.version === 0 && !(await store.isExclusive()))
-    emit(warning('STORE_NOT_EXCLUSIVE', sharedText(target.path)));
 
   for (const stored of leaving) await commit(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs));
   const done: Done[] = [];
@@ -217,16 +219,3 @@ async function addFiles(
     ];
   });
 }
-
-const warning = (code: 'STORE_NOT_EXCLUSIVE' | 'NAMES_UNREADABLE', message: string): RunEvent => ({
-  type: 'warning',
-  slice: null,
-  window: null,
-  code,
-  message,
-});
-
-/** What is said of a store that takes no notice of the condition a commit is put under. */
-export const sharedText = (target: string): string =>
-  `The store of ${target} replaced an object that was to be put only where none is; of two publishers at one moment one would be lost.`;
-export const SHARED_HINT = 'Publish there from one warehouse alone.';
