@@ -130,7 +130,7 @@ comment {comment}`,
 {viewColumns}
 )
 as select
-{tableNames}
+{viewNames}
 from {deltaReader}({address})
 ⟪settings delta_lake_snapshot_version = {night}
 ⟫comment {comment}`,

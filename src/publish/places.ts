@@ -29,7 +29,7 @@ interface Destination {
 /** What is written beside each: DuckDB's log and spill, raw answers, the archive, drafts of copies, the note of a run that did not start. */
 const beside: Readonly<Record<Destination['what'], readonly string[]>> = {
   warehouse: ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'],
-  duckdb: ['.wal', '.tmp', unfinishedPath(''), unfinishedPath('.compact')],
+  duckdb: ['.wal', '.tmp', unfinishedPath('')],
   delta: [],
   parquet: [],
 };

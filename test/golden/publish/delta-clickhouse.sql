@@ -43,7 +43,8 @@ create or replace view `lake`.`by_hour`
 as select
     `hour`,
     `year`,
-    `cost`
+    `cost`,
+    `day`
 from deltaLake('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/')
 settings delta_lake_snapshot_version = 12
 comment '';
