@@ -49,7 +49,7 @@ export async function lakesDdl(
     const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
     const schema = schemaName(target.path, schemas);
     schemas.add(schema);
-    const night = isDelta ? await newestNight(target, warehouse, signal) : null;
+    const night = isDelta ? await newestNight(target, signal) : null;
     lakes.push({ root: target.path, store: target.store ?? null, isDelta, night, schema, tables });
   }
   const readable = lakes.filter((lake) => ddlRefusal(engine, lake) === null);
@@ -66,8 +66,8 @@ export async function lakesDdl(
 }
 
 /** The version that every table has; null before the first publish, and where the store does not say. */
-async function newestNight(target: LakeTarget, warehouse: Warehouse, signal: AbortSignal): Promise<number | null> {
-  return withStore(target, warehouse, signal, async (store) => {
+async function newestNight(target: LakeTarget, signal: AbortSignal): Promise<number | null> {
+  return withStore(target, null, signal, async (store) => {
     const lying = (await listTables(store, FINALITY)).get(FINALITY);
     return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
   }).catch(() => null);
