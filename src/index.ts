@@ -189,10 +189,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = USUAL_MODE, signal = new AbortController().signal } = options;
-  if (metricsFile !== null) {
-    await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
-    await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
-  }
+  if (metricsFile !== null) await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
   const telling = {
     command: order.command,
     config,

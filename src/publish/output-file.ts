@@ -38,13 +38,6 @@ export async function outputAt(path: string): Promise<OutputFile> {
   return { path: await realpath(path), isStream: false };
 }
 
-/** Throws `USAGE_INVALID` for a DuckDB database, before the work of which the output is to tell; anything else waits until then. */
-export async function refuseDatabase(path: string): Promise<void> {
-  await outputAt(path).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
-  });
-}
-
 /**
  * Writes a text to what a user named, a file whole or not at all. Throws as `outputAt` does, `STORAGE_FAILED` for a pipe that nobody
  * reads, and the error of the file system.
@@ -53,13 +46,13 @@ export async function writeOutput(named: string, text: string, mode: number): Pr
   const { path, isStream } = await outputAt(named);
   if (!isStream) return replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
   // A pipe that nobody reads would keep a thread for ever. The second handle stays open, as a reader ends with the last one.
-  const isRead = (await stat(path)).isFIFO()
+  const held = (await stat(path)).isFIFO()
     ? await open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(unread(path))
     : null;
   try {
     await writeFile(path, text);
   } finally {
-    await isRead?.close();
+    await held?.close();
   }
 }
 

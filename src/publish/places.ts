@@ -14,6 +14,7 @@ import { Failure } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { refuseOthersCopy } from './occupants.ts';
 import { publisherOf } from './other-database.ts';
+import { outputAt } from './output-file.ts';
 import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
@@ -134,7 +135,7 @@ const isWithin = (path: string, around: string): boolean => path === around || p
 
 /**
  * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
- * configuration and the files it names, the warehouse with what lies beside it, a copy.
+ * configuration and the files it names, the warehouse with what lies beside it, a copy; and for any other DuckDB database.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
@@ -155,7 +156,13 @@ export async function refuseOutput(
   for (const [what, each] of named)
     if (each) places.push({ owner: `${what} ${each}`, written: [await resolved(each)] });
   const found = places.find(({ written }) => written.some((each) => isWithin(path, each)));
-  if (found === undefined) return;
+  if (found === undefined) {
+    // Whatever else is wrong with it waits until it is written.
+    await outputAt(output).catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
+    });
+    return;
+  }
   throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${found.owner}.`, {
     facts: { output: path },
     hint: 'Name a file outside of what ripen reads and writes by itself.',
