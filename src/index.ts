@@ -189,10 +189,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = USUAL_MODE, signal = new AbortController().signal } = options;
-  if (metricsFile !== null) {
-    await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
-    await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
-  }
+  if (metricsFile !== null) await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
   const telling = {
     command: order.command,
     config,
@@ -261,13 +258,11 @@ export const statusPage = async (report: StatusReport): Promise<string> =>
 export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
-  const { renewStaleViews } = await import('./warehouse/stale-views.ts');
   const { refuseUnwritablePlaces } = await import('./publish/places.ts');
   const { refuseFutureFetch } = await import('./warehouse/future-fetch.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
   return onWarehouse(config, 'write', standing, async (warehouse) => {
-    await renewStaleViews(warehouse);
     const { planAt } = standing;
     await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await refreshJoins(warehouse);
@@ -280,8 +275,9 @@ export const lakeDdl = configVerb(
   ['engine'],
   async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
     const { lakesDdl } = await import('./publish/ddl.ts');
-    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-      lakesDdl(options.engine, config, warehouse),
+    const standing = circumstancesOf(config, options);
+    return onWarehouse(config, 'read', standing, async (warehouse) =>
+      lakesDdl(options.engine, config, warehouse, standing.signal),
     );
   },
 );
@@ -327,10 +323,10 @@ export const exportRows = configVerb(
     const { refuseOutput } = await import('./publish/places.ts');
     if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
     const standing = circumstancesOf(config, options);
-    const request = { ...exportRequest(config, options), signal: standing.signal };
-    if (request.output !== '-') await refuseOutput(config, request.store ?? request.output);
+    exportRequest(options);
+    if (options.output !== '-') await refuseOutput(config, options.output);
     return onWarehouse(config, 'read', standing, async (warehouse) =>
-      exportSlice(warehouse, request, options.stream ?? null),
+      exportSlice(warehouse, { ...options, signal: standing.signal }),
     );
   },
 );

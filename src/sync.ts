@@ -77,7 +77,7 @@ async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   const { config, warehouse, record, emit, signal } = run;
   // What ended early may have left them as an earlier run made them, over tables that are others now.
   await refreshJoins(warehouse);
-  const publishing = { ...config, confirmedNow: from.confirmedNow(), asOf: run.request.asOf };
+  const publishing = { ...config, confirmedNow: from.confirmedNow() };
   // Each as it is done: what a signal ends has published what came before.
   await publishEach(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));
 }

@@ -11,7 +11,7 @@ from (
         unnest(
             from_json(
                 $2::json,
-                '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","kind":"VARCHAR","horizon_from":"VARCHAR","additive":"BOOLEAN","additivity":"VARCHAR","horizon_seconds":"BIGINT","age":"VARCHAR"}]'
+                '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","kind":"VARCHAR","horizon_from":"VARCHAR","additive":"BOOLEAN","additivity":"VARCHAR","horizon_seconds":"BIGINT","age":"VARCHAR","cohort_metric":"VARCHAR","age_days":"INTEGER"}]'
             ),
             recursive := true
         )

@@ -73,7 +73,9 @@ create table ripen.slice_metrics (
     horizon_seconds bigint,
     settle_seconds bigint not null,
     additivity varchar default 'assumed',
-    age varchar default ''
+    age varchar default '',
+    cohort_metric varchar,
+    age_days integer
 );
 
 comment on table ripen.slice_metrics is 'The metrics of each slice as last configured, and how their values settle';
@@ -88,6 +90,8 @@ comment on column ripen.slice_metrics.horizon_seconds is 'How long after a perio
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
 comment on column ripen.slice_metrics.age is 'Age of the cohort in a cube, as d7; empty in any other slice';
 comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
+comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; null for a metric that is none of cohorts';
+comment on column ripen.slice_metrics.age_days is 'Age of its cohorts in days; null for a metric that is none of cohorts';
 
 create table ripen.loads (
     load_id bigint not null,

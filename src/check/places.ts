@@ -1,16 +1,13 @@
 /** The places a run would write to, on disk and in object stores, looked at without writing. */
 
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { FINALITY } from '../publish/lake-table.ts';
-import { openStore } from '../publish/open-store.ts';
+import { withStore } from '../publish/open-store.ts';
 import { unwritablePlaces } from '../publish/places.ts';
 import { sizeText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding } from './finding.ts';
@@ -54,15 +51,10 @@ async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promi
   const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
   try {
     const both = AbortSignal.any([signal, patience]);
-    const store = await openStore(target, join(tmpdir(), `ripen-reading-${randomUUID()}`), both);
-    try {
+    return await withStore(target, null, both, async (store) => {
       await store.list(FINALITY);
-      // Whether two publishers at one moment would both be noticed; puts one small object, twice, and removes it.
-      const isExclusive = target.kind === 'parquet' || (await store.isExclusive());
-      return [isExclusive ? finding('works', `${path} answers`) : finding('warning', sharedText(path), SHARED_HINT)];
-    } finally {
-      await store.close();
-    }
+      return [finding('works', `${path} answers`)];
+    });
   } catch (thrown) {
     signal.throwIfAborted();
     if (!patience.aborted) return [findingOf(thrown)];

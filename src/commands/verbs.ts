@@ -240,7 +240,7 @@ export const verbs: readonly Verb[] = [
     {
       slice: { ...text, conflicts: 'table', describe: 'The slice' },
       table: { ...text, conflicts: 'final-only', describe: 'Another table or view, such as links' },
-      output: { ...needed, describe: 'A file (.csv.gz), s3://…, or -' },
+      output: { ...needed, describe: 'A file (.csv.gz), or -' },
       format: { ...text, describe: 'parquet, csv or ndjson [the extension]' },
       from: first,
       to: last,

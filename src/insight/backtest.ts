@@ -1,7 +1,7 @@
 /** The backtest: how far off projections would have been, how wide their interval has to be, and whether they may be made; pure. */
 
 import { chanceOfAtMost } from '../model/confidence.ts';
-import { type Standing, standings } from './chain-ladder.ts';
+import { type KnownFactors, standings } from './chain-ladder.ts';
 import { FEWEST_PERIODS, finalOf, finalOn, maturedOf, median, type Cohort, type Development } from './development.ts';
 
 /** What the interval is to cover. */
@@ -62,7 +62,7 @@ interface Trial {
  */
 export function scoresOf(
   development: Development,
-  standingOn: (day: number) => Standing = standings(development),
+  standingOn: (day: number) => KnownFactors = standings(development),
   counted: Counted | null = null,
 ): Score[] {
   const tried = maturedOf(development).slice(-TRIED_PERIODS);

@@ -15,7 +15,7 @@ export interface Factor {
 }
 
 /** What a triangle said on a day. */
-export interface Standing {
+export interface KnownFactors {
   /** The ages that stand for columns of the triangle, ascending. */
   readonly ages: readonly number[];
   /** By age; none of an age from which no period is known to have reached the end. */
@@ -23,7 +23,7 @@ export interface Standing {
 }
 
 /** The totals of all periods at one age; NaN where no fetch found one. */
-interface Column {
+interface TriangleColumn {
   readonly age: number;
   readonly totals: Float64Array;
 }
@@ -37,7 +37,7 @@ interface Triangle {
 }
 
 /** What a triangle said on each day, in days since 1970, from what that day knew alone. */
-export function standings(development: Development): (day: number) => Standing {
+export function standings(development: Development): (day: number) => KnownFactors {
   const ages = [...new Set(development.flatMap(({ readings }) => [...readings.keys()]))].sort((a, b) => a - b);
   const columns = ages.map((age) => {
     return { age, totals: Float64Array.from(development, ({ readings }) => readings.get(age) ?? Number.NaN) };
@@ -47,7 +47,7 @@ export function standings(development: Development): (day: number) => Standing {
     firstAges: Float64Array.from(development, ({ readings }) => [...readings.keys()][0] ?? Infinity),
     finalAges: Float64Array.from(development, ({ finals }) => finals[0]?.age ?? Infinity),
   };
-  const made = new Map<number, Standing>();
+  const made = new Map<number, KnownFactors>();
   return (day) => {
     const before = made.get(day);
     if (before !== undefined) return before;
@@ -63,7 +63,7 @@ export function standings(development: Development): (day: number) => Standing {
  * Whether at least half of the final periods that could be fetched at this age, between their first fetch and the one that
  * found them final, were: other ages are those of nights that came late.
  */
-function isStanding({ age, totals }: Column, { firstAges, finalAges, finals }: Triangle): boolean {
+function isStanding({ age, totals }: TriangleColumn, { firstAges, finalAges, finals }: Triangle): boolean {
   let [read, possible] = [0, 0];
   for (let at = 0; at < totals.length; at += 1) {
     if (Number.isNaN(finals[at]) || age < (firstAges[at] ?? 0) || age >= (finalAges[at] ?? 0)) continue;
@@ -73,7 +73,7 @@ function isStanding({ age, totals }: Column, { firstAges, finalAges, finals }: T
   return read > 0 && 2 * read >= possible;
 }
 
-function factorsOf(columns: readonly Column[], triangle: Triangle, day: number): Map<number, Factor> {
+function factorsOf(columns: readonly TriangleColumn[], triangle: Triangle, day: number): Map<number, Factor> {
   const factors = new Map<number, Factor>();
   let [climb, periods] = [1, Infinity];
   for (const [index, column] of [...columns.entries()].reverse()) {
@@ -91,7 +91,7 @@ function factorsOf(columns: readonly Column[], triangle: Triangle, day: number):
  * How totals grew from a column to the next, or to the end, and the mean share of the final total that they were. Growth from
  * nothing has no factor. By the next age a total may be final already.
  */
-function stepOf({ age, totals }: Column, next: Column | undefined, triangle: Triangle, day: number) {
+function stepOf({ age, totals }: TriangleColumn, next: TriangleColumn | undefined, triangle: Triangle, day: number) {
   const { lastDays, finalAges, finals } = triangle;
   let [from, to, periods, shares, shared] = [0, 0, 0, 0, 0];
   for (let at = 0; at < totals.length; at += 1) {

@@ -52,7 +52,7 @@ export function quantile(values: readonly number[], share: number): number | nul
 }
 
 /** How much was known at an age, as a share of the final total: quartiles over final periods, never over others. */
-export interface Known {
+export interface KnownShare {
   readonly age: number;
   readonly periods: number;
   readonly q25: number;
@@ -64,8 +64,8 @@ export interface Known {
 export const FEWEST_PERIODS = 8;
 
 /** The shares at each of some ages, in their order; an age with fewer than eight final periods is left out. */
-export function maturationOf(development: Development, ages: readonly number[]): Known[] {
-  return ages.flatMap((age): Known[] => {
+export function maturationOf(development: Development, ages: readonly number[]): KnownShare[] {
+  return ages.flatMap((age): KnownShare[] => {
     const shares = development.flatMap((cohort) => {
       const [value, final] = [cohort.readings.get(age), finalOf(cohort) ?? 0];
       return value === undefined || final <= 0 ? [] : [value / final];

@@ -13,7 +13,7 @@ import { scoresOf, type Counted, type Score } from './backtest.ts';
 import { standings, type Factor } from './chain-ladder.ts';
 import { maturationOf, maturedOf } from './development.ts';
 import { horizonEvidence } from '../model/horizon-evidence.ts';
-import { readHistories, type MetricHistory } from './read-developments.ts';
+import { readHistories, type RipeningHistory } from './read-developments.ts';
 import {
   adding,
   maturationComments,
@@ -90,7 +90,7 @@ async function measureGroup(warehouse: Warehouse, group: readonly Changed[]): Pr
   );
   const histories = await readHistories(warehouse, known);
   const each = known.flatMap(({ live }) => {
-    const ofSlice = histories.get(live.slice.name) ?? new Map<string, MetricHistory>();
+    const ofSlice = histories.get(live.slice.name) ?? new Map<string, RipeningHistory>();
     return [...ofSlice].map(([metric, history]) =>
       measure({ slice: live.slice.name, metric, history, counted: countedOf(metric, ofSlice, live) }),
     );
@@ -149,7 +149,7 @@ const projectedText = (slice: string): string =>
  */
 function countedOf(
   metric: string,
-  histories: ReadonlyMap<string, MetricHistory>,
+  histories: ReadonlyMap<string, RipeningHistory>,
   { metrics }: LiveTable,
 ): Counted | null {
   const isCount = metrics.some(({ id, type }) => id === metric && type.kind === 'BIGINT');
@@ -163,7 +163,7 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 interface Measurable {
   readonly slice: string;
   readonly metric: string;
-  readonly history: MetricHistory;
+  readonly history: RipeningHistory;
   readonly counted: Counted | null;
 }
 
@@ -207,7 +207,7 @@ function measure({ slice, metric, history, counted }: Measurable): Readonly<Reco
 
 function projections(
   of: { readonly slice: string; readonly metric: string },
-  { maturing }: MetricHistory,
+  { maturing }: RipeningHistory,
   { factors, scores }: { readonly factors: ReadonlyMap<number, Factor>; readonly scores: readonly Score[] },
 ): Rows {
   return maturing.flatMap(({ period, loadId, last: { age, value } }) => {

@@ -18,7 +18,7 @@ export interface Maturing {
 }
 
 /** What is known of one metric. */
-export interface MetricHistory {
+export interface RipeningHistory {
   readonly development: Development;
   /** The periods that are not final. */
   readonly maturing: readonly Maturing[];
@@ -51,7 +51,7 @@ export interface Histories {
 export async function readHistories(
   warehouse: Warehouse,
   tables: readonly Histories[],
-): Promise<Map<string, Map<string, MetricHistory>>> {
+): Promise<Map<string, Map<string, RipeningHistory>>> {
   if (tables.length === 0) return new Map();
   const typed: Parameters<typeof periodTotals>[0][number][] = [];
   for (const each of tables) typed.push({ ...each, types: await columnTypes(warehouse, each.live.table) });
@@ -77,7 +77,7 @@ function grouped(rows: readonly PeriodRow[], keyOf: (row: PeriodRow) => string):
   return groups;
 }
 
-function historyOf(rows: readonly PeriodRow[]): MetricHistory {
+function historyOf(rows: readonly PeriodRow[]): RipeningHistory {
   return {
     development: rows.map(cohortOf),
     maturing: rows.flatMap((row) => {

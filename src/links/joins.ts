@@ -5,7 +5,7 @@
  */
 
 import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
-import { areApart, type Column, relationsIn } from '../warehouse/relations.ts';
+import { areApart, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fittingLinks, joinedLink, levels, rowsWithLink } from './fitting-links.ts';
@@ -47,7 +47,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   return joinable.map(({ slice }) => `${slice}_links`);
 }
 
-function commentsOn(slice: string, columns: readonly Column[]): string[] {
+function commentsOn(slice: string, columns: readonly RelationColumn[]): string[] {
   const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
   const ofTable = columns.flatMap(({ name, comment }) => (comment === null ? [] : [[name, comment] as const]));
   return commentOn('view', joinedView(slice), text, [...ofTable, ...joinedColumns]);

@@ -12,7 +12,7 @@ import { asScript, identifier, literal, statement } from '../warehouse/sql.ts';
 import { areApart } from '../warehouse/relations.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { recordMetrics } from './slice-metrics.ts';
+import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { tableColumns, type Target } from './target.ts';
 import { castExactly } from './window-sql.ts';
 
@@ -196,21 +196,4 @@ select * from (
     cross join (values ${list.join(', ')}) as c(place, id, metric, age_days, seconds)
 )
 where value_text is not null`;
-}
-
-interface CohortCell extends Pick<Metric, 'id' | 'horizonMs'> {
-  readonly name: string;
-  readonly ageDays: number;
-}
-
-/** A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
-function cohortCells(metrics: readonly Metric[]): CohortCell[] {
-  const taken = new Set<string>();
-  return metrics.flatMap(({ id, horizonMs, cohort }) => {
-    if (cohort === null) return [];
-    const { name, unit, days } = cohort;
-    const isTaken = taken.has(`${name} ${days}`);
-    taken.add(`${name} ${days}`);
-    return [{ id, horizonMs, name: isTaken ? `${name}_${unit}` : name, ageDays: days }];
-  });
 }

@@ -9,7 +9,8 @@ import type { Day } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
-import type { SeenAdditivity } from '../model/metric.ts';
+import type { Metric, SeenAdditivity } from '../model/metric.ts';
+import { ageIn } from '../model/cube.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
 import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
@@ -23,6 +24,8 @@ import type { Target } from './target.ts';
 export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, metrics, columns } = target;
   const settleSeconds = slice.settleMs / 1000;
+  const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
+  const ageOf = ageIn(slice);
   const now = metrics.map((metric, position): RecordedMetric => {
     return {
       metric: metric.id,
@@ -34,6 +37,9 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
       additivity: metric.additivity,
       horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
       settle_seconds: settleSeconds,
+      cohort_metric: cohorts.get(metric.id)?.name ?? null,
+      age_days: cohorts.get(metric.id)?.ageDays ?? null,
+      age: ageOf(metric.id),
     };
   });
   const before = await readRecorded(warehouse, slice.name);
@@ -42,6 +48,23 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
   await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(now), settleSeconds]);
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
+}
+
+interface CohortCell extends Pick<Metric, 'id' | 'horizonMs'> {
+  readonly name: string;
+  readonly ageDays: number;
+}
+
+/** A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
+export function cohortCells(metrics: readonly Metric[]): CohortCell[] {
+  const taken = new Set<string>();
+  return metrics.flatMap(({ id, horizonMs, cohort }) => {
+    if (cohort === null) return [];
+    const { name, unit, days } = cohort;
+    const isTaken = taken.has(`${name} ${days}`);
+    taken.add(`${name} ${days}`);
+    return [{ id, horizonMs, name: isTaken ? `${name}_${unit}` : name, ageDays: days }];
+  });
 }
 
 /** Alike for metrics that ripen alike. */
@@ -62,6 +85,9 @@ const recordedMetric = z.object({
   additivity: z.string(),
   horizon_seconds: z.number().nullable(),
   settle_seconds: z.number(),
+  cohort_metric: z.string().nullable(),
+  age_days: z.number().nullable(),
+  age: z.string(),
 });
 
 type RecordedMetric = z.infer<typeof recordedMetric>;

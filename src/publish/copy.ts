@@ -1,9 +1,4 @@
-/**
- * The copy of a database file, made by a child process.
- *
- * DuckDB's lock on a file belongs to the process and is lost when that process closes any other handle of the file
- * (measured), so the process that holds the warehouse must never open it a second time.
- */
+/** The copy of the warehouse's file, made by a process of its own, whose program is the text below. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { storageFailed } from '../errors.ts';
 
 /**
- * The copy must be new, and dies with its parent: its standard input closes then. An orphan that went on could
+ * Copies a file to a path where none is, and dies with its parent, whose end closes its standard input: an orphan that went on could
  * otherwise meet the next run at the same name.
  */
 const COPY_SCRIPT = `
@@ -24,13 +19,13 @@ const end = (error) => {
     process.stdin.destroy();
 };
 process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));
-fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE, (error) => {
-    if (error) return end(error);
-    fs.open(to, 'r+', (error, file) => (error ? end(error) : fs.fsync(file, end)));
-});
+fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE, end);
 `;
 
-/** Copies a file durably to a path where none is; throws `STORAGE_FAILED`, or the signal's reason. */
+/**
+ * Copies the warehouse by a child process: DuckDB's lock on a file belongs to the process, and is lost when that process closes any
+ * other handle of the file (measured). Throws `STORAGE_FAILED`, or the signal's reason.
+ */
 export async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const child = spawn(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], {

@@ -11,6 +11,7 @@ import { columnsNow, relationsIn } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { schemaName } from './ddl.ts';
 import { CATALOG } from './delta/catalog.ts';
+import { inDuckdb, sliceViews } from './lake-sql.ts';
 import { deltaTables, dimensionTables, type LakeTable } from './lake-table.ts';
 
 type DbtTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
@@ -31,10 +32,8 @@ export async function dbtSourcesYaml(
   }
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
   if (lake !== undefined) {
-    const main = (await deltaTables(warehouse)).flatMap((table): DbtTable[] => {
-      const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
-      return table.metrics.length === 0 ? [table] : [table, { ...table, name: `${table.name}_final`, comment }];
-    });
+    const tables = await deltaTables(warehouse);
+    const main: DbtTable[] = [...tables, ...tables.flatMap((table) => sliceViews(table, inDuckdb))];
     return sourcesYaml(join(lake.path, CATALOG), { main });
   }
   const message = 'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';

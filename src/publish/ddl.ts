@@ -5,9 +5,12 @@ import { Failure } from '../errors.ts';
 import { literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { engines, type Engine } from './engines.ts';
-import { engineWords, type EngineWords, type TableWords } from './engine-words.ts';
-import { finalRows, lakeView } from './lake-sql.ts';
-import { deltaTables, lakeTables, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { engineWords, type EngineWords } from './engine-words.ts';
+import { listTables } from './delta/commit.ts';
+import { logFiles } from './delta/log.ts';
+import { lakeView, sliceViews } from './lake-sql.ts';
+import { deltaTables, FINALITY, lakeTables, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { type LakeTarget, withStore } from './open-store.ts';
 
 /** A lake as its readers see it. */
 export interface DescribedLake {
@@ -16,6 +19,8 @@ export interface DescribedLake {
   readonly store: ObjectStore | null;
   /** Whether its tables are Delta tables, not plain files. */
   readonly isDelta: boolean;
+  /** The newest whole night of Delta tables; null where none was found. */
+  readonly night: number | null;
   /** The schema, or database, that takes the tables. */
   readonly schema: string;
   readonly tables: readonly LakeTable[];
@@ -29,6 +34,7 @@ export async function lakesDdl(
   engine: Engine,
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<string> {
   if (!engines.includes(engine)) {
     throw new Failure('USAGE_INVALID', `The engine ${engine} was not known.`, {
@@ -43,7 +49,8 @@ export async function lakesDdl(
     const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
     const schema = schemaName(target.path, schemas);
     schemas.add(schema);
-    lakes.push({ root: target.path, store: target.store ?? null, isDelta, schema, tables });
+    const night = isDelta ? await newestNight(target, signal) : null;
+    lakes.push({ root: target.path, store: target.store ?? null, isDelta, night, schema, tables });
   }
   const readable = lakes.filter((lake) => ddlRefusal(engine, lake) === null);
   if (readable.length > 0) return readable.map((lake) => lakeDdl(engine, lake)).join('\n');
@@ -58,9 +65,20 @@ export async function lakesDdl(
   });
 }
 
+/** The version that every table has; null before the first publish, and where the store does not say. */
+async function newestNight(target: LakeTarget, signal: AbortSignal): Promise<number | null> {
+  return withStore(target, null, signal, async (store) => {
+    const lying = (await listTables(store, FINALITY)).get(FINALITY);
+    return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
+  }).catch(() => null);
+}
+
 /** Why an engine cannot read a lake there; null when it can. */
 export function ddlRefusal(engine: Engine, { root, store, isDelta }: DescribedLake): string | null {
-  if (engine === 'athena' && store === null) return `Athena reads s3:// alone, not ${root}`;
+  const { title, plain } = engineWords[engine];
+  if (!isDelta && plain === undefined) return `${title} reads Delta tables, not the plain files in ${root}`;
+  const readsDisks = !['athena', 'snowflake', 'bigquery', 'databricks'].includes(engine);
+  if (store === null && !readsDisks) return `${title} reads s3:// alone, not ${root}`;
   const hasWildcards = engine === 'clickhouse' && !isDelta && /[*?{}]/.test(root);
   return hasWildcards ? `ClickHouse takes the * ? { } in ${root} for wildcards` : null;
 }
@@ -68,36 +86,86 @@ export function ddlRefusal(engine: Engine, { root, store, isDelta }: DescribedLa
 /** The statements for one lake, headed by what is to be known of them; each ends in a semicolon. */
 export function lakeDdl(engine: Engine, lake: DescribedLake): string {
   const words = engineWords[engine];
-  const { proof, notes, local = [], preamble, table } = lake.isDelta ? words.delta : words.plain;
+  const { proof, notes, local = [], preamble, table } = (lake.isDelta ? undefined : words.plain) ?? words.delta;
   const heading = [
     `How ${words.title} reads the ${lake.isDelta ? 'Delta tables' : 'lake'} ${lake.root}; made by \`ripen publish --ddl ${engine}\`.`,
     proof,
     ...notes,
     ...(lake.store === null ? local : []),
+    ...(lake.isDelta ? nightNotes(words, lake.night) : []),
     'Make and run the statements again after a slice or its columns changed.',
   ];
   const shared: Parts = { schema: words.name(lake.schema), schemaText: words.text(lake.schema) };
-  const filled = (template: string, each: LakeTable): string[] =>
-    fill(template, { ...shared, ...partsOf(each, lake, words) }, each.key !== null);
-  const tableStatements = (each: LakeTable): string[] =>
-    engine === 'duckdb' && !lake.isDelta ? lakeView(lake.root, each, lake.schema) : filled(table, each);
+  const tableStatements = (each: LakeTable): string[] => {
+    if (engine === 'duckdb' && !lake.isDelta) return lakeView(lake.root, each, lake.schema);
+    const filled = fill(table, { ...shared, ...partsOf(each, lake, words) }, { isDivided: each.key !== null, ...lake });
+    return engine === 'duckdb' ? [...filled, ...commentsOf(each, words, lake)] : filled;
+  };
   const statements = [
-    ...(engine === 'duckdb' && !lake.isDelta ? duckdbSecret(lake.store) : []),
-    ...fill(preamble, shared, false),
+    ...(engine === 'duckdb' ? duckdbSecret(lake.store) : []),
+    ...fill(preamble, shared, { isDivided: false, night: null }),
     ...lake.tables.flatMap(tableStatements),
-    ...lake.tables
-      .filter(({ metrics }) => metrics.length > 0)
-      .map((each) => finalView(words.views ?? words, each, lake)),
+    ...lake.tables.flatMap((each) => viewStatements(each, words, lake)),
   ];
   return [...heading.map((line) => `-- ${line}\n`), ...statements.map((sql) => `\n${sql};\n`)].join('');
 }
 
+function nightNotes({ hasNights, version, title }: EngineWords, night: number | null): string[] {
+  if (!hasNights)
+    return [`${title} reads the newest version of each table, which is another night while one is published.`];
+  if (night === null) return ['No night was found there: the views show the newest version of each table.'];
+  const what = version === undefined ? 'Tables and views show' : 'The views show';
+  return [
+    `${what} night ${night}, the newest, whatever is published later, for as long as keep says: make them again each night.`,
+  ];
+}
+
+/** The views beside the table of a slice, with what the warehouse says of them. */
+function viewStatements(table: LakeTable, words: EngineWords, lake: DescribedLake): string[] {
+  const { types, nullable = '{type}', version = '', view, commentsApart = false } = words;
+  const { name, text } = words.views ?? words;
+  const night = lake.isDelta && lake.night !== null ? version.replace('{night}', String(lake.night)) : '';
+  const dialect = {
+    column: (each: string) => name(each),
+    from: (each: string) => `${name(each, lake.schema)}${night}`,
+    text,
+    type: (column: LakeColumn) => nullable.replace('{type}', typeOf(column, types)),
+  };
+  return sliceViews(table, dialect).flatMap((each) => {
+    const described = { ...table, ...each, key: null };
+    const parts = { ...partsOf(described, lake, words), name: name(each.name, lake.schema), rows: each.rows };
+    const filled = fill(view, parts, { isDivided: false, night: null });
+    return commentsApart ? filled.concat(commentsOf(described, words, lake)) : filled;
+  });
+}
+
+/** What DuckDB and Trino are told of a view, a statement each. */
+function commentsOf({ name, comment, columns }: LakeTable, words: EngineWords, { schema }: DescribedLake): string[] {
+  const full = words.name(name, schema);
+  return [
+    ...(comment === null ? [] : [`comment on view ${full} is ${words.text(comment)}`]),
+    ...columns.flatMap((column) =>
+      column.comment === null
+        ? []
+        : [`comment on column ${full}.${words.name(column.name)} is ${words.text(column.comment)}`],
+    ),
+  ];
+}
+
+const typeOf = ({ type }: LakeColumn, types: EngineWords['types']): string =>
+  types[type] ?? (type.startsWith('DECIMAL') ? types['DECIMAL'] : undefined) ?? type.toLowerCase();
+
 type Parts = Readonly<Record<string, string>>;
 
-/** The statements of a template: what stands in `⟦ ⟧` is for divided tables alone, `{part}` is put in. */
-function fill(template: string, parts: Parts, isDivided: boolean): string[] {
+/** The statements of a template: what stands in `⟦ ⟧` is for divided tables alone, in `⟪ ⟫` for a night, `{part}` is put in. */
+function fill(
+  template: string,
+  parts: Parts,
+  { isDivided, night }: { readonly isDivided: boolean; readonly night: number | null },
+): string[] {
   return template
     .replaceAll(/⟦([^⟧]*)⟧/g, (_, inner: string) => (isDivided ? inner : ''))
+    .replaceAll(/⟪([^⟫]*)⟫/g, (_, inner: string) => (night === null ? '' : inner))
     .split('\n;\n')
     .filter((statement) => statement.trim() !== '')
     .map((statement) => statement.replaceAll(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? ''));
@@ -115,23 +183,30 @@ function dividedColumns({ columns, key }: LakeTable): {
 }
 
 function partsOf(table: LakeTable, lake: DescribedLake, words: EngineWords): Parts {
-  const { name, text, types, mostCommentBytes = Infinity } = words;
+  const { name, text, types, mostCommentBytes = Infinity, columnComment = '' } = words;
   const { inFiles, inPath } = dividedColumns(table);
   const commented = (column: LakeColumn, type: string): string => {
     const comment = column.comment === null ? '' : ` comment ${text(shortened(column.comment, mostCommentBytes))}`;
     return `${name(column.name)} ${type}${comment}`;
   };
-  const line = (column: LakeColumn): string => commented(column, types[column.type] ?? column.type.toLowerCase());
+  const line = (column: LakeColumn): string => commented(column, typeOf(column, types));
   const lines = (columns: readonly string[]): string => columns.map((each) => `    ${each}`).join(',\n');
+  const named = table.columns.map(({ name: column, comment }) => {
+    const said = comment === null ? '' : columnComment.replace('{comment}', () => text(comment));
+    return `${name(column)}${said}`;
+  });
+  const address = lake.store === null ? lake.root : httpAddress(lake.store);
+  const isGoogle = words.title === 'BigQuery' && address.includes('storage.googleapis.com');
   const path =
-    lake.store === null ? `${words.localScheme ?? ''}${lake.root}` : lake.root.replace(/^s3:/, words.scheme ?? 's3:');
+    lake.store === null
+      ? `${words.localScheme ?? ''}${lake.root}`
+      : lake.root.replace(/^s3:/, isGoogle ? 'gs:' : (words.scheme ?? 's3:'));
   // ClickHouse: in the order of the table, every column but the one of the path may be NULL.
   const declared = [...table.columns, ...inPath.filter((column) => !table.columns.includes(column))];
   const typed = declared.map((column) => {
-    const type = (types[column.type] ?? column.type.toLowerCase()).replace(/^decimal/, 'Decimal');
-    return { column, type: inPath.includes(column) ? 'Date' : `Nullable(${type})` };
+    const type = `Nullable(${typeOf(column, types).replace(/^decimal/, 'Decimal')})`;
+    return { column, type: inPath.includes(column) && !lake.isDelta ? 'Date' : type };
   });
-  const address = lake.store === null ? lake.root : httpAddress(lake.store);
   return {
     name: words.name(table.name, lake.schema),
     table: text(table.name),
@@ -143,6 +218,9 @@ function partsOf(table: LakeTable, lake: DescribedLake, words: EngineWords): Par
     pathText: inPath.map((column) => text(column.name)).join(''),
     location: text(`${path}/${table.name}`),
     folder: text(`${path}/${table.name}/`),
+    folderName: text(`${table.name}/`),
+    night: String(lake.night),
+    namedColumns: lines(named),
     viewColumns: lines(typed.map(({ column, type }) => commented(column, type))),
     viewNames: lines(typed.map(({ column }) => name(column.name))),
     tableNames: lines(table.columns.map((column) => name(column.name))),
@@ -157,12 +235,6 @@ function partsOf(table: LakeTable, lake: DescribedLake, words: EngineWords): Par
 /** As many whole characters as fit. */
 const shortened = (comment: string, mostBytes: number): string =>
   new TextDecoder().decode(Buffer.from(comment).subarray(0, mostBytes), { stream: true });
-
-function finalView({ name, text }: TableWords, table: LakeTable, { schema }: DescribedLake): string {
-  const inSchema = (given: string): string => name(given, schema);
-  const rows = finalRows(table, { column: name, table: inSchema, text });
-  return `create or replace view ${inSchema(`${table.name}_final`)} as\n${rows}`;
-}
 
 /** Where ClickHouse finds a bucket: Amazon's own address unless an endpoint is stated. */
 function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {

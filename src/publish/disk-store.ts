@@ -11,16 +11,15 @@ import {
   makeDurable,
   makeInnerDirectory,
   removeIfEmpty,
-  syncDirectory,
   unfinishedPath,
 } from './replacement.ts';
-import type { Store, StoredFile } from './store.ts';
+import type { LakeStore, StoredFile } from './store.ts';
 
 /** While some files are made durable the disk takes others. */
 const AT_ONCE = 4;
 
 /** Opens tables in a directory, which is made with the first draft. */
-export function openDiskStore(root: string, mode: number): Store {
+export function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
   // Another publisher may be at the same path.
   const own = randomUUID();
@@ -49,7 +48,7 @@ export function openDiskStore(root: string, mode: number): Store {
     },
     async place(path) {
       await rename(await ready(path), join(root, path));
-      await syncDirectory(dirname(join(root, path)));
+      await makeDurable(dirname(join(root, path)));
       return storedFile(join(root, path));
     },
     async placeNew(path) {
@@ -62,7 +61,7 @@ export function openDiskStore(root: string, mode: number): Store {
         if (!(await readFile(unfinished)).equals(await readFile(target))) return false;
       }
       await rm(unfinished, { force: true });
-      await syncDirectory(dirname(target));
+      await makeDurable(dirname(target));
       return true;
     },
     async remove(path) {
@@ -71,8 +70,6 @@ export function openDiskStore(root: string, mode: number): Store {
         if (!(await removeIfEmpty(join(root, folder)))) break;
       }
     },
-    // A hard link is made where nothing is, or not at all.
-    isExclusive: async () => Promise.resolve(true),
     async close() {
       for (const path of begun) await rm(path, { force: true });
     },

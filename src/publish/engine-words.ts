@@ -1,6 +1,7 @@
 /**
- * How each engine writes the tables of a lake: one template each for plain files and for Delta tables. Statements are parted by a
- * line with `;`; `{…}` is a part of the table, and what stands in `⟦ ⟧` is for tables that are divided by date.
+ * How each engine writes the tables of a lake, one template each for plain files and for Delta tables, and the views over them.
+ * Statements are parted by a line with `;`; `{…}` is a part of the table; what stands in `⟦ ⟧` is for tables that are divided by
+ * date, and in `⟪ ⟫` for those of which one night is read.
  */
 
 import { identifier, literal } from '../warehouse/sql.ts';
@@ -27,14 +28,26 @@ export interface EngineWords extends TableWords {
   readonly title: string;
   /** Where views are written otherwise than tables. */
   readonly views?: TableWords;
-  /** Types it calls otherwise; DECIMAL keeps its digits. */
+  /** Types it calls otherwise, and DECIMAL, which keeps its digits where nothing is said of it. */
   readonly types: Readonly<Record<string, string>>;
+  /** The type of what may be NULL, where that is another. */
+  readonly nullable?: string;
   readonly mostCommentBytes?: number;
   /** What stands before a path of a disk, and in the place of `s3:`. */
   readonly localScheme?: string;
   readonly scheme?: string;
-  readonly plain: Templates;
+  /** None where it reads Delta tables alone. */
+  readonly plain?: Templates;
   readonly delta: Templates;
+  /** What stands behind the name of a table to read one night of it. */
+  readonly version?: string;
+  /** Whether views can show one night of Delta tables. */
+  readonly hasNights: boolean;
+  readonly view: string;
+  /** Whether comments of views are statements of their own. */
+  readonly commentsApart?: boolean;
+  /** What says of a column of a view what it is. */
+  readonly columnComment?: string;
 }
 
 /** Text in single quotes for engines in which a backslash escapes. */
@@ -49,8 +62,22 @@ const inSchema =
 const backticked = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 const escaped = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 
-const ONE_NIGHT =
-  'The newest version of ripen_finality is the newest whole night; every table has it under the same number.';
+/** What Spark and Databricks share. */
+const inSpark = {
+  name: inSchema(backticked),
+  text: backslashed,
+  // A plain timestamp would move the digits of the file to the zone of the session.
+  types: { INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' },
+  delta: {
+    preamble: 'create database if not exists {schema}',
+    table: 'create table if not exists {name} using delta location {location}',
+  },
+  version: ' version as of {night}',
+  hasNights: true,
+  view: 'create or replace view {name} (\n{namedColumns}\n)\ncomment {comment} as\n{rows}',
+  columnComment: ' comment {comment}',
+} as const;
+
 const notRun = (documentation: string): string =>
   `Not run by the tests; written after the documentation of ${documentation}.`;
 const IN_CHDB = 'Run by the tests (npm run test:lake): in chDB 3.4.0, which is ClickHouse 26.7, from disk and from S3.';
@@ -74,6 +101,7 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
       TIMESTAMP: "DateTime64(6, 'UTC')",
       VARCHAR: 'String',
     },
+    nullable: 'Nullable({type})',
     plain: {
       proof: IN_CHDB,
       notes: [
@@ -94,15 +122,21 @@ comment {comment}`,
     },
     delta: {
       proof: IN_CHDB,
-      notes: [ONE_NIGHT, 'Ask for it: set delta_lake_snapshot_version to its number in each select of one table.'],
+      notes: [],
       local: ['A server reads folders below its user_files_path alone.'],
       preamble: 'create database if not exists {schema}',
-      table: `create or replace view {name} as
-select
-{tableNames}
+      table: `create or replace view {name}
+(
+{viewColumns}
+)
+as select
+{viewNames}
 from {deltaReader}({address})
-comment {comment}`,
+⟪settings delta_lake_snapshot_version = {night}
+⟫comment {comment}`,
     },
+    hasNights: true,
+    view: 'create or replace view {name}\n(\n{viewColumns}\n)\nas {rows}\ncomment {comment}',
   },
   trino: {
     title: 'Trino',
@@ -137,20 +171,20 @@ with (
     delta: {
       proof: notRun('the Delta Lake connector'),
       notes: [
-        ONE_NIGHT,
         'Put the name of your catalog of the Delta Lake connector in the place of hive; it needs register-table-procedure.enabled.',
       ],
       preamble: 'create schema if not exists hive.{schema}',
       table:
         'call hive.system.register_table(schema_name => {schemaText}, table_name => {table}, table_location => {location})',
     },
+    version: ' for version as of {night}',
+    hasNights: true,
+    view: 'create or replace view {name} as\n{rows}',
+    commentsApart: true,
   },
   spark: {
+    ...inSpark,
     title: 'Spark SQL',
-    name: inSchema(backticked),
-    text: backslashed,
-    // A plain timestamp would move the digits of the file to the zone of the session.
-    types: { INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' },
     localScheme: 'file://',
     scheme: 's3a:',
     plain: {
@@ -173,11 +207,15 @@ comment {comment}
 ;
 ⟦repair table {name} sync partitions⟧`,
     },
+    delta: { ...inSpark.delta, proof: notRun('Delta Lake for Spark SQL'), notes: [] },
+  },
+  databricks: {
+    ...inSpark,
+    title: 'Databricks',
     delta: {
-      proof: notRun('Delta Lake for Spark SQL'),
-      notes: [ONE_NIGHT, 'Ask for it: select … from t version as of <number>.'],
-      preamble: 'create database if not exists {schema}',
-      table: 'create table if not exists {name} using delta location {location}',
+      ...inSpark.delta,
+      proof: notRun('Databricks SQL with Unity Catalog'),
+      notes: ['Needs an external location of Unity Catalog that covers the bucket.'],
     },
   },
   athena: {
@@ -211,12 +249,65 @@ location {folder}
     },
     delta: {
       proof: notRun('Athena engine version 3'),
-      notes: ['Run each statement by itself, as Athena takes one at a time. It reads the newest version alone.'],
+      notes: ['Run each statement by itself, as Athena takes one at a time.'],
       preamble: 'create database if not exists {schema}',
       table: `create external table if not exists {name}
 location {folder}
 tblproperties ('table_type' = 'DELTA')`,
     },
+    hasNights: false,
+    view: 'create or replace view {name} as\n{rows}',
+  },
+  snowflake: {
+    title: 'Snowflake',
+    name: inSchema(identifier),
+    text: backslashed,
+    types: {},
+    delta: {
+      proof: notRun('Iceberg tables over Delta files'),
+      notes: [
+        'Needs an external volume whose location is the folder of the tables, here called ripen_volume.',
+        'Names are written as the tables have them, in small letters.',
+      ],
+      preamble: `create catalog integration if not exists ripen_delta
+    catalog_source = object_store
+    table_format = delta
+    enabled = true
+;
+create schema if not exists {schema}`,
+      table: `create iceberg table if not exists {name}
+    external_volume = 'ripen_volume'
+    catalog = 'ripen_delta'
+    base_location = {folderName}
+    auto_refresh = true
+    comment = {comment}`,
+    },
+    hasNights: false,
+    view: 'create or replace view {name} (\n{namedColumns}\n)\ncomment = {comment} as\n{rows}',
+    columnComment: ' comment {comment}',
+  },
+  bigquery: {
+    title: 'BigQuery',
+    name: inSchema(escaped),
+    text: backslashed,
+    types: { BOOLEAN: 'bool', BIGINT: 'int64', DOUBLE: 'float64', VARCHAR: 'string', DECIMAL: 'bignumeric' },
+    delta: {
+      proof: notRun('BigLake tables for Delta Lake'),
+      notes: [
+        'Needs a connection that may read the bucket, here called us.ripen; of Amazon S3 one of BigQuery Omni, in the region of the bucket.',
+      ],
+      preamble: 'create schema if not exists {schema}',
+      table: `create external table if not exists {name}
+with connection \`us.ripen\`
+options (
+    format = 'DELTA_LAKE',
+    uris = [{location}],
+    description = {comment}
+)`,
+    },
+    hasNights: false,
+    view: 'create or replace view {name} (\n{namedColumns}\n)\noptions (description = {comment}) as\n{rows}',
+    columnComment: ' options (description = {comment})',
   },
   duckdb: {
     title: 'DuckDB',
@@ -231,11 +322,16 @@ tblproperties ('table_type' = 'DELTA')`,
       table: '',
     },
     delta: {
-      proof: notRun("DuckDB's extension delta; its catalog.duckdb beside local tables is (npm test)"),
-      notes: [ONE_NIGHT],
-      local: ['catalog.duckdb beside the tables needs no extension, and shows one night.'],
+      proof:
+        'The views are run by the tests (npm test) over a reader in the place of delta_scan; its extension is not in the registry.',
+      notes: ['An older night takes an extension whose delta_scan knows the parameter version.'],
+      local: ['catalog.duckdb beside the tables needs no extension, and shows the newest night.'],
       preamble: 'install delta\n;\nload delta\n;\ncreate schema if not exists {schema}',
-      table: 'create or replace view {name} as\nfrom delta_scan({location})',
+      table:
+        'create or replace view {name} as\nselect\n{tableNames}\nfrom delta_scan({location}⟪, version => {night}⟫)',
     },
+    hasNights: true,
+    view: 'create or replace view {name} as\n{rows}',
+    commentsApart: true,
   },
 };

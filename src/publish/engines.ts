@@ -1,3 +1,12 @@
 /** The engines whose statements are known; apart from the statements, so that the options load none of them. */
-export const engines = ['clickhouse', 'trino', 'spark', 'athena', 'duckdb'] as const;
+export const engines = [
+  'clickhouse',
+  'trino',
+  'spark',
+  'databricks',
+  'athena',
+  'snowflake',
+  'bigquery',
+  'duckdb',
+] as const;
 export type Engine = (typeof engines)[number];

@@ -10,8 +10,6 @@ import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import type { Config, ObjectStore } from '../config/config.ts';
-import { addressProblem, bucketAndPrefix } from '../config/publish-settings.ts';
 import { Failure, storageFailed } from '../errors.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { columnsOf } from '../warehouse/relations.ts';
@@ -22,12 +20,12 @@ import {
   isCompressed,
   exportStatement,
   formatOf,
+  type ExportColumn,
   type ExportDays,
   type ExportFormat,
 } from './export-sql.ts';
 import { outputAt } from './output-file.ts';
-import { replaceShared } from './replacement.ts';
-import { openBucket } from './s3-bucket.ts';
+import { codeOf, replaceShared } from './replacement.ts';
 
 /** What to export, and where to. */
 export interface ExportOptions extends Partial<ExportDays> {
@@ -35,7 +33,7 @@ export interface ExportOptions extends Partial<ExportDays> {
   readonly slice?: string | undefined;
   /** Any other table or view that analysts query, such as `links`. */
   readonly table?: string | undefined;
-  /** A path, `s3://bucket/key`, or `-` for `stream`. */
+  /** A path, or `-` for `stream`. */
   readonly output: string;
   /** Where the rows go if `output` is `-`. */
   readonly stream?: Writable;
@@ -47,64 +45,10 @@ export interface ExportOptions extends Partial<ExportDays> {
   readonly asIs?: boolean;
   /** Rights of the file; 0o644 by default. */
   readonly mode?: number;
+  readonly signal?: AbortSignal;
 }
 
 const USUAL_MODE = 0o644;
-
-const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
-
-/**
- * What the options amount to, a bucket reached as a configured target in it is. Throws `USAGE_INVALID` where they name nothing
- * to write, or nowhere to write it to.
- */
-export function exportRequest(config: Pick<Config, 'publish'>, options: ExportOptions): ExportRequest {
-  const { slice: named, table, output, stream = null, format = null, from = null, to = null } = options;
-  const slice = table ?? named;
-  if (slice === undefined) throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
-  if (output === '-' && stream === null) {
-    const message = `The export of ${slice} was given no stream to write to.`;
-    throw unusable(message, 'Give a stream with the output -, or name a file.');
-  }
-  if (format !== null && !exportFormats.includes(format)) {
-    throw unusable(`The format ${format} was not known.`, `Name one of ${exportFormats.join(', ')}.`);
-  }
-  const { finalOnly = false, asIs = false, mode = USUAL_MODE } = options;
-  const what = { slice, isTable: table !== undefined, format, from, to, finalOnly, asIs };
-  return { ...what, output, mode, store: storeOf(output, config) };
-}
-
-/** The bucket an output names, reached as a configured target in it is, else as the environment says; null for a file. */
-function storeOf(output: string, { publish }: Pick<Config, 'publish'>): ObjectStore | null {
-  if (!output.startsWith('s3://')) return null;
-  const place = bucketAndPrefix(output);
-  if (place === null || place.prefix === '') {
-    const problem = addressProblem(output) ?? 'names a bucket and no key in it';
-    const message = `The output named no object of a bucket: it ${problem}.`;
-    throw unusable(message, 'Write --output as s3://bucket/key.csv.');
-  }
-  const stores = publish.map((target) => (target.kind === 'duckdb' ? undefined : target.store));
-  const reached = stores.find((store) => store?.bucket === place.bucket);
-  return { endpoint: null, region: null, pathStyle: false, ...reached, ...place };
-}
-
-export interface ExportRequest extends ExportDays {
-  /** The slice, or, with `isTable`, any other table or view that analysts query. */
-  readonly slice: string;
-  readonly isTable?: boolean;
-  /** A path, `s3://bucket/key`, or `-` for the stream. */
-  readonly output: string;
-  /** Needed for the stream; null takes it from the path's extension. */
-  readonly format: ExportFormat | null;
-  /** Every cell that is not final is NULL. */
-  readonly finalOnly: boolean;
-  /** Whether CSV holds texts as they are, to be joined on, and not as a spreadsheet can be trusted with. */
-  readonly asIs?: boolean;
-  /** Rights of the file. */
-  readonly mode: number;
-  /** The bucket of an `s3://` output, its prefix the key. */
-  readonly store?: ObjectStore | null;
-  readonly signal?: AbortSignal;
-}
 
 export interface Exported {
   readonly slice: string;
@@ -113,100 +57,104 @@ export interface Exported {
   readonly rows: number;
 }
 
+const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
+
+/** What an export writes, in which format. Throws `USAGE_INVALID` where options name nothing to write, or nowhere to write it to. */
+export function exportRequest({ slice: named, table, output, stream, format: stated = null }: ExportOptions): {
+  readonly slice: string;
+  readonly format: ExportFormat;
+} {
+  const slice = table ?? named;
+  if (slice === undefined) throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
+  if (output === '-' && stream === undefined) {
+    const message = `The export of ${slice} was given no stream to write to.`;
+    throw unusable(message, 'Give a stream with the output -, or name a file.');
+  }
+  const format = stated ?? (output === '-' ? null : formatOf(output));
+  if (format === null || !exportFormats.includes(format)) {
+    const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
+    throw unusable(
+      `The export to ${output} had no known format${stated === null ? '' : `, as ${stated} is none`}.`,
+      hint,
+    );
+  }
+  if (format === 'parquet' && isCompressed(output)) {
+    const message = `The export to ${output} was to be Parquet in gzip, which no reader takes.`;
+    throw unusable(message, 'End the name of --output in .parquet: such a file is compressed by itself.');
+  }
+  return { slice, format };
+}
+
 /**
  * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
- * the signal's reason, `USAGE_INVALID` for a slice that was never loaded, an unknown format, reversed days, or days where the
- * slice has none;
- * `STORAGE_FAILED`.
+ * the signal's reason, `USAGE_INVALID` as `exportRequest` does, for a slice that was never loaded, reversed days, or days where the
+ * slice has none; `STORAGE_FAILED`.
  */
-export async function exportSlice(
-  warehouse: Warehouse,
-  request: ExportRequest,
-  stream: Writable | null,
-): Promise<Exported> {
-  const { slice, output, from, to } = request;
-  const format = formatFor(request);
-  if (from !== null && to !== null && from > to) {
-    const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
-    throw unusable(message, 'Give --from the first day and --to the last.');
-  }
-  const relation = request.finalOnly ? `${slice}_final` : slice;
+export async function exportSlice(warehouse: Warehouse, options: ExportOptions): Promise<Exported> {
+  const { output, from = null, to = null, finalOnly = false, asIs = false } = options;
+  const { slice, format } = exportRequest(options);
+  const relation = finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
-  if (columns.length === 0) {
-    throw request.isTable === true
-      ? unusable(
-          `There was no table ${slice} to export.`,
-          'Name one of schema main, such as partners, links, apps or metrics.',
-        )
-      : unusable(
-          `The slice ${slice} held nothing to export: it was never loaded.`,
-          `Run \`ripen sync --slice ${slice}\` first.`,
-        );
-  }
-  if (exportGrain(columns) === null && (from !== null || to !== null)) {
-    const message = `The slice ${slice} had no date dimension to choose days by.`;
-    throw unusable(message, 'Leave out --from and --to.');
-  }
-  const write = (path: string): Promise<number> =>
-    warehouse.run(
-      exportStatement(relation, columns, request, {
-        path,
-        format,
-        compressed: isCompressed(output),
-        defused: request.asIs !== true,
-      }),
-    );
-  const { signal = new AbortController().signal } = request;
+  refuseUnreadable(slice, columns, { from, to, isTable: options.table !== undefined });
+  const write: WriteRows = async (path) => {
+    const target = { path, format, compressed: isCompressed(output), defused: !asIs };
+    return warehouse.run(exportStatement(relation, columns, { from, to }, target));
+  };
+  const { signal = new AbortController().signal } = options;
   const stop = (): void => warehouse.interrupt();
   signal.throwIfAborted();
   signal.addEventListener('abort', stop);
   try {
-    return { slice, output, format, rows: await written({ ...request, signal }, stream, write) };
+    return { slice, output, format, rows: await written({ ...options, signal }, write) };
   } catch (error) {
-    throw asExportFailure(output, error);
+    if (!(error instanceof Error) || !('syscall' in error)) throw error;
+    throw storageFailed(`The export to ${output} failed`, error, {
+      hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
+    });
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-function formatFor({ output, format: stated }: ExportRequest): ExportFormat {
-  const format = stated ?? (output === '-' ? null : formatOf(output));
-  if (format === 'parquet' && isCompressed(output)) {
-    const message = `The export to ${output} was to be Parquet in gzip, which no reader takes.`;
-    throw unusable(message, 'End the name of --output in .parquet: such a file is compressed by itself.');
+function refuseUnreadable(
+  slice: string,
+  columns: readonly ExportColumn[],
+  { from, to, isTable }: ExportDays & { readonly isTable: boolean },
+): void {
+  if (from !== null && to !== null && from > to) {
+    const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
+    throw unusable(message, 'Give --from the first day and --to the last.');
   }
-  if (format !== null) return format;
-  const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
-  throw unusable(`The export to ${output} had no known format.`, hint);
+  if (columns.length === 0 && isTable) {
+    const hint = 'Name one of schema main, such as partners, links, apps or metrics.';
+    throw unusable(`There was no table ${slice} to export.`, hint);
+  }
+  if (columns.length === 0) {
+    const message = `The slice ${slice} held nothing to export: it was never loaded.`;
+    throw unusable(message, `Run \`ripen sync --slice ${slice}\` first.`);
+  }
+  if (exportGrain(columns) === null && (from !== null || to !== null)) {
+    const message = `The slice ${slice} had no date dimension to choose days by.`;
+    throw unusable(message, 'Leave out --from and --to.');
+  }
 }
 
-type Write = (path: string) => Promise<number>;
+/** Writes the rows to a path and returns how many. */
+type WriteRows = (path: string) => Promise<number>;
 
 async function written(
-  { output, mode, store, signal }: ExportRequest & { readonly signal: AbortSignal },
-  stream: Writable | null,
-  write: Write,
+  { output, mode = USUAL_MODE, stream, signal }: ExportOptions & { readonly signal: AbortSignal },
+  write: WriteRows,
 ): Promise<number> {
-  if (stream !== null && output === '-') return apart(write, async (path) => toStream(stream, path, signal));
-  if (store === undefined || store === null) return toNamed({ named: resolve(output), mode, signal }, write);
-  return apart(write, async (path) => {
-    const bucket = await openBucket(store, signal);
-    try {
-      await bucket.put(store.prefix, { file: path });
-    } finally {
-      bucket.close();
-    }
-  });
-}
-
-interface Named {
-  readonly named: string;
-  readonly mode: number;
-  readonly signal: AbortSignal;
-}
-
-async function toNamed({ named, mode, signal }: Named, write: Write): Promise<number> {
-  const { path, isStream } = await outputAt(named);
+  if (output === '-' && stream !== undefined) {
+    return apart(write, async (rows) => {
+      await pipeline(createReadStream(rows), stream, { end: false, signal }).catch((error: unknown) => {
+        const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
+        if (signal.aborted || !isClosed) throw error;
+      });
+    });
+  }
+  const { path, isStream } = await outputAt(resolve(output));
   if (isStream) {
     return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
   }
@@ -217,31 +165,12 @@ async function toNamed({ named, mode, signal }: Named, write: Write): Promise<nu
   });
 }
 
-/** DuckDB writes to files alone: what goes elsewhere is a private file first, which is gone afterwards. */
-async function apart(write: Write, send: (path: string) => Promise<void>): Promise<number> {
+/** DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards. */
+async function apart(write: WriteRows, send: (path: string) => Promise<void>): Promise<number> {
   return inTemporaryFolder(async (folder) => {
     const path = join(folder, 'rows');
     const rows = await write(path);
     await send(path);
     return rows;
   });
-}
-
-async function toStream(stream: Writable, path: string, signal: AbortSignal): Promise<void> {
-  await pipeline(createReadStream(path), stream, { end: false, signal }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    if (!isClosedPipe(error)) throw unwritable('-', error, 'Give a stream that takes all that is written to it.');
-  });
-}
-
-const isClosedPipe = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE');
-
-function asExportFailure(output: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return unwritable(output, error, 'Check free space and permissions of the directory.');
-}
-
-function unwritable(output: string, error: unknown, hint: string): Failure {
-  return storageFailed(`The export to ${output} failed`, error, { hint });
 }

@@ -4,7 +4,7 @@ import { addDays, type Day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumText } from '../warehouse/sums.ts';
-import { FINALITY, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { FINALITY, type CohortsView, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** DuckDB reads these as wildcards, with no escape but brackets. */
 export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));
@@ -115,8 +115,13 @@ export function lakeView(root: string, table: LakeTable, schema: string): string
   return view(table, schema, `select\n    ${cells}\nfrom read_parquet(${files}, hive_partitioning = ${divided})`);
 }
 
-/** The view over a table's rows, and its comments. */
-export function view({ name, comment, columns }: LakeTable, schema: string, rows: string): string[] {
+/** A view with what is said of it: a query over tables of the lake. */
+export interface LakeView extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {
+  readonly rows: string;
+}
+
+/** DuckDB's view over a query, and its comments. */
+export function view({ name, comment, columns }: Omit<LakeView, 'rows'>, schema: string, rows: string): string[] {
   const viewName = `${identifier(schema)}.${identifier(name)}`;
   return [
     `create or replace view ${viewName} as\n${rows}`,
@@ -127,29 +132,39 @@ export function view({ name, comment, columns }: LakeTable, schema: string, rows
   ];
 }
 
-/** The view with every cell that is not final NULL, over the views of the table and of finality. */
-export function finalView(table: LakeTable): string[] {
-  const inMain = (name: string): string => `"main".${identifier(name)}`;
-  const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
-  const rows = finalRows(table, { column: identifier, table: inMain, text: literal });
-  return view({ ...table, name: `${table.name}_final`, comment }, 'main', rows);
-}
-
-/** How an engine writes names and texts. */
-export interface Quoting {
+/** How an engine writes names, tables at the night that is read, texts and types. */
+export interface Dialect {
   readonly column: (name: string) => string;
-  /** With whatever stands before it: schema, catalog. */
-  readonly table: (name: string) => string;
+  readonly from: (table: string) => string;
   readonly text: (value: string) => string;
+  readonly type: (column: LakeColumn) => string;
 }
 
-/** A query of a slice joined once with what the lake says of its final cells, in the words every engine shares. */
-export function finalRows({ name, columns, metrics, grain }: LakeTable, { column, table, text }: Quoting): string {
+/** DuckDB's, over tables of one schema. */
+export const inDuckdb: Dialect = {
+  column: identifier,
+  from: (table) => `main.${identifier(table)}`,
+  text: literal,
+  type: ({ type }) => type,
+};
+
+/** What a lake shows of a slice beside its table, in the words every engine shares: its final cells, and its cohorts in long form. */
+export function sliceViews(table: LakeTable, dialect: Dialect): LakeView[] {
+  const { name, columns, metrics, cohorts } = table;
+  if (metrics.length === 0) return [];
+  const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
+  const final = { name: `${name}_final`, comment, columns, rows: finalRows(table, dialect) };
+  if (cohorts === null) return [final];
+  return [final, { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, dialect) }];
+}
+
+/** A slice joined once with what the lake says of its final cells. */
+function finalRows({ name, columns, metrics, grain }: LakeTable, { column, from, text }: Dialect): string {
   const places = new Map(metrics.map((metric, place) => [metric, place]));
   const cells = columns.map((each) => {
     const cell = `s.${column(each.name)}`;
     const place = places.get(each.name);
-    return place === undefined ? cell : `case when f.m${place} = 1 then ${cell} end as ${column(each.name)}`;
+    return `${place === undefined ? cell : `case when f.m${place} = 1 then ${cell} end`} as ${column(each.name)}`;
   });
   const isFinal = metrics.map(
     (metric, place) => `max(case when ${column('metric')} = ${text(metric)} then 1 end) as m${place}`,
@@ -159,11 +174,45 @@ export function finalRows({ name, columns, metrics, grain }: LakeTable, { column
   const on = grain === null ? '' : ` on f.${column('period')} = cast(s.${column(grain)} as date)`;
   return `select
     ${cells.join(',\n    ')}
-from ${table(name)} as s
+from ${from(name)} as s
 ${join} (
     select
         ${[...period, ...isFinal].join(',\n        ')}
-    from ${table(FINALITY)}
+    from ${from(FINALITY)}
     where ${column('slice')} = ${text(name)} and ${column('is_final')}${grain === null ? '' : `\n    group by ${column('period')}`}
 ) as f${on}`;
+}
+
+/** One row for each row of a slice, metric and age that has a value. A list of plain selects is what every engine takes for one. */
+function cohortRows({ name, grain }: LakeTable, { columns, cells }: CohortsView, dialect: Dialect): string {
+  const { column, from, text, type } = dialect;
+  const own = ['metric', 'age_days', 'value', 'is_final'];
+  const dimensions = columns.filter((each) => !own.includes(each.name)).map((each) => column(each.name));
+  const value = columns.find((each) => each.name === 'value');
+  const listed = cells.map(({ column: id, metric, ageDays }, place) => {
+    const cell = `${place} as place, ${text(id)} as id, ${text(metric)} as metric, ${ageDays} as age_days`;
+    return `select ${cell}`;
+  });
+  const values = cells.map(({ column: id }, place) => {
+    const cell = `s.${column(id)}`;
+    return `when ${place} then ${value === undefined ? cell : `cast(${cell} as ${type(value)})`}`;
+  });
+  const period = column('period');
+  const on = grain === null ? '' : ` and f.${period} = cast(s.${column(grain)} as date)`;
+  return `select
+    ${[...dimensions, ...own.map(column)].join(',\n    ')}
+from (
+    select
+        ${[...dimensions.map((each) => `s.${each} as ${each}`), `c.metric as ${column('metric')}`, `c.age_days as ${column('age_days')}`].join(',\n        ')},
+        case c.place ${values.join(' ')} end as ${column('value')},
+        coalesce(f.${column('is_final')}, false) as ${column('is_final')}
+    from ${from(name)} as s
+    cross join (
+        ${listed.join('\n        union all ')}
+    ) as c
+    left join (
+        select ${period}, ${column('metric')}, ${column('is_final')} from ${from(FINALITY)} where ${column('slice')} = ${text(name)}
+    ) as f on f.${column('metric')} = c.id${on}
+) as cells
+where ${column('value')} is not null`;
 }

@@ -41,6 +41,15 @@ export interface LakeColumn {
   readonly comment: string | null;
 }
 
+/** The view of a slice's cohort metrics in long form, as the warehouse has it. */
+export interface CohortsView {
+  readonly comment: string | null;
+  /** The slice's dimensions, `metric`, `age_days`, `value`, `is_final`. */
+  readonly columns: readonly LakeColumn[];
+  /** The slice's column of each metric and age. */
+  readonly cells: readonly { readonly column: string; readonly metric: string; readonly ageDays: number }[];
+}
+
 export interface LakeTable {
   readonly name: string;
   readonly comment: string | null;
@@ -53,6 +62,8 @@ export interface LakeTable {
   readonly summed: readonly string[];
   /** The columns of a slice that its final view shows only where they are final; empty for other tables. */
   readonly metrics: readonly string[];
+  /** The slice's view in long form; null for none. */
+  readonly cohorts: CohortsView | null;
   /** What stands after `from` in a query of the warehouse. */
   readonly source: string;
   /** Whether its rows carry the id of the load that brought them. */
@@ -62,13 +73,15 @@ export interface LakeTable {
 }
 
 const sliceRow = z.object({ slice: z.string() });
+const cellRow = z.object({ slice: z.string(), metric: z.string(), cohort_metric: z.string(), age_days: z.number() });
 
 /**
  * The tables to publish, slices first, what they say of final cells last. The slices are those that the warehouse holds:
  * one that is no longer configured stays in its copies until it is dropped.
  */
 export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
-  return tablesOfSlices(warehouse, await slicesIn(warehouse));
+  const slices = await slicesIn(warehouse);
+  return [...(await ownTables(warehouse, slices)), await finalityTable(warehouse)];
 }
 
 async function slicesIn(warehouse: Warehouse): Promise<string[]> {
@@ -76,92 +89,101 @@ async function slicesIn(warehouse: Warehouse): Promise<string[]> {
   return held.map(({ slice }) => slice);
 }
 
-/** Slices that have no table yet are left out. */
-async function tablesOfSlices(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
+/** The slices and the dimension tables; slices that have no table yet are left out. */
+async function ownTables(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
   const existing = await relationsIn(warehouse, 'main');
+  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices, ...dimensionTables])) {
     const found = existing.get(name);
     if (found?.isTable !== true) continue;
-    const columns = plainColumns(found, LOAD_ID);
-    const isSlice = slices.includes(name);
-    const grain = isSlice ? grainOf(columns) : null;
+    const columns = plainColumns(found, [LOAD_ID]);
+    const table = { ...undivided(name, found.comment, columns), source: `main.${identifier(name)}` };
+    if (!slices.includes(name)) {
+      tables.push(table);
+      continue;
+    }
+    const metrics = columns.filter(isMetric).map((column) => column.name);
+    const view = existing.get(`${name}_cohorts`);
+    const ofSlice = cells.filter(({ slice, metric }) => slice === name && metrics.includes(metric));
     tables.push({
-      name,
-      comment: found.comment,
-      columns,
-      grain,
-      key: grain === 'hour' ? 'day' : grain,
-      summed: isSlice ? columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name) : [],
-      metrics: isSlice ? columns.filter(isMetric).map((column) => column.name) : [],
-      source: `main.${identifier(name)}`,
-      isLoaded: isSlice,
-      slice: isSlice ? name : null,
+      ...table,
+      ...dividedBy(columns),
+      summed: columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name),
+      metrics,
+      cohorts:
+        view === undefined || view.isTable || ofSlice.length === 0
+          ? null
+          : {
+              comment: view.comment,
+              columns: plainColumns({ columns: await columnsNow(warehouse, 'main', view) }, ['value_text']),
+              cells: ofSlice.map((row) => ({ column: row.metric, metric: row.cohort_metric, ageDays: row.age_days })),
+            },
+      isLoaded: true,
+      slice: name,
     });
   }
-  return [...tables, await finalityTable(warehouse)];
+  return tables;
 }
 
+/** What stands beside a slice under its name: its links, how it ripens, what to expect of it. */
+const besideSlice = ['_links', '_maturation', '_projected'];
+
 /**
- * Those, without sums, and what else analysts join: each slice with its links, and of the ledger what was asked, what moved and how
- * fresh each period is. Finality is last.
+ * Those, without sums, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
+ * fresh each period is and how well projections did. Finality is last.
  */
 export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
   const slices = await slicesIn(warehouse);
-  const tables = await tablesOfSlices(warehouse, slices);
   const relations = await relationsIn(warehouse, 'main');
-  const joined: LakeTable[] = [];
+  const beside: LakeTable[] = [];
   for (const slice of slices) {
-    const name = linksOf(slice);
-    const found = relations.get(name);
-    if (found === undefined || slices.includes(name)) continue;
-    const columns = plainColumns({ columns: await columnsNow(warehouse, 'main', found) }, LOAD_ID);
-    const grain = grainOf(columns);
-    joined.push({
-      ...undivided(name, found.comment, columns),
-      grain,
-      key: grain === 'hour' ? 'day' : grain,
-      source: `main.${identifier(name)}`,
-      slice,
-    });
+    for (const name of besideSlice.map((ending) => `${slice}${ending}`)) {
+      const found = relations.get(name);
+      if (found === undefined || slices.includes(name)) continue;
+      const columns = plainColumns({ columns: await columnsNow(warehouse, 'main', found) }, [LOAD_ID]);
+      const table = undivided(name, found.comment, columns);
+      beside.push({ ...table, ...dividedBy(columns), source: `main.${identifier(name)}`, slice });
+    }
   }
   const bookkeeping = await relationsIn(warehouse, 'ripen');
   const ledger = ledgerTables.flatMap((name): LakeTable[] => {
     const found = bookkeeping.get(name);
     if (found === undefined) return [];
-    const columns = plainColumns(found, '');
+    const columns = plainColumns(found, []);
     const names = columns.map((column) => identifier(column.name)).join(', ');
     const source = `(select ${names} from ripen.${identifier(name)})`;
     return [{ ...undivided(`ripen_${name}`, found.comment, columns), source }];
   });
-  const all: LakeTable[] = [];
-  for (const table of [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)]) {
-    all.push({ ...table, summed: [] });
-  }
-  return all;
+  const own: LakeTable[] = [];
+  for (const table of await ownTables(warehouse, slices)) own.push({ ...table, summed: [] });
+  return [...own, ...beside, ...ledger, await finalityTable(warehouse)];
 }
-
-/** The table of a slice's rows with their links. */
-export const linksOf = (slice: string): string => `${slice}_links`;
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
-const ledgerTables = ['loads', 'periods', 'restatements'];
+const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
 
 function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
-  return { name, comment, columns, grain: null, key: null, summed: [], metrics: [], isLoaded: false, slice: null };
+  const parts = { grain: null, key: null, summed: [], metrics: [], cohorts: null, isLoaded: false, slice: null };
+  return { name, comment, columns, ...parts };
 }
 
-/** The columns of a table or view but one, in types that every engine reads. */
-function plainColumns({ columns }: Pick<Relation, 'columns'>, except: string): LakeColumn[] {
+function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'key'> {
+  const grain = grainOf(columns);
+  return { grain, key: grain === 'hour' ? 'day' : grain };
+}
+
+/** The columns of a table or view but some, in types that every engine reads. */
+function plainColumns({ columns }: Pick<Relation, 'columns'>, except: readonly string[]): LakeColumn[] {
   return columns
-    .filter(({ name }) => name !== except)
+    .filter(({ name }) => !except.includes(name))
     .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
 }
 
 /** Which cells are final; sorted, so that an engine finds those of one slice together. */
 async function finalityTable(warehouse: Warehouse): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
-  const columns = finality === undefined ? [] : plainColumns(finality, FETCHED_AT);
+  const columns = finality === undefined ? [] : plainColumns(finality, [FETCHED_AT]);
   const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
   const source = `(select ${names} from ripen.finality order by slice, metric, period)`;

@@ -4,9 +4,7 @@
  * Reads the copy itself rather than a note about it, so that it stays right when files are moved by hand.
  */
 
-import { randomUUID } from 'node:crypto';
 import { copyFile, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import * as z from 'zod';
@@ -18,18 +16,17 @@ import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CATALOG } from './delta/catalog.ts';
 import { listTables, ownerIn, readTable } from './delta/commit.ts';
-import { identityOf, refuseOthers, statedIdOf, type Identity } from './identity.ts';
 import { FINALITY } from './lake-table.ts';
-import { openStore, type LakeTarget } from './open-store.ts';
-import { tablesOf, withDatabase, type Database } from './other-database.ts';
+import { type LakeTarget, withStore } from './open-store.ts';
+import { publisherOf, refuseOthers, statedIdOf, tablesOf, withDatabase } from './other-database.ts';
+import type { Database, Publisher } from './other-database.ts';
 import { MANIFEST, plainOwner } from './plain.ts';
-import { ifThere } from './replacement.ts';
 import { asPublishFailure } from './report.ts';
-import type { Store } from './store.ts';
+import { ifThere } from './replacement.ts';
 
 /** A warehouse that is to be published. */
 export interface Visitor {
-  readonly own: Identity;
+  readonly own: Publisher;
   /** Its tables, as `schema.table`. */
   readonly tables: readonly string[];
   readonly signal: AbortSignal;
@@ -37,72 +34,59 @@ export interface Visitor {
 
 /** What an open warehouse is to the places it is published to. */
 export async function visitorOf(warehouse: Warehouse, signal: AbortSignal): Promise<Visitor> {
-  return { own: await identityOf(warehouse), tables: await tableNames(warehouse), signal };
+  return { own: await publisherOf(warehouse), tables: await tableNames(warehouse), signal };
 }
 
 /**
  * Throws unless a target is free or this warehouse's: `WAREHOUSE_FOREIGN` for another warehouse or its copy, another program's tables,
  * a file that is no DuckDB database, or a write-ahead log beside it, which DuckDB would replay into what takes its place;
- * `USAGE_INVALID` for the warehouse itself, or a lake of the other kind; `STORAGE_FAILED` where nobody could look.
+ * `USAGE_INVALID` for a lake of the other kind; `STORAGE_FAILED` where nobody could look.
  */
-export async function refuseOccupant(target: PublishTarget, visitor: Visitor): Promise<void> {
+export async function refuseOccupant(target: PublishTarget, { own, tables, signal }: Visitor): Promise<void> {
   const { kind, path } = target;
   try {
-    if (kind === 'duckdb') {
-      return await refuseForeign(path, visitor, async (database) => {
-        refuseOthers(path, await statedIdOf(database), visitor.own);
-        return foreignInSnapshot(database, visitor.tables);
-      });
-    }
-    refuseOthers(path, await ownerOfLake(target, visitor.signal), visitor.own);
+    refuseOthers(path, await ownerOf(target, own, signal), own);
+    if (kind === 'duckdb') await refuseForeign(path, own, async (database) => foreignInSnapshot(database, tables));
     // All tables of a catalog are foreign, as ripen's holds views alone.
-    if (kind === 'delta' && target.store === undefined) {
-      await refuseForeign(join(path, CATALOG), visitor, tableNames);
-    }
+    if (kind === 'delta' && target.store === undefined) await refuseForeign(join(path, CATALOG), own, tableNames);
   } catch (error) {
-    visitor.signal.throwIfAborted();
+    signal.throwIfAborted();
     throw asPublishFailure(target, error);
   }
 }
 
 /** Throws where a target is another warehouse's, or a lake of the other kind; what else is wrong with it is for publishing to say. */
-export async function refuseOthersCopy(target: PublishTarget, { own, signal }: Omit<Visitor, 'tables'>): Promise<void> {
-  const { path } = target;
-  const looking =
-    target.kind === 'duckdb'
-      ? readOccupant(path, async (database) => statedIdOf(database))
-      : ownerOfLake(target, signal);
-  const stated = await looking.catch((error: unknown) => {
+export async function refuseOthersCopy(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<void> {
+  const stated = await ownerOf(target, own, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
     return null;
   });
-  refuseOthers(path, stated, own);
+  refuseOthers(target.path, stated, own);
 }
 
-/** The id of the warehouse whose copy a lake is; null for none. Throws `USAGE_INVALID` for one of the other kind. */
+/** The id of the warehouse whose copy a target is; null for none. Throws `USAGE_INVALID` for a lake of the other kind: whoever reads it would read both. */
+async function ownerOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<string | null> {
+  return target.kind === 'duckdb' ? readOccupant(target.path, own, statedIdOf) : ownerOfLake(target, signal);
+}
+
 async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {
-  // Drafts of this store are what it fetches.
-  const store = await openStore(target, join(tmpdir(), `ripen-reading-${randomUUID()}`), signal);
-  try {
-    await refuseOtherKind(store, target);
-    if (target.kind === 'parquet') return await plainOwner(store);
+  return withStore(target, null, signal, async (store) => {
     const lying = (await listTables(store, FINALITY)).get(FINALITY);
+    if (target.kind === 'parquet') {
+      if ([...(lying?.keys() ?? [])].some((path) => path.startsWith('_delta_log/'))) throw otherKind(target);
+      return plainOwner(store);
+    }
+    if ((await store.read(MANIFEST)) !== null) throw otherKind(target);
     const read = async (database: Database) => readTable(store, database, FINALITY, lying);
     return ownerIn((await withDatabase(':memory:', 'READ_WRITE', read)).table);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
-/** Throws `USAGE_INVALID` where tables of the other kind lie in a store: whoever reads the place would read both. */
-async function refuseOtherKind(store: Store, { kind, path }: LakeTarget): Promise<void> {
-  const isOther =
-    kind === 'delta' ? (await store.read(MANIFEST)) !== null : (await store.list(`${FINALITY}/_delta_log`)).size > 0;
-  if (!isOther) return;
+function otherKind({ kind, path }: LakeTarget): Failure {
   const [wanted, found] = kind === 'parquet' ? ['plain files', 'Delta tables'] : ['Delta tables', 'plain files'];
   const message = `The folder ${path}, meant for ${wanted}, held ${found} of an earlier configuration.`;
-  throw new Failure('USAGE_INVALID', message, {
+  return new Failure('USAGE_INVALID', message, {
     facts: { path },
     hint: 'Publish to a folder of its own, or remove this one.',
   });
@@ -117,29 +101,21 @@ async function foreignInSnapshot(database: Database, known: readonly string[]): 
   return names.filter((name) => !name.startsWith('ripen.') && !own.has(name));
 }
 
-/** The tables of a database, as `schema.table`. */
-export async function tableNames(database: Database): Promise<string[]> {
+async function tableNames(database: Database): Promise<string[]> {
   return (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
 }
 
 async function refuseForeign(
   target: string,
-  { own }: Visitor,
+  own: Publisher,
   foreignTables: (database: Database) => Promise<string[]>,
 ): Promise<void> {
-  const found = await ifThere(stat(target));
-  const warehouse = await ifThere(stat(own.path));
-  if (found !== null && found.ino === warehouse?.ino && found.dev === warehouse.dev) {
-    throw new Failure('USAGE_INVALID', `The publish target ${target} was the warehouse itself.`, {
-      hint: 'Publish to a path of its own.',
-    });
-  }
   if ((await ifThere(stat(`${target}.wal`))) !== null) {
     throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${target}.wal; nothing was published there.`, {
       hint: 'Close the session that writes to the published file, or move the .wal file away.',
     });
   }
-  const names = (await readOccupant(target, foreignTables)) ?? [];
+  const names = (await readOccupant(target, own, foreignTables)) ?? [];
   if (names.length === 0) return;
   throw foreign(target, `it held ${names.length} tables that are not ripen's, such as ${names[0] ?? ''}`);
 }
@@ -149,12 +125,21 @@ const KEPT_OUT = 'IO Error: Cannot open file';
 
 /**
  * Reads a database, or, where a session that holds it for writing keeps others out, a copy of it; null where none is. Throws
- * `WAREHOUSE_FOREIGN` for a file that is no database.
+ * `WAREHOUSE_FOREIGN` for a file that is no database, and `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
-async function readOccupant<T>(target: string, read: (database: Database) => Promise<T>): Promise<T | null> {
-  const found = await ifThere(stat(target));
+async function readOccupant<T>(
+  target: string,
+  own: Publisher,
+  read: (database: Database) => Promise<T>,
+): Promise<T | null> {
+  const [found, warehouse] = [await ifThere(stat(target)), await ifThere(stat(own.path))];
   // What is no file was found to be no place to write to.
   if (found?.isFile() !== true || found.size === 0) return null;
+  if (found.ino === warehouse?.ino && found.dev === warehouse.dev) {
+    throw new Failure('USAGE_INVALID', `The publish target ${target} was the warehouse itself.`, {
+      hint: 'Publish to a path of its own.',
+    });
+  }
   try {
     return await withDatabase(target, 'READ_ONLY', read).catch(async (error: unknown) => {
       if (!textOf(error).includes('Could not set lock')) throw error;

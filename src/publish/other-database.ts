@@ -1,11 +1,12 @@
-/** DuckDB files other than the warehouse: copies of it, targets, catalogs. The warehouse itself is never opened here. */
+/** DuckDB files other than the warehouse (copies, targets, catalogs), and whose copy each is. The warehouse itself is never opened here. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
 import { statement } from '../warehouse/sql.ts';
 import { rowsIn, statementsOn } from '../warehouse/statements.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
 
 /** What can be asked of a database, the warehouse or another. */
 export type Database = Pick<Warehouse, 'rows' | 'run'>;
@@ -30,13 +31,8 @@ export async function withDatabase<T>(
     const statements = statementsOn(connection);
     try {
       return await work({
-        async rows(sql, parameters, shape) {
-          return z.array(shape).parse(rowsIn(await statements.run(sql, parameters)));
-        },
-        async run(sql, parameters = []) {
-          const result = await statements.run(sql, parameters);
-          return result.rowsChanged;
-        },
+        rows: async (sql, parameters, shape) => z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
+        run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
       });
     } finally {
       connection.closeSync();
@@ -51,4 +47,39 @@ const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
 /** The tables of a database, in order of schema and name. */
 export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
   return database.rows(statement('publish/tables'), [], tableRow);
+}
+
+/** A warehouse as its copies know it: they state its id, so that none takes the place of another's. */
+export interface Publisher {
+  readonly path: string;
+  /** Null where the warehouse is yet to be made. */
+  readonly id: string | null;
+}
+
+/** The id a warehouse, or a snapshot of one, states; null where it states none. */
+export async function statedIdOf(database: Database): Promise<string | null> {
+  const sql = 'select id::varchar as id from ripen.warehouse_identity';
+  const rows = await database.rows(sql, [], z.object({ id: z.string() })).catch((error: unknown) => {
+    if (isUnknownToEngine(error)) return [];
+    throw error;
+  });
+  return rows[0]?.id ?? null;
+}
+
+/** Who an open warehouse is. */
+export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
+  return { path: warehouse.path, id: await statedIdOf(warehouse) };
+}
+
+/** Throws `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has. */
+export function refuseOthers(copy: string, stated: string | null, { path, id }: Publisher): void {
+  if (stated === null || stated === id) return;
+  throw new Failure(
+    'WAREHOUSE_FOREIGN',
+    `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${path}, which is ${id ?? 'new'}.`,
+    {
+      facts: { target: copy, found: stated, expected: id },
+      hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to begin anew.',
+    },
+  );
 }

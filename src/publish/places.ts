@@ -12,37 +12,41 @@ import { basename, dirname, join } from 'node:path';
 import type { Config, ObjectStore, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { identityOf } from './identity.ts';
 import { refuseOthersCopy } from './occupants.ts';
+import { publisherOf } from './other-database.ts';
+import { outputAt } from './output-file.ts';
 import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
 /** A destination with all that is written for it, links resolved: files, or folders with what they hold. */
-interface Place {
+interface Destination {
   readonly what: 'warehouse' | PublishTarget['kind'];
   readonly path: string;
   readonly isInBucket: boolean;
   readonly written: readonly string[];
 }
 
-/** What lies beside a warehouse and is its own: DuckDB's log and spill, raw answers, the archive, drafts of copies, the note of a run that did not start. */
-const besideWarehouse = ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'];
-/** What DuckDB and publishing put beside a snapshot. */
-const besideSnapshot = ['.wal', '.tmp', unfinishedPath(''), unfinishedPath('.compact')];
+/** What is written beside each: DuckDB's log and spill, raw answers, the archive, drafts of copies, the note of a run that did not start. */
+const beside: Readonly<Record<Destination['what'], readonly string[]>> = {
+  warehouse: ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'],
+  duckdb: ['.wal', '.tmp', unfinishedPath('')],
+  delta: [],
+  parquet: [],
+};
 
-async function placesOf({ warehouse, publish }: Destinations): Promise<Place[]> {
-  const onDisk = async (what: Place['what'], path: string, beside: readonly string[]): Promise<Place> => {
-    const real = await resolved(path);
-    return { what, path, isInBucket: false, written: ['', ...beside].map((ending) => `${real}${ending}`) };
-  };
-  const copies = publish.map(async (target): Promise<Place> => {
-    const { kind, path } = target;
-    if (kind === 'duckdb') return onDisk(kind, path, besideSnapshot);
-    if (target.store === undefined) return onDisk(kind, path, []);
-    return { what: kind, path, isInBucket: true, written: [placeIn(target.store)] };
-  });
-  return Promise.all([onDisk('warehouse', warehouse, besideWarehouse), ...copies]);
+async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
+  const all: { what: Destination['what']; path: string; store?: ObjectStore }[] = [
+    { what: 'warehouse', path: warehouse },
+    ...publish.map((target) => ({ ...target, what: target.kind })),
+  ];
+  return Promise.all(
+    all.map(async ({ what, path, store }) => {
+      if (store !== undefined) return { what, path, isInBucket: true, written: [placeIn(store)] };
+      const real = await resolved(path);
+      return { what, path, isInBucket: false, written: ['', ...beside[what]].map((ending) => `${real}${ending}`) };
+    }),
+  );
 }
 
 /** A name of a bucket is one in every region, but each store has its own. */
@@ -56,7 +60,7 @@ async function resolved(path: string): Promise<string> {
 
 /** A failure for the warehouse and for each copy that could not be written, those that only another path helps first; empty when all could. */
 export async function unwritablePlaces(destinations: Destinations): Promise<Failure[]> {
-  const places = await placesOf(destinations);
+  const places = await destinationsOf(destinations);
   const overlaps = places.flatMap((place, index) => places.slice(0, index).flatMap((other) => overlap(other, place)));
   const obstacles = await Promise.all(places.filter(({ isInBucket }) => !isInBucket).map(obstacleAt));
   return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
@@ -73,10 +77,10 @@ export async function refuseCopiesOfOthers(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<void> {
-  const visitor = { own: await identityOf(warehouse), signal };
+  const own = await publisherOf(warehouse);
   const failures: Failure[] = [];
   for (const target of publish) {
-    await refuseOthersCopy(target, visitor).catch((error: unknown) => {
+    await refuseOthersCopy(target, own, signal).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
       failures.push(error);
     });
@@ -96,45 +100,33 @@ function refuse(failures: readonly Failure[]): void {
 }
 
 /** What readers take from a path: DuckDB the name of a database, and what follows a `?` for no path; engines columns of a lake. */
-function misnamed({ what, path, written: [place = path] }: Place): Failure[] {
+function misnamed({ what, path, written: [place = path] }: Destination): Failure[] {
   const isDatabase = what === 'warehouse' || what === 'duckdb';
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
-  const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
-  const wrong =
-    isDatabase && path.includes('?')
-      ? 'holds a ?, behind which DuckDB looks for no file'
-      : isDatabase && name.toLowerCase() === 'ripen'
-        ? 'makes ripen the name of the database, which is that of a schema in it'
-        : !isDatabase && folder !== undefined
-          ? `holds the folder ${folder}, which engines take for a column of every table`
-          : null;
-  if (wrong === null) return [];
-  return [
-    new Failure('USAGE_INVALID', `The ${what} ${path} could not be read by its users: its path ${wrong}.`, {
-      facts: { path },
-      hint: `Give the ${what} another path.`,
-    }),
+  const folder = isDatabase ? undefined : place.split('/').find((step) => /^[^=]+=/.test(step));
+  const wrong = [
+    ...(isDatabase && path.includes('?') ? ['holds a ?, behind which DuckDB looks for no file'] : []),
+    ...(isDatabase && name.toLowerCase() === 'ripen'
+      ? ['makes ripen the name of the database, which is that of a schema in it']
+      : []),
+    ...(folder === undefined ? [] : [`holds the folder ${folder}, which engines take for a column of every table`]),
   ];
+  return wrong.slice(0, 1).map((words) => {
+    const message = `The ${what} ${path} could not be read by its users: its path ${words}.`;
+    return new Failure('USAGE_INVALID', message, { facts: { path }, hint: `Give the ${what} another path.` });
+  });
 }
 
 /** A failure where one of two places is, or lies inside, what is written for the other. */
-function overlap(one: Place, other: Place): Failure[] {
-  const pairs = [
-    [one, other],
-    [other, one],
-  ] as const;
-  for (const [inner, outer] of pairs) {
+function overlap(one: Destination, other: Destination): Failure[] {
+  for (const [inner, outer] of [[one, other] as const, [other, one] as const]) {
     const path = inner.written.find((each) => outer.written.some((around) => isWithin(each, around)));
     const around = outer.written.find((each) => path !== undefined && isWithin(path, each));
     if (path === undefined || around === undefined) continue;
     const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
-    const names = `The ${inner.what} ${inner.path} and the ${outer.what} ${outer.path}`;
-    return [
-      new Failure('USAGE_INVALID', `${names} overlapped: ${where}.`, {
-        facts: { path, around },
-        hint: 'Give each a path of its own, outside of what is written for the others.',
-      }),
-    ];
+    const message = `The ${inner.what} ${inner.path} and the ${outer.what} ${outer.path} overlapped: ${where}.`;
+    const hint = 'Give each a path of its own, outside of what is written for the others.';
+    return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
   }
   return [];
 }
@@ -142,34 +134,43 @@ function overlap(one: Place, other: Place): Failure[] {
 const isWithin = (path: string, around: string): boolean => path === around || path.startsWith(join(around, '/'));
 
 /**
- * Throws `USAGE_INVALID` for a file, or an object of a bucket, that the user named to be written and that is what ripen reads
- * or writes by itself: the configuration and the files it names, the warehouse with what lies beside it, a copy.
+ * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
+ * configuration and the files it names, the warehouse with what lies beside it, a copy; and for any other DuckDB database.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
-  output: string | ObjectStore,
+  output: string,
 ): Promise<void> {
-  const path = typeof output === 'string' ? await resolved(output) : placeIn(output);
+  const path = await resolved(output);
   const { file, service } = config;
-  const { tokenFile, caFile } = service.kind === 'http' ? service : { tokenFile: undefined, caFile: null };
-  const read = [
+  const named = [
     ['configuration', file],
-    ['token file', tokenFile],
-    ['certificate authority', caFile],
+    ...(service.kind === 'http'
+      ? [['token file', service.tokenFile] as const, ['certificate authority', service.caFile] as const]
+      : []),
   ] as const;
-  const taken: [string, readonly string[]][] = [];
-  for (const [what, each] of read) if (each) taken.push([`${what} ${each}`, [await resolved(each)]]);
-  for (const place of await placesOf(config)) taken.push([`${place.what} ${place.path}`, place.written]);
-  const owner = taken.find(([, paths]) => paths.some((each) => isWithin(path, each)));
-  if (owner === undefined) return;
-  throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${owner[0]}.`, {
+  const taken = await destinationsOf(config);
+  const places: { readonly owner: string; readonly written: readonly string[] }[] = taken.map((place) => {
+    return { owner: `${place.what} ${place.path}`, written: place.written };
+  });
+  for (const [what, each] of named)
+    if (each) places.push({ owner: `${what} ${each}`, written: [await resolved(each)] });
+  const found = places.find(({ written }) => written.some((each) => isWithin(path, each)));
+  if (found === undefined) {
+    // Whatever else is wrong with it waits until it is written.
+    await outputAt(output).catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
+    });
+    return;
+  }
+  throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${found.owner}.`, {
     facts: { output: path },
     hint: 'Name a file outside of what ripen reads and writes by itself.',
   });
 }
 
 /** Why a place on disk could not be written: a link, a folder that takes no files, or what lies in the place of the file. */
-async function obstacleAt({ what, path }: Place): Promise<Failure[]> {
+async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
   const failed = (message: string, facts: Readonly<Record<string, string>>, hint: string): Failure[] => [
     new Failure('STORAGE_FAILED', message, { facts: { path, ...facts }, hint }),
   ];
@@ -181,8 +182,8 @@ async function obstacleAt({ what, path }: Place): Promise<Failure[]> {
   }
   const isFile = what === 'warehouse' || what === 'duckdb';
   // A warehouse that is a link to nowhere is refused when it is opened.
-  const existing = await nearestExisting(isFile ? dirname(to === null || to === '' ? path : to) : path);
-  const reason = (await obstacleInDirectory(existing)) ?? (isFile ? await obstacleInFile(path, what) : null);
+  const existing = await nearestExisting(isFile ? dirname(to || path) : path);
+  const reason = await obstacleIn(existing, isFile ? path : null, what);
   if (reason === null) return [];
   const words = `The ${what} ${path} could not be written: ${existing} (${reason})`;
   const hint = `Give this user the right to write there, or choose another path for the ${what}.`;
@@ -192,30 +193,23 @@ async function obstacleAt({ what, path }: Place): Promise<Failure[]> {
 /** The path itself, or the nearest above it that exists. */
 async function nearestExisting(path: string): Promise<string> {
   const above = dirname(path);
-  return access(path, constants.F_OK).then(
-    () => path,
-    async () => (above === path ? path : nearestExisting(above)),
+  const isThere = await access(path, constants.F_OK).then(
+    () => true,
+    () => false,
   );
+  return isThere || above === path ? path : nearestExisting(above);
 }
 
-/** Why files could not be made in a directory, in a word; null where they could. */
-export async function obstacleInDirectory(path: string): Promise<string | null> {
+/** Why files could not be made in a directory, or put in the place of one, in a word; null where they could. */
+async function obstacleIn(directory: string, file: string | null, what: Destination['what']): Promise<string | null> {
   try {
-    if (!(await stat(path)).isDirectory()) return 'not a directory';
-    await access(path, constants.W_OK | constants.X_OK);
-    return null;
-  } catch (error) {
-    return codeOf(error) ?? String(error);
-  }
-}
-
-/** Of a file that is there: another is renamed over a snapshot, so its own rights do not matter. */
-async function obstacleInFile(path: string, what: Place['what']): Promise<string | null> {
-  try {
-    const found = await ifThere(stat(path));
+    if (!(await stat(directory)).isDirectory()) return 'not a directory';
+    await access(directory, constants.W_OK | constants.X_OK);
+    const found = file === null ? null : await ifThere(stat(file));
     if (found?.isDirectory() === true) return 'a directory in the place of the file';
     if (found?.isFile() === false) return 'a pipe, a device or a socket in the place of the file';
-    if (found !== null && what === 'warehouse') await access(path, constants.W_OK);
+    // Another file is renamed over a snapshot, so its own rights do not matter.
+    if (file !== null && found !== null && what === 'warehouse') await access(file, constants.W_OK);
     return null;
   } catch (error) {
     return codeOf(error) ?? String(error);

@@ -10,16 +10,22 @@ import { createHash } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { identityOf, ownerOf, refuseOthers, type Identity } from './identity.ts';
 import { castCell, copyPeriod } from './lake-sql.ts';
 import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
-import { planTable, writeFiles, type HeldFiles, type PeriodContent, type PlannedFile, type TablePlan } from './plan.ts';
+import { publisherOf } from './other-database.ts';
+import {
+  planTable,
+  writeFiles,
+  type PeriodContent,
+  type PlannedFile,
+  type StatedFiles,
+  type TablePlan,
+} from './plan.ts';
 import type { CopyReport } from './report.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftText, inBatches, type Store, type StoredFile } from './store.ts';
+import { draftText, inBatches, type LakeStore, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
@@ -55,7 +61,7 @@ function manifestIn(text: string | null): Manifest | null {
 }
 
 /** The id of the warehouse that plain files state; null for none. */
-export async function plainOwner(store: Store): Promise<string | null> {
+export async function plainOwner(store: LakeStore): Promise<string | null> {
   return manifestIn(await store.read(MANIFEST))?.warehouse ?? null;
 }
 
@@ -72,16 +78,16 @@ const pathOf = ({ name, key }: LakeTable, period: string | null): string =>
 /** Brings plain files up to the warehouse and says what that took; files that are up to date are not written to at all. */
 export async function publishPlain(
   warehouse: Warehouse,
-  store: Store,
+  store: LakeStore,
   { dropped, signal }: { readonly dropped: SliceFiles | undefined; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  const own = await identityOf(warehouse);
-  const text = await claimed(store, own);
+  const own = await publisherOf(warehouse);
+  const stated = manifestIn(await store.read(MANIFEST));
   const lying = await store.list('');
-  const known = new Map(manifestIn(text)?.files.map((file) => [file.path, file]));
+  const known = new Map(stated?.files.map((file) => [file.path, file]));
   const plans: [LakeTable, TablePlan][] = [];
   for (const table of await lakeTables(warehouse)) {
-    plans.push([table, await planTable(warehouse, table, heldFiles(table, known, lying))]);
+    plans.push([table, await planTable(warehouse, table, storedFiles(table, known, lying))]);
   }
   const wanted = new Set(plans.flatMap(([table, plan]) => pathsOf(table, plan)));
   const tables = new Set(plans.map(([{ name }]) => name));
@@ -96,38 +102,16 @@ export async function publishPlain(
   for (const [table, plan] of plans)
     files.push(...(await writeTable({ warehouse, store, signal }, table, { plan, lying })));
   // Rows that came again unchanged have another stamp, which alone is no reason to write.
-  const isSame = files.length === known.size && files.every((file) => isAsStated(file, known));
-  if (text === null || !isSame) {
-    await draftText(store, MANIFEST, manifestText({ files, warehouse: ownerOf(own) }));
+  const isSame = stated !== null && files.length === known.size && files.every((file) => isAsStated(file, known));
+  if (!isSame) {
+    await draftText(store, MANIFEST, manifestText({ files, warehouse: own.id ?? own.path }));
     await store.place(MANIFEST);
   }
   return {
     files_written: plans.reduce((sum, [, plan]) => sum + plan.write.length, 0),
     files_removed: surplus.filter((path) => !path.endsWith(UNFINISHED)).length,
-    also_written: text === null || !isSame ? [MANIFEST] : [],
+    also_written: isSame ? [] : [MANIFEST],
   };
-}
-
-const NOT_IMPLEMENTED = 501;
-
-/** The text of the manifest; of a new place an empty one, put where none is, so that of two warehouses one gets the place. Throws `WAREHOUSE_FOREIGN`. */
-async function claimed(store: Store, own: Identity): Promise<string | null> {
-  const found = await store.read(MANIFEST);
-  if (found !== null) {
-    refuseOthers(store.root, manifestIn(found)?.warehouse ?? null, own);
-    return found;
-  }
-  const draft = async (): Promise<void> =>
-    draftText(store, MANIFEST, manifestText({ files: [], warehouse: ownerOf(own) }));
-  await draft();
-  await store.placeNew(MANIFEST).catch(async (error: unknown) => {
-    // A store that knows no conditions.
-    if (!(error instanceof Failure) || error.facts['status'] !== NOT_IMPLEMENTED) throw error;
-    await draft();
-    await store.place(MANIFEST);
-  });
-  refuseOthers(store.root, await plainOwner(store), own);
-  return null;
 }
 
 /** Equal for equal columns: where they differ, all files are written, so that every engine sees one schema. */
@@ -136,11 +120,11 @@ function columnsHash(table: LakeTable): string {
   return createHash('sha256').update(declared).digest('hex').slice(0, 16);
 }
 
-type Known = ReadonlyMap<string, LakeFile>;
+type ManifestFiles = ReadonlyMap<string, LakeFile>;
 type Lying = ReadonlyMap<string, StoredFile>;
 
 /** What the planner compares: what the manifest states of each file that lies as it was written. */
-function heldFiles(table: LakeTable, known: Known, lying: Lying): HeldFiles {
+function storedFiles(table: LakeTable, known: ManifestFiles, lying: Lying): StatedFiles {
   const held = new Map<string, PeriodContent | null>();
   const columns = `${columnsHash(table)}-`;
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
@@ -159,7 +143,7 @@ const pathsOf = (table: LakeTable, { write, keep }: TablePlan): string[] =>
 
 /** Writes what changed of a table and returns what the manifest states of all its files. */
 async function writeTable(
-  place: { readonly warehouse: Warehouse; readonly store: Store; readonly signal: AbortSignal },
+  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
   { plan, lying }: { readonly plan: TablePlan; readonly lying: Lying },
 ): Promise<LakeFile[]> {
@@ -178,7 +162,7 @@ async function writeTable(
   return [...plan.write, ...plan.keep].map(stated).sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-function isAsStated({ path, content, bytes, etag }: LakeFile, known: Known): boolean {
+function isAsStated({ path, content, bytes, etag }: LakeFile, known: ManifestFiles): boolean {
   const entry = known.get(path);
   return entry?.content === content && entry.bytes === bytes && entry.etag === etag;
 }
@@ -190,6 +174,6 @@ function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
 }
 
 /** How many plain files of a slice, or of its oldest periods, lie in a store. */
-export async function plainFilesOfSlice(store: Store, files: SliceFiles): Promise<number> {
+export async function plainFilesOfSlice(store: LakeStore, files: SliceFiles): Promise<number> {
   return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
 }

@@ -8,7 +8,7 @@ import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { stampPeriods, summarizePeriods } from './lake-sql.ts';
 import type { LakeTable } from './lake-table.ts';
-import { inBatches, type Store, type StoredFile } from './store.ts';
+import { inBatches, type LakeStore, type StoredFile } from './store.ts';
 
 /** What the rows of a period are known by. */
 export interface PeriodContent {
@@ -25,7 +25,7 @@ export interface PeriodContent {
  * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
  * files of a period cannot stay: damaged, of other columns, several, or of another program.
  */
-export type HeldFiles = ReadonlyMap<string, PeriodContent | null>;
+export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be; the period is null for a table that is not divided. */
 export interface PlannedFile extends PeriodContent {
@@ -36,7 +36,7 @@ export interface TablePlan {
   readonly write: readonly PlannedFile[];
   /** Files whose rows are unchanged; the load that brought them may be another. */
   readonly keep: readonly PlannedFile[];
-  /** Keys of `HeldFiles` that have no rows any more. */
+  /** Keys of `StatedFiles` that have no rows any more. */
   readonly removed: readonly string[];
 }
 
@@ -52,7 +52,7 @@ const contentRow = z.object({
  * Compares a table of the warehouse with its files. A divided table has a file for each period with rows, any other table one.
  * Rows of a period are read only where their load is not the one whose rows lie there.
  */
-export async function planTable(warehouse: Warehouse, table: LakeTable, held: HeldFiles): Promise<TablePlan> {
+export async function planTable(warehouse: Warehouse, table: LakeTable, held: StatedFiles): Promise<TablePlan> {
   const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : [];
   const write: PlannedFile[] = [];
   const keep: PlannedFile[] = [];
@@ -109,7 +109,11 @@ export type CopyRow = z.infer<typeof copyRow>;
 
 /** Writes files one query at a time and puts them in place; returns for each path what was written and how it lies there. */
 export async function writeFiles(
-  { warehouse, store, signal }: { readonly warehouse: Warehouse; readonly store: Store; readonly signal: AbortSignal },
+  {
+    warehouse,
+    store,
+    signal,
+  }: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   files: readonly NewFile[],
 ): Promise<ReadonlyMap<string, { readonly copied: CopyRow; readonly stored: StoredFile }>> {
   const copied = new Map<string, CopyRow>();

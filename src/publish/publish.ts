@@ -13,10 +13,10 @@ import { deltaFilesOfSlice } from './delta/leaving.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import type { SliceFiles } from './lake-table.ts';
 import { refuseOccupant, visitorOf } from './occupants.ts';
+import { withStore } from './open-store.ts';
 import { plainFilesOfSlice, publishPlain } from './plain.ts';
 import { asPublishFailure, type CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
-import { draftsOf, openStore } from './open-store.ts';
 
 /** A copy that is up to the warehouse now, and what that took. */
 export interface Published extends CopyReport {
@@ -34,10 +34,8 @@ export interface Publication {
 export interface Publishing extends Pick<Config, 'publish'> {
   /** What lakes are to keep no trace of. */
   readonly dropped?: SliceFiles;
-  /** Now, where answers of the service agree with this machine's clock. */
+  /** Now, where answers of the service agree with this machine's clock; without it nothing is removed for its age. */
   readonly confirmedNow?: Date | null;
-  /** The as-of instant that was stated, from which age is counted where nothing confirms the clock; without both nothing is removed for its age. */
-  readonly asOf?: Date | null;
 }
 
 /** Brings every target up to the warehouse, as `publishEach` does, and returns what became of them. */
@@ -61,17 +59,18 @@ export async function publish(
  * fails does not keep the others back. Throws the signal's reason.
  */
 export async function publishEach(
-  publishing: Publishing,
+  { publish: targets, ...publishing }: Publishing,
   warehouse: Warehouse,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
   done: (outcome: Published | Failure) => void,
 ): Promise<void> {
   await warehouse.apart(async (session) => {
-    for (const target of publishing.publish) {
+    for (const target of targets) {
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        const report = await publishTarget(publishing, session, target, { emit, signal });
+        await refuseOccupant(target, await visitorOf(session, signal));
+        const report = await publishTarget(target, session, { ...publishing, emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         done({ kind, path, ...report });
@@ -85,20 +84,17 @@ export async function publishEach(
 }
 
 async function publishTarget(
-  { dropped, confirmedNow = null, asOf = null }: Publishing,
-  warehouse: Warehouse,
   target: PublishTarget,
-  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
+  warehouse: Warehouse,
+  night: Omit<Publishing, 'publish'> & { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  await refuseOccupant(target, await visitorOf(warehouse, signal));
+  const { dropped, confirmedNow = null, emit, signal } = night;
   if (target.kind === 'duckdb') return publishSnapshot(warehouse, target, signal);
-  const store = await openStore(target, draftsOf(warehouse), signal);
-  try {
-    if (target.kind === 'parquet') return await publishPlain(warehouse, store, { dropped, signal });
-    return await publishDelta({ dropped, confirmedNow, asOf }, { warehouse, store, target, signal }, emit);
-  } finally {
-    await store.close();
-  }
+  return withStore(target, warehouse, signal, async (store) =>
+    target.kind === 'parquet'
+      ? publishPlain(warehouse, store, { dropped, signal })
+      : publishDelta({ warehouse, store, target, signal }, { dropped, confirmedNow }, emit),
+  );
 }
 
 /** How many files of a slice, or of its oldest periods, lie at a target. */
@@ -109,12 +105,7 @@ export async function filesOfSlice(
   signal: AbortSignal,
 ): Promise<number> {
   if (target.kind === 'duckdb') return 0;
-  const store = await openStore(target, draftsOf(warehouse), signal);
-  try {
-    return await (target.kind === 'delta'
-      ? deltaFilesOfSlice(store, warehouse, files)
-      : plainFilesOfSlice(store, files));
-  } finally {
-    await store.close();
-  }
+  return withStore(target, warehouse, signal, async (store) =>
+    target.kind === 'delta' ? deltaFilesOfSlice(store, warehouse, files) : plainFilesOfSlice(store, files),
+  );
 }

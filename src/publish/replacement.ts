@@ -7,8 +7,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, lstat, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { chmod, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
 import { makeDirectories } from '../warehouse/directories.ts';
@@ -28,12 +28,9 @@ export async function putInPlace(target: string, mode: number, unfinished = unfi
   await rename(unfinished, target);
 }
 
-/** No file is built for so long. */
-const ABANDONED_MS = 86_400_000;
-
 /**
  * Has a file built at the path that is handed over, and puts it in its target's place; others may do the same to that target at the
- * same time, and the last one to be done wins. What killed ones left there is removed after a day.
+ * same time, and the last one to be done wins.
  */
 export async function replaceShared<T>(
   target: string,
@@ -44,28 +41,11 @@ export async function replaceShared<T>(
   try {
     const built = await build(unfinishedPath(own));
     await putInPlace(target, mode, unfinishedPath(own));
-    await syncDirectory(dirname(target));
+    await makeDurable(dirname(target));
     return built;
   } finally {
     await removeUnfinished(own);
-    await removeAbandoned(target);
   }
-}
-
-/** Removes what was left beside a target by a process that was killed; what may not be listed or removed stays. */
-async function removeAbandoned(target: string): Promise<void> {
-  const folder = dirname(target);
-  for (const name of await readdir(folder).catch(() => [])) {
-    if (!name.startsWith(`${basename(target)}.`) || !name.includes(UNFINISHED)) continue;
-    const found = await stat(join(folder, name)).catch(() => null);
-    if (found === null || found.mtimeMs > Date.now() - ABANDONED_MS) continue;
-    await rm(join(folder, name), { recursive: true, force: true }).catch(() => null);
-  }
-}
-
-/** Makes renames and removals in a directory durable. */
-export async function syncDirectory(path: string): Promise<void> {
-  await makeDurable(path);
 }
 
 /** The code of an error of the file system, such as `ENOENT`; null for any other. */

@@ -1,71 +1,257 @@
-/** Tables in a bucket: files are written beside the warehouse first, then each put in its key's place by one PUT. */
+/**
+ * Tables in a bucket of an S3-compatible store; the one place that touches the AWS SDK, an optional dependency that is loaded
+ * when a lake lies in a store and never before.
+ *
+ * Files are written on this machine first, then each is put in its key's place by one PUT. Hides the SDK, which finds the
+ * credentials and retries, and its errors: what it gives up is a `Failure`. Nothing is requested over plain http but on loopback,
+ * wherever the address came from.
+ */
 
-import { mkdir, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import * as z from 'zod';
 
 import type { ObjectStore } from '../config/config.ts';
-import { openBucket } from './s3-bucket.ts';
-import type { Store } from './store.ts';
+import { scrub, Secret } from '../config/secret.ts';
+import { isLoopback } from '../config/setting-kinds.ts';
+import { Failure } from '../errors.ts';
+import type { LakeStore, StoredFile } from './store.ts';
 
 /** Enough to hide the store's latency; each holds one file open and one small buffer. */
 const UPLOADS_AT_ONCE = 8;
+/** A larger file is streamed, which the SDK does not retry; 8 of these may be in memory at once. */
+const MOST_HELD_BYTES = 32 * 1024 ** 2;
+const MOST_TRIES = 5;
+const CONNECTION_TIMEOUT_MS = 10_000;
+const IDLE_TIMEOUT_MS = 60_000;
+/** The largest object at 5 MB/s. */
+const REQUEST_TIMEOUT_MS = 1_000_000;
+/** Where stores without regions of their own sign for (MinIO, Ceph, R2). */
+const USUAL_REGION = 'us-east-1';
 
-const PROBE = '_ripen_probe';
-
-/** Opens tables in a bucket; `drafts` is a folder of this machine that is cleared. Throws as `openBucket` does; requests nothing. */
+/**
+ * Opens tables in a bucket with the credentials of the environment; `drafts` is a folder of this machine that is cleared. Throws
+ * `USAGE_INVALID` without the SDK, without credentials or without a region; requests nothing.
+ */
 export async function openS3Store(
   root: string,
   { store, drafts }: { readonly store: ObjectStore; readonly drafts: string },
   signal: AbortSignal,
-): Promise<Store> {
-  const bucket = await openBucket(store, signal);
+): Promise<LakeStore> {
+  const { bucket: Bucket, prefix } = store;
+  const sdk = await loadSdk(Bucket);
+  const client = await connectedClient(sdk.S3Client, store);
+  const options = { abortSignal: signal };
   const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
   // What a killed run left there was never put in place.
   await clear();
-  const keyOf = (path: string): string => (store.prefix === '' ? path : `${store.prefix}/${path}`);
+  const keyOf = (path: string): string => (prefix === '' ? path : `${prefix}/${path}`);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
   const draft = async (path: string): Promise<string> => {
     await mkdir(drafts, { recursive: true, mode: 0o700 });
     return draftOf(path);
   };
+  const requesting = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
+    try {
+      return await send();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof Failure ? error : storeFailure(`${what} in ${Bucket}`, error);
+    }
+  };
+  const bytesOf = async (path: string): Promise<Uint8Array | null> => {
+    try {
+      const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(path) }), options);
+      return (await Body?.transformToByteArray()) ?? new Uint8Array();
+    } catch (error) {
+      if (refusalOf(error).name === 'NoSuchKey') return null;
+      throw error;
+    }
+  };
+  /** Null where the condition did not hold. */
+  const put = async (path: string, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile | null> => {
+    const file = draftOf(path);
+    const { size: bytes } = await stat(file);
+    const md5 = createHash('md5');
+    await pipeline(createReadStream(file), md5);
+    const digest = md5.digest('base64');
+    const Body = bytes > MOST_HELD_BYTES ? createReadStream(file) : await readFile(file);
+    const input = { ...condition, Bucket, Key: keyOf(path), Body, ContentLength: bytes, ContentMD5: digest };
+    try {
+      return await requesting(`take ${input.Key}`, async () => {
+        const { ETag } = await client.send(new sdk.PutObjectCommand(input), options).catch(async (error: unknown) => {
+          if (refusalOf(error).status !== 412) throw error;
+          // An answer that was lost is read back: equal bytes are this put's own.
+          const found = await bytesOf(path);
+          const isOwn = found !== null && createHash('md5').update(found).digest('base64') === digest;
+          return { ETag: isOwn ? undefined : null };
+        });
+        return ETag === null ? null : { bytes, etag: ETag ?? null, modifiedMs: Infinity };
+      });
+    } finally {
+      if (Body instanceof Readable) Body.destroy();
+      await rm(file, { force: true });
+    }
+  };
   return {
     root,
     isOnDisk: false,
     atOnce: UPLOADS_AT_ONCE,
-    async list(folder) {
-      const start = keyOf('').length;
-      const found = await bucket.list(keyOf(folder === '' ? '' : `${folder}/`));
-      return new Map([...found].map(([key, file]) => [key.slice(start), file]));
+    list: async (folder) =>
+      requesting(`list ${keyOf(folder)}`, async () => {
+        const found = new Map<string, StoredFile>();
+        const Prefix = keyOf(folder === '' ? '' : `${folder}/`);
+        for await (const { Contents = [] } of sdk.paginateListObjectsV2({ client }, { Bucket, Prefix }, options)) {
+          for (const { Key = '', Size = 0, ETag = null, LastModified } of Contents) {
+            const modifiedMs = LastModified?.getTime() ?? Infinity;
+            found.set(Key.slice(keyOf('').length), { bytes: Size, etag: ETag, modifiedMs });
+          }
+        }
+        return found;
+      }),
+    async read(path) {
+      const bytes = await requesting(`give ${keyOf(path)}`, async () => bytesOf(path));
+      return bytes === null ? null : Buffer.from(bytes).toString('utf8');
     },
-    read: async (path) => bucket.read(keyOf(path)),
     async fetch(path) {
       const file = await draft(path);
-      await bucket.download(keyOf(path), file);
+      await writeFile(file, (await requesting(`give ${keyOf(path)}`, async () => bytesOf(path))) ?? '');
       return file;
     },
     draft,
-    async place(path) {
-      const placed = await bucket.put(keyOf(path), { file: draftOf(path) });
-      await rm(draftOf(path), { force: true });
-      return placed;
-    },
-    async placeNew(path) {
-      const isPlaced = await bucket.putNew(keyOf(path), { file: draftOf(path) });
-      await rm(draftOf(path), { force: true });
-      return isPlaced;
-    },
-    remove: async (path) => bucket.remove(keyOf(path)),
-    async isExclusive() {
-      const key = keyOf(PROBE);
-      await bucket.remove(key);
-      await bucket.put(key, { text: 'first' });
-      const isTaken = await bucket.putNew(key, { text: 'second' });
-      await bucket.remove(key);
-      return !isTaken;
+    place: async (path) => (await put(path, {})) ?? { bytes: 0, etag: null, modifiedMs: Infinity },
+    placeNew: async (path) => (await put(path, { IfNoneMatch: '*' })) !== null,
+    async remove(path) {
+      const Key = keyOf(path);
+      await requesting(`remove ${Key}`, () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), options));
     },
     async close() {
-      bucket.close();
+      client.destroy();
       await clear();
     },
   };
+}
+
+async function loadSdk(bucket: string) {
+  try {
+    return await import('@aws-sdk/client-s3');
+  } catch (cause) {
+    throw unopened(bucket, '@aws-sdk/client-s3 is not installed', {
+      hint: 'Install it beside ripen: npm install @aws-sdk/client-s3',
+      cause,
+    });
+  }
+}
+
+const unopened = (bucket: string, because: string, details: { readonly hint: string; readonly cause?: unknown }) =>
+  new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: ${because}.`, details);
+
+const ignore = (): void => {};
+
+const clientSettings = {
+  // Whatever it has to say comes as an error too; without a logger it writes to the console.
+  logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  maxAttempts: MOST_TRIES,
+  // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
+  requestChecksumCalculation: 'WHEN_REQUIRED',
+  responseChecksumValidation: 'WHEN_REQUIRED',
+  requestHandler: {
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    socketTimeout: IDLE_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    throwOnRequestTimeout: true,
+  },
+} as const satisfies S3ClientConfig;
+
+const wireAddress = z.object({ protocol: z.string(), hostname: z.string() });
+
+async function connectedClient(
+  Client: typeof S3Client,
+  { bucket, endpoint, region, pathStyle }: ObjectStore,
+): Promise<S3Client> {
+  const opened = (of: string | null): S3Client =>
+    new Client({
+      ...clientSettings,
+      forcePathStyle: pathStyle,
+      // The SDK looks for the rest in the environment.
+      ...(endpoint === null ? {} : { endpoint }),
+      ...(of === null ? {} : { region: of }),
+    });
+  const isRegionKnown = await opened(region)
+    .config.region()
+    .then(Boolean, () => false);
+  if (!isRegionKnown && endpoint === null) {
+    throw unopened(bucket, 'no region was stated', { hint: 'Set region beside the target, or AWS_REGION.' });
+  }
+  const client = opened(isRegionKnown ? region : USUAL_REGION);
+  // The address may also come from the environment or a profile, where nothing checked it.
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const { protocol, hostname } = wireAddress.parse(args.request);
+      if (protocol === 'https:' || isLoopback(hostname)) return next(args);
+      throw new Failure(
+        'USAGE_INVALID',
+        `The lake s3://${bucket} was not requested over plain http from ${hostname}.`,
+        {
+          hint: 'Give an https endpoint, in the configuration or in AWS_ENDPOINT_URL_S3.',
+        },
+      );
+    },
+    { step: 'finalizeRequest', name: 'refusePlainHttp' },
+  );
+  const found = await client.config.credentials().catch((cause: unknown) => {
+    throw unopened(bucket, 'no credentials were found', {
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role.',
+      cause,
+    });
+  });
+  markSecrets([found.secretAccessKey, found.sessionToken ?? '']);
+  return client;
+}
+
+/** Lets the sinks know the credentials, so that they never show them. */
+const markSecrets = (values: readonly string[]): Secret[] => values.map((value) => new Secret(value));
+
+/** An error of the SDK, of the socket below it or of a proxy between, as far as it can be read. */
+const errorShape = z.object({
+  /** S3's own code, such as `AccessDenied`, or the class of the error. */
+  name: z.string().catch('Error'),
+  message: z.string().catch(''),
+  code: z.string().nullish().catch(null),
+  $metadata: z.object({ httpStatusCode: z.number().nullish(), attempts: z.number().nullish() }).nullish().catch(null),
+  // An answer that is no XML, as proxies give, carries its status here alone.
+  $response: z.object({ statusCode: z.number().nullish() }).nullish().catch(null),
+});
+
+function refusalOf(error: unknown) {
+  const { name, message, code, $metadata, $response } = errorShape.safeParse(error).data ?? errorShape.parse({});
+  const status = $metadata?.httpStatusCode ?? $response?.statusCode ?? null;
+  return { name: name === 'Error' ? (code ?? name) : name, status, message, tries: $metadata?.attempts ?? 1 };
+}
+
+/** The failure to report of what the SDK has given up. */
+function storeFailure(what: string, error: unknown): Failure {
+  const { name, status, message, tries } = refusalOf(error);
+  const found = `${status === null ? '' : `${status} `}${name}, ${tries === 1 ? '1 try' : `${tries} tries`}`;
+  const words = scrub(message).split('\n')[0] ?? '';
+  return new Failure('STORAGE_FAILED', `The store did not ${what} (${found}): ${words}`, {
+    facts: { status, name, tries },
+    hint: hintFor(name, status),
+    cause: error,
+  });
+}
+
+function hintFor(name: string, status: number | null): string {
+  if (name === 'NoSuchBucket') return 'Make the bucket, or correct its name.';
+  if (status !== null && status >= 300 && status < 400) return "Set the bucket's region beside the target.";
+  if (/Signature|AccessKey|Credentials|Token/.test(name)) return 'Correct the credentials in the environment.';
+  return status === 403
+    ? 'Allow s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its keys.'
+    : 'Run `ripen publish` once the store answers; whole files are in place, it makes the others.';
 }

@@ -16,7 +16,7 @@ export interface StoredFile {
   readonly modifiedMs: number;
 }
 
-export interface Store {
+export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly isOnDisk: boolean;
@@ -36,20 +36,18 @@ export interface Store {
   placeNew(path: string): Promise<boolean>;
   /** Removes a file, if it is there, and the folders above it that are empty then. */
   remove(path: string): Promise<void>;
-  /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
-  isExclusive(): Promise<boolean>;
   /** Closes connections and removes drafts that were not placed. */
   close(): Promise<void>;
 }
 
 /** Drafts a text for `place` or `placeNew`. */
-export async function draftText(store: Store, path: string, text: string): Promise<void> {
+export async function draftText(store: LakeStore, path: string, text: string): Promise<void> {
   await writeFile(await store.draft(path), text);
 }
 
 /** Prepares items one after the other and acts on as many at once as the store takes; waits for all that began before it throws. */
 export async function inBatches<T>(
-  { atOnce }: Store,
+  { atOnce }: LakeStore,
   items: readonly T[],
   act: (item: T) => Promise<void>,
   prepare: (item: T) => Promise<void> = async () => {},

@@ -12,28 +12,15 @@ import { Failure, textOf } from '../errors.ts';
  * the error of the file system, also where a directory that is there, as of `/proc`, says for ever that it is not.
  */
 export function makeDirectories(path: string): string | null {
+  const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere()) return null;
+  const highest = dirname(path) === path ? null : makeDirectories(dirname(path));
   try {
     mkdirSync(path);
-    return path;
+    return highest ?? path;
   } catch (error) {
-    const above = dirname(path);
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (!isMissing || above === path) {
-      if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return null;
-      throw error;
-    }
-    const highest = makeDirectories(above);
-    return makeOne(path) ? (highest ?? path) : highest;
-  }
-}
-
-/** Whether it was made now, and not by another process at the same time. */
-function makeOne(path: string): boolean {
-  try {
-    mkdirSync(path);
-    return true;
-  } catch (error) {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return false;
+    // Another process may have made it meanwhile.
+    if (isThere()) return highest;
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { Failure, textOf } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
@@ -12,48 +12,24 @@ type Applied = z.infer<typeof applied>;
 
 /**
  * Applies what is missing, each migration in a transaction of its own, and to a new warehouse all in one; where nothing may
- * change, throws `WAREHOUSE_OLDER` for what is missing. Throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`, and `STORAGE_FAILED` for a
- * migration that does not go through.
+ * change, throws `WAREHOUSE_OLDER` for what is missing. Throws `WAREHOUSE_NEWER` and `WAREHOUSE_FOREIGN`.
  */
 export async function migrate(warehouse: Warehouse, how: { readonly mayChange: boolean }): Promise<void> {
-  const steps = migrations();
+  const known = migrations();
   const versions = await readVersions(warehouse);
   if (versions === null) await refuseForeign(warehouse);
-  else refuseUnknown(warehouse, versions, steps);
-  const missing = steps.filter(({ version }) => !(versions ?? []).some((known) => known.version === version));
+  else refuseUnknown(warehouse, versions, known);
+  const missing = known.filter(({ version }) => !(versions ?? []).some((applied) => applied.version === version));
   if (!how.mayChange) {
-    if (missing.length > 0) throw olderWarehouse(warehouse, versions ?? [], steps);
+    if (missing.length > 0) throw olderWarehouse(warehouse, versions ?? [], known);
     return;
   }
-  const scripts = missing.map(({ script, version, name }) => ({
-    name,
-    script: asScript([
-      script,
-      `insert into ripen.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
-    ]),
-  }));
-  if (versions === null) {
-    // In one transaction the engine alters no table of which it has changed rows, and a new warehouse has none.
-    const whole = asScript([LEDGER_OF_MIGRATIONS, ...scripts.map(({ script }) => script)]);
-    await warehouse.transact(async () => warehouse.run(whole));
-    return;
-  }
-  for (const { name, script } of scripts) {
-    await warehouse
-      .transact(async () => warehouse.run(script))
-      .catch((error: unknown) => {
-        throw error instanceof Failure ? error : notMigrated(warehouse, name, error);
-      });
-  }
-}
-
-function notMigrated({ path }: Warehouse, name: string, error: unknown): Failure {
-  const [reason = ''] = textOf(error).split('\n');
-  return new Failure('STORAGE_FAILED', `The migration ${name} of the warehouse ${path} did not go through: ${reason}`, {
-    facts: { migration: name },
-    hint: 'It changed nothing. Remove what somebody added to the tables of the schema ripen, as a column or an index, and run again; else restore a copy.',
-    cause: error,
-  });
+  const scripts = missing.map(({ script, version, name }) =>
+    asScript([script, `insert into ripen.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`]),
+  );
+  // In one transaction the engine alters no table of which it has changed rows, and a new warehouse has none.
+  const steps = versions === null ? [asScript([LEDGER_OF_MIGRATIONS, ...scripts])] : scripts;
+  for (const step of steps) await warehouse.transact(async () => warehouse.run(step));
 }
 
 const LEDGER_OF_MIGRATIONS = `
@@ -63,34 +39,21 @@ create table ripen.migrations (version integer not null, name varchar not null, 
 const newestOf = (steps: readonly Pick<Applied, 'version'>[]): number =>
   Math.max(0, ...steps.map(({ version }) => version));
 
-/** Throws for a warehouse that another program brought on: `WAREHOUSE_NEWER`, or `WAREHOUSE_FOREIGN` for other steps. */
+/** Throws `WAREHOUSE_NEWER` for a warehouse that another program brought on. */
 function refuseUnknown({ path }: Warehouse, versions: readonly Applied[], steps: readonly Applied[]): void {
-  const found = newestOf(versions);
-  const known = newestOf(steps);
-  if (found > known) {
-    throw new Failure('WAREHOUSE_NEWER', `The warehouse ${path} had version ${found}; this program knows ${known}.`, {
-      facts: { found, known },
-      hint: 'Use the version of ripen that wrote it, or a newer one.',
-    });
-  }
-  const stranger = versions.find(
-    ({ version, name }) => !steps.some((step) => step.version === version && step.name === name),
-  );
-  if (stranger === undefined) return;
-  throw new Failure(
-    'WAREHOUSE_FOREIGN',
-    `The warehouse ${path} had a migration this program does not know: ${stranger.name}.`,
-    {
-      facts: { version: stranger.version, migration: stranger.name },
-      hint: 'Use the version of ripen that wrote it, or restore the file from a copy.',
-    },
-  );
+  const isKnown = (applied: Applied): boolean =>
+    steps.some(({ version, name }) => version === applied.version && name === applied.name);
+  if (versions.every(isKnown)) return;
+  const [found, known] = [newestOf(versions), newestOf(steps)];
+  throw new Failure('WAREHOUSE_NEWER', `The warehouse ${path} had version ${found}; this program knows ${known}.`, {
+    facts: { found, known },
+    hint: 'Use the version of ripen that wrote it, or a newer one.',
+  });
 }
 
 function olderWarehouse({ path }: Warehouse, versions: readonly Applied[], steps: readonly Applied[]): Failure {
   const [found, known] = [newestOf(versions), newestOf(steps)];
-  const has = found < known ? `had version ${found}; this program needs ${known}` : `lacked migrations before ${known}`;
-  return new Failure('WAREHOUSE_OLDER', `The warehouse ${path} ${has}.`, {
+  return new Failure('WAREHOUSE_OLDER', `The warehouse ${path} had version ${found}; this program needs ${known}.`, {
     facts: { found, known },
     hint: 'The next `ripen sync` migrates it; `ripen publish` does so without asking the service. Copy the file first.',
   });

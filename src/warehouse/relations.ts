@@ -6,7 +6,7 @@ import { remembering } from './remembering.ts';
 import { columnTypes, identifier, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
-export interface Column {
+export interface RelationColumn {
   readonly name: string;
   /** As the engine writes it. */
   readonly type: string;
@@ -19,7 +19,7 @@ export interface Relation {
   readonly isTable: boolean;
   readonly comment: string | null;
   /** In its own order. */
-  readonly columns: readonly Column[];
+  readonly columns: readonly RelationColumn[];
 }
 
 /** Whether a view can give some columns of a slice beside its own, as none of them has the name of one, whatever its letter case. */
@@ -45,7 +45,7 @@ const readColumns = remembering(
 
 /** Those of a schema by name, in order of their names. Read once between two changes of any. */
 export async function relationsIn(warehouse: Warehouse, schema: string): Promise<ReadonlyMap<string, Relation>> {
-  const found = new Map<string, Relation & { readonly columns: Column[] }>();
+  const found = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
   for (const { schema_name: of, relation, is_table: isTable, said, ...column } of await readColumns(warehouse, '')) {
     if (of !== schema) continue;
     const held = found.get(relation) ?? { name: relation, isTable, comment: said, columns: [] };
@@ -56,7 +56,7 @@ export async function relationsIn(warehouse: Warehouse, schema: string): Promise
 }
 
 /** The columns of one table or view of `main`, in the types it gives now; none where it does not exist. */
-export async function columnsOf(warehouse: Warehouse, relation: string): Promise<readonly Column[]> {
+export async function columnsOf(warehouse: Warehouse, relation: string): Promise<readonly RelationColumn[]> {
   const found = (await relationsIn(warehouse, 'main')).get(relation);
   return found === undefined ? [] : columnsNow(warehouse, 'main', found);
 }
@@ -69,7 +69,7 @@ export async function columnsNow(
   warehouse: Warehouse,
   schema: string,
   { name: relation, isTable, columns }: Relation,
-): Promise<readonly Column[]> {
+): Promise<readonly RelationColumn[]> {
   if (isTable) return columns;
   const types = await columnTypes(warehouse, `${identifier(schema)}.${identifier(relation)}`);
   return columns.map((column) => ({ ...column, type: types.get(column.name) ?? column.type }));

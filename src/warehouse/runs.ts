@@ -18,7 +18,7 @@ export interface RunStart {
   readonly startedAt: Date;
 }
 
-export interface RunEnd {
+export interface EndedRun {
   readonly runId: string;
   readonly finishedAt: Date;
   readonly status: string;
@@ -53,7 +53,7 @@ export async function hasSucceededAt(warehouse: Warehouse, planAt: Date): Promis
   return found !== undefined && found.runs > 0;
 }
 
-export async function finishRun(warehouse: Warehouse, run: RunEnd): Promise<void> {
+export async function finishRun(warehouse: Warehouse, run: EndedRun): Promise<void> {
   const ended = [run.runId, timestamp(run.finishedAt), run.status, run.exitCode, run.summary];
   await warehouse.run(statement('ledger/record_run_end'), ended);
 }
@@ -61,7 +61,7 @@ export async function finishRun(warehouse: Warehouse, run: RunEnd): Promise<void
 /** Keeps what a run has done before it publishes: a copy that holds the ledger then says so, though the run goes on. */
 export async function recordSummary(
   warehouse: Warehouse,
-  { runId, summary }: Pick<RunEnd, 'runId' | 'summary'>,
+  { runId, summary }: Pick<EndedRun, 'runId' | 'summary'>,
 ): Promise<void> {
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }

@@ -1,11 +1,10 @@
-/** Files that a user names to several processes at once, or to one that is killed: whole, and alone in their folder. */
+/** Files that a user names to several processes at once: whole, and alone in their folder. */
 
-import { readdir, readFile, utimes } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { openInstallation, type Installation } from '../support/installation.ts';
-import { writeKillHook } from '../support/kill-hook.ts';
 
 let installation: Installation;
 
@@ -51,22 +50,4 @@ test('6 processes that export to one file at once all succeed, and leave the who
     expect(whole).toContain(await readFile(installation.path(output), 'utf8'));
     expect(await unfinished()).toEqual([]);
   }
-});
-
-test('what a killed export left beside its file is gone with the first export a day later, which leaves what another file has there', async () => {
-  const hook = await writeKillHook(installation.path('kill'));
-  let left: string[] = [];
-  for (let step = 1; left.length === 0; step += 1) {
-    const { code } = await installation.start(exporting, hook.killingBefore(step)).ended;
-    expect(code, 'the export ended before it left anything').toBeNull();
-    left = await unfinished();
-  }
-  expect((await installation.run(exporting)).code).toBe(0);
-  expect(await unfinished()).toEqual(left);
-  const old = Date.now() / 1000 - 2 * 86_400;
-  for (const name of left) await utimes(installation.path(name), old, old);
-  expect((await installation.run(['export', '--slice', 'daily', '--output', 'rows.parquet'])).code).toBe(0);
-  expect(await unfinished()).toEqual(left);
-  expect((await installation.run(exporting)).code).toBe(0);
-  expect(await unfinished()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Delta tables in an S3 store that stops, loses answers, is committed to by others, or keeps no condition. */
+/** Delta tables in an S3 store that stops, loses answers, or is committed to by others. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -31,7 +31,7 @@ async function downloaded(): Promise<(table: string) => string> {
 /** Every how manyth call is a stop: all of them in the long form. */
 const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '17');
 
-test('a night on S3 holds what the warehouse does, each commit put where none is, and leaves no probe', async () => {
+test('a night on S3 holds what the warehouse does, each commit put where none is', async () => {
   await sample.publish([store.tables('tables')]);
   await restate(sample.warehouse, '2026-01-02', 3);
   store.requests.length = 0;
@@ -40,18 +40,15 @@ test('a night on S3 holds what the warehouse does, each commit put where none is
   expect(await readDelta(at('network_daily'))).toEqual(await held());
   const commits = store.requests.filter(({ method, key }) => method === 'PUT' && key.endsWith('.json'));
   expect(commits.every(({ isConditional }) => isConditional)).toBe(true);
-  expect([...(await store.objects()).keys()].filter((key) => key.includes('_ripen_probe'))).toEqual([]);
 });
 
 describe('a store that does not give what it lists:', () => {
   const state = async (): Promise<string> =>
     JSON.stringify([...(await store.objects())].map(([key, bytes]) => [key, bytes.length]));
-  const listing = '<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>';
 
   test.each([
     ['a commit that is missing', /0\.json$/, refusal(404, 'NoSuchKey'), 'did not have it whole'],
     ['a commit that is cut short', /0\.json$/, { status: 200, body: '{"commitInfo":{}}\n' }, 'did not have it whole'],
-    ['a listing cut short without a token', /^$/, { status: 200, body: listing }, 'and not where the rest begin'],
   ])(
     '%s fails the publish, which changes nothing, and the next one completes it',
     async (_, pattern, answer, words) => {
@@ -198,13 +195,4 @@ test('a dropped slice is empty in the next version, answers as it did in older o
   expect(await readDelta(at('network_daily'), 0)).toEqual(rows);
   await night(0);
   expect(await keys()).toEqual([]);
-});
-
-test('a store that keeps no condition is told of at the first publish', async () => {
-  store.honoursConditions = false;
-  await sample.publish([store.tables('tables')]);
-  expect(sample.events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'STORE_NOT_EXCLUSIVE' }));
-  sample.events.length = 0;
-  await sample.publish([store.tables('tables')]);
-  expect(sample.events.filter(({ type }) => type === 'warning')).toEqual([]);
 });

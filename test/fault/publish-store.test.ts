@@ -1,9 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import type { PublishTarget } from '../../src/config/config.ts';
-import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
+import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -89,47 +88,5 @@ describe('without the package of the S3 client', () => {
       ],
     });
     expect(store.requests).toEqual([]);
-  });
-});
-
-describe('two warehouses that publish to one new place at one moment', () => {
-  let other: Sample;
-  beforeEach(async () => {
-    other = await openSample(3, 5);
-  });
-  afterEach(async () => other.close());
-
-  /** Publishes both at once: one gets the place, the other is refused and writes nothing there. */
-  async function expectOneOwner(lake: PublishTarget): Promise<void> {
-    const outcomes = await Promise.allSettled([sample.publish([lake]), other.publish([lake])]);
-    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    const refused = outcomes.find((outcome) => outcome.status === 'rejected');
-    expect(refused?.reason).toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
-    const [owner, stranger] = outcomes[0]?.status === 'fulfilled' ? [sample, other] : [other, sample];
-    const [again] = await owner.publish([lake]);
-    expect(again).toMatchObject({ files_written: 0, files_removed: 0, also_written: [] });
-    await expect(stranger.publish([lake])).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
-  }
-
-  test('of a bucket: one gets it', async () => {
-    let looks = 0;
-    store.refuse = ({ method, key }) => {
-      if (method === 'GET' && key.endsWith('_manifest.json')) looks += 1;
-      // Nobody writes before both have seen that nothing lies there.
-      return method === 'PUT' && looks < 2 ? refusal(503, 'SlowDown') : null;
-    };
-    await expectOneOwner(store.lake(PREFIX));
-  });
-
-  test('of a store that knows no conditions: the first one still gets it', async () => {
-    store.refuse = ({ isConditional }) => (isConditional ? refusal(501, 'NotImplemented') : null);
-    await sample.publish([store.lake(PREFIX)]);
-    await expectComplete();
-    await expect(other.publish([store.lake(PREFIX)])).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
-  }, 60_000);
-
-  test('of a disk: one gets it', async () => {
-    await expectOneOwner({ kind: 'parquet', path: sample.path('lake'), mode: 0o644 });
-    expect(readdirSync(sample.path('lake')).filter((name) => name.includes('ripen-unfinished'))).toEqual([]);
   });
 });

@@ -2,13 +2,12 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 
 import { afterEach, expect, test } from 'vitest';
 
 import type { Config } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
-import { exportSlice, type ExportRequest } from '../../src/publish/export.ts';
+import { exportSlice, type ExportOptions } from '../../src/publish/export.ts';
 import { column } from '../support/contents.ts';
 import { deltaRows } from '../support/delta-reader.ts';
 import { reports } from '../support/night.ts';
@@ -32,10 +31,9 @@ let scenario: Scenario;
 
 afterEach(() => scenario.close());
 
-async function exported(change: Partial<ExportRequest>): Promise<string> {
+async function exported(change: Partial<ExportOptions>): Promise<string> {
   const output = join(scenario.directory, 'rows.csv');
-  const usual = { slice: 'daily', format: null, from: null, to: null, finalOnly: false, mode: 0o644 } as const;
-  await scenario.inWarehouse((warehouse) => exportSlice(warehouse, { ...usual, output, ...change }, new Writable()));
+  await scenario.inWarehouse((warehouse) => exportSlice(warehouse, { slice: 'daily', output, ...change }));
   return readFile(output, 'utf8');
 }
 
@@ -57,13 +55,13 @@ test('3 values for which their columns are widened are the same in each view, ex
   const widened = await column(scenario, "select name from ripen.schema_changes where change = 'column widened'");
   expect(widened.toSorted()).toEqual(Object.keys(wide).toSorted());
 
-  const cells = async (change: Partial<ExportRequest>): Promise<Set<string>> =>
+  const cells = async (change: Partial<ExportOptions>): Promise<Set<string>> =>
     new Set((await exported(change)).split(/[,\n]/).map((cell) => cell.replace(/(\.\d*[1-9])0+$/, '$1')));
   const all: unknown = expect.arrayContaining(Object.values(wide));
   expect([...(await cells({}))]).toEqual(all);
   expect([...(await cells({ finalOnly: true }))]).toEqual(all);
-  expect([...(await cells({ slice: 'daily_links', isTable: true }))]).toEqual(all);
-  expect([...(await cells({ slice: 'daily_cohorts', isTable: true }))]).toContain(wide.all_revenue_total_d7);
+  expect([...(await cells({ table: 'daily_links' }))]).toEqual(all);
+  expect([...(await cells({ table: 'daily_cohorts' }))]).toContain(wide.all_revenue_total_d7);
   const conditions = Object.entries(wide).map(([metric, value]) => `"${metric}" = ${value}`);
   const links = await deltaRows(inside('tables/daily_links'));
   expect(

@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { FEWEST_PERIODS, median } from '../../src/insight/development.ts';
 import { changedTables } from '../../src/insight/insight.ts';
-import { readHistories, type MetricHistory } from '../../src/insight/read-developments.ts';
+import { readHistories, type RipeningHistory } from '../../src/insight/read-developments.ts';
 import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { metricOf } from '../../src/model/metric.ts';
@@ -75,7 +75,7 @@ const errorRow = z.object({
 });
 
 let scenario: Scenario;
-let histories: Map<string, MetricHistory>;
+let histories: Map<string, RipeningHistory>;
 const left: Left[] = [];
 let failures = 0;
 
@@ -84,7 +84,7 @@ async function readMetrics(
   warehouse: Warehouse,
   of: Slice,
   metrics: readonly string[],
-): Promise<Map<string, MetricHistory>> {
+): Promise<Map<string, RipeningHistory>> {
   const live = {
     slice: of,
     fingerprint: fingerprintOf(of),
@@ -96,7 +96,7 @@ async function readMetrics(
   const [changed] = await changedTables(warehouse, [live], run?.run_id ?? '');
   const since = changed?.since ?? null;
   const read = since === null ? null : await readHistories(warehouse, [{ live, since }]);
-  return read?.get(of.name) ?? new Map<string, MetricHistory>();
+  return read?.get(of.name) ?? new Map<string, RipeningHistory>();
 }
 
 beforeAll(async () => {

@@ -3,18 +3,29 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { DatePeriod } from '../../src/model/slice.ts';
+import { lakesDdl } from '../../src/publish/ddl.ts';
 import type { Published } from '../../src/publish/publish.ts';
 import { query } from '../support/contents.ts';
+import { deltaRows } from '../support/delta-reader.ts';
 import { smallWorld } from '../support/night.ts';
 import { ask, openSample } from '../support/sample-warehouse.ts';
 import { openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
-const metrics = ['installs', 'cost', 'ecpi', 'all_revenue_total_d10', 'cohort_size'];
+const metrics = [
+  'installs',
+  'cost',
+  'ecpi',
+  'all_revenue_total_d0',
+  'all_revenue_total_d10',
+  'retained_users_d1',
+  'cohort_size',
+];
 /** Until the day before each night. */
 const since = (first: string): DatePeriod => ({ first: { day: day(first) }, last: { daysAgo: 1 } });
 
@@ -30,24 +41,65 @@ const slices = [
   }),
 ];
 
-test('the final views beside Delta tables by hour, day, week and without a date show the cells the warehouse shows', async () => {
+/** Runs the statements for DuckDB as they are printed, over the test's own reader of the versions they name, and asks these queries. */
+async function answers(ddl: string, queries: readonly string[]): Promise<Record<string, unknown>[][]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  onTestFinished(() => instance.closeSync());
+  const connection = await instance.connect();
+  for (const statement of ddl.split(/;$/m).filter((text) => !/^\s*(install|load) delta/m.test(text))) {
+    const scan = /delta_scan\('([^']+)', version => (\d+)\)/.exec(statement);
+    const rows = scan === null ? '' : await deltaRows(scan[1] ?? '', Number(scan[2]));
+    if (statement.trim() !== '')
+      await connection.run(scan === null ? statement : statement.replace(scan[0], () => rows));
+  }
+  const found: Record<string, unknown>[][] = [];
+  for (const sql of queries) found.push((await connection.runAndReadAll(sql)).getRowObjectsJson());
+  return found;
+}
+
+test('final and cohort views beside Delta tables by hour, day, week and without a date show what the warehouse shows, tonight and an older night', async () => {
   const scenario = await openScenario(slices, { simulator: { world: smallWorld } });
   onTestFinished(async () => scenario.close());
   const lake = join(scenario.directory, 'lake');
   const publishing = { publish: [{ kind: 'delta', path: lake, mode: 0o644, keepMs: 86_400_000 }] } as const;
-  await scenario.night(new Date('2026-04-01T06:00:00Z'), publishing);
-  const summary = await scenario.night(new Date('2026-04-03T06:00:00Z'), publishing);
-  expect(summary.status).toBe('succeeded');
+  const views = slices.flatMap(({ name }) => [`${name}_final`, `${name}_cohorts`]);
+  const left = (view: string): string => (view.endsWith('_final') ? '_load_id' : 'value_text');
+  const all = (view: string): string => `select * from ${view} order by all`;
+  const nights: { readonly ddl: string; readonly shown: ReadonlyMap<string, unknown> }[] = [];
+  for (const night of ['2026-04-01', '2026-04-03']) {
+    const summary = await scenario.night(new Date(`${night}T06:00:00Z`), publishing);
+    expect(summary.status).toBe('succeeded');
+    const ddl = await scenario.inWarehouse((warehouse) => lakesDdl('duckdb', publishing, warehouse));
+    const shown = new Map<string, unknown>();
+    for (const view of views) {
+      shown.set(view, await query(scenario, all(`(select * exclude (${left(view)}) from ${view})`)));
+    }
+    nights.push({ ddl, shown });
+  }
+  const comments = `select table_name, column_name, comment from duckdb_columns()
+    where table_name in ('by_day_final', 'by_day_cohorts') and column_name not in ('_load_id', 'value_text') order by all`;
+  const said = await query(scenario, comments);
+  expect(said.every(({ comment }) => comment !== null)).toBe(true);
+  for (const { ddl, shown } of nights) {
+    const found = await answers(ddl, [...views.map((view) => all(`lake.${view}`)), comments]);
+    expect(found.pop()).toEqual(said);
+    for (const [at, view] of views.entries()) expect(found[at], view).toEqual(shown.get(view));
+  }
+  const [older, tonight] = nights;
+  for (const view of views) {
+    expect(await ask(join(lake, 'catalog.duckdb'), all(view)), view).toEqual(tonight?.shown.get(view));
+    expect(older?.shown.get(view), view).not.toEqual(view.startsWith('undated') ? null : tonight?.shown.get(view));
+  }
   for (const { name } of slices) {
-    const sql = (columns: string): string => `select ${columns} from ${name}_final order by all`;
-    const final = await query(scenario, sql('* exclude (_load_id)'));
-    expect(await ask(join(lake, 'catalog.duckdb'), sql('*'))).toEqual(final);
+    const final = await query(scenario, `select * from ${name}_final`);
     for (const metric of ['installs', 'cohort_size']) {
-      const shown = final.filter((row) => row[metric] !== null).length;
-      expect(shown > 0, `${name}.${metric}`).toBe(metric === 'installs');
+      const isShown = final.some((row) => row[metric] !== null);
+      expect(isShown, `${name}.${metric}`).toBe(metric === 'installs');
     }
     expect(final.some((row) => row['installs'] === null)).toBe(name !== 'undated');
   }
+  const cells = await query(scenario, 'select distinct metric, age_days, is_final from by_day_cohorts order by all');
+  expect(cells.length).toBeGreaterThan(3);
 });
 
 test('a day that became final changes the two files that say so, and no file of the slice', async () => {

@@ -3,7 +3,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -203,8 +202,7 @@ test('the manifest states the sum of each exact metric of each file', async () =
 
 test.each(['parquet', 'csv', 'ndjson'])('an export as %s holds every row under every name', async (format) => {
   const output = path(`trouble.${format}`);
-  const request = { slice: 'trouble', output, format: null, from: null, to: null, finalOnly: false, mode: 0o600 };
-  const { rows } = await warehouse.apart(async (session) => exportSlice(session, request, new PassThrough()));
+  const { rows } = await warehouse.apart(async (session) => exportSlice(session, { slice: 'trouble', output }));
   expect(rows).toBe(21);
   const read = { parquet: 'read_parquet', csv: 'read_csv', ndjson: 'read_ndjson' }[format] ?? '';
   const described = await answers(`select column_name from (describe from ${read}('${output}'))`);

@@ -138,18 +138,6 @@ describe('a snapshot', () => {
     await publishSnapshot();
     expect(unfinished()).toEqual([]);
   });
-
-  test('of a warehouse that is more than half free blocks is compacted, and loses no comment, view or sequence', async () => {
-    await sample.warehouse.run('create table ripen.bulk as select random() as a, random() as b from range(1000000)');
-    await sample.warehouse.run('checkpoint');
-    await sample.warehouse.run('drop table ripen.bulk');
-    await publishSnapshot();
-    expect((await stat(target)).size).toBeLessThan((await stat(sample.warehouse.path)).size / 2);
-    expect(await withDatabase(target, 'READ_ONLY', contentsOf)).toEqual(await contentsOf(sample.warehouse));
-    // The one load of the sample took 1; a sequence that nobody has asked yet tells what it will give first.
-    const sequence = `select last_value::varchar as n from duckdb_sequences()`;
-    expect(await ask(target, sequence)).toEqual([{ n: '2' }]);
-  });
 });
 
 describe('publishing refuses', () => {

@@ -2,16 +2,21 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
+import { day } from '../../src/model/calendar.ts';
 import { lakesDdl } from '../../src/publish/ddl.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
+import { query } from '../support/contents.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
+import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { openScenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 /** 400 in the long form. */
 const NIGHTS = Number(process.env['RIPEN_DELTA_NIGHTS'] ?? '12');
@@ -129,6 +134,40 @@ describe.each(['disk', 'S3'])('Delta tables on %s', (place) => {
     expect(found.length).toBeGreaterThan(10);
     expect(JSON.stringify(sorted(await clickhouse.rows(question)))).toBe(await inWarehouse());
   });
+});
+
+test('final and cohort views show what the warehouse shows, tonight and an older night', async () => {
+  sample = await openSample(1, 1);
+  const period = (first: string) => ({ first: { day: day(first) }, last: { daysAgo: 1 } });
+  const metrics = ['installs', 'cost', 'all_revenue_total_d0', 'all_revenue_total_d10', 'retained_users_d1'];
+  const scenario = await openScenario(
+    [
+      slice({ name: 'by_hour', dimensions: ['hour', 'app_token'], metrics, datePeriod: period('2026-03-20') }),
+      slice({ name: 'by_day', dimensions: ['app_token', 'day'], metrics, datePeriod: period('2026-03-01') }),
+    ],
+    { simulator: { world: smallWorld } },
+  );
+  onTestFinished(async () => scenario.close());
+  const publishing = { publish: [{ ...store.tables('tables'), path: 's3://example-bucket/tables' }] };
+  const views = ['by_hour_final', 'by_hour_cohorts', 'by_day_final', 'by_day_cohorts'];
+  const nights: { readonly ddl: string; readonly shown: Row[][] }[] = [];
+  for (const night of ['2026-04-01', '2026-04-03']) {
+    expect((await scenario.night(new Date(`${night}T06:00:00Z`), publishing)).status).toBe('succeeded');
+    const shown: Row[][] = [];
+    for (const view of views) {
+      const left = view.endsWith('_final') ? '_load_id' : 'value_text';
+      shown.push(sorted(await query(scenario, `select * exclude (${left}) from ${view}`)));
+    }
+    const ddl = await scenario.inWarehouse((warehouse) => lakesDdl('clickhouse', publishing, warehouse));
+    nights.push({ ddl, shown });
+  }
+  for (const { ddl, shown } of nights) {
+    await clickhouse.runAll(`drop database if exists tables;\n${ddl}`);
+    for (const [at, view] of views.entries()) {
+      expect(sorted(await clickhouse.rows(`select * from tables.${view}`)), view).toEqual(shown[at]);
+    }
+  }
+  expect(nights[0]?.shown).not.toEqual(nights[1]?.shown);
 });
 
 test('a query of one day on S3 opens 1 of 30 files', async () => {

@@ -50,8 +50,6 @@ export interface RunningStore {
   readonly peak: number;
   /** Asked before every request; null lets it through. */
   refuse: (request: StoreRequest) => StoreRefusal | null;
-  /** Whether `If-None-Match: *` is kept; as stores do. */
-  honoursConditions: boolean;
   /** Asked before every request that is served; true cuts the connection in the place of the answer. */
   isAnswerLost: (request: StoreRequest) => boolean;
   /** Delta tables in the bucket as a configuration states them. */
@@ -118,7 +116,7 @@ async function startObjectStore(): Promise<RunningStore> {
       if (response.destroyed) return;
       const done = once(response, 'close');
       // The server takes no notice of the condition.
-      if (asked.isConditional && store.honoursConditions && existsSync(join(root, `${asked.key}${OBJECT}`))) {
+      if (asked.isConditional && existsSync(join(root, `${asked.key}${OBJECT}`))) {
         refuseWith(refusal(412, 'PreconditionFailed'), request, response);
       } else if (store.isAnswerLost(asked)) {
         serve(request, lost(response));
@@ -138,7 +136,6 @@ async function startObjectStore(): Promise<RunningStore> {
       return counted.peak;
     },
     refuse: () => null,
-    honoursConditions: true,
     isAnswerLost: () => false,
     tables: (prefix, keepMs = 3 * 86_400_000) => ({ ...store.lake(prefix), kind: 'delta', keepMs }),
     lake(prefix) {

@@ -47,7 +47,7 @@ const typeOnlyImports: readonly { from: string; to: string; because: string }[] 
 const homes: Record<string, readonly string[]> = {
   undici: ['src/service/'],
   '@duckdb/node-api': ['src/warehouse/', 'src/publish/'],
-  '@aws-sdk/client-s3': ['src/publish/s3-bucket.ts'],
+  '@aws-sdk/client-s3': ['src/publish/s3-store.ts'],
   yaml: ['src/config/', 'src/publish/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
   'string-width': ['src/terminal/table.ts'],

@@ -4,11 +4,11 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { asScript, identifier, literal } from '../../warehouse/sql.ts';
-import { fileColumns, fileText, finalView, view } from '../lake-sql.ts';
+import { fileColumns, fileText, inDuckdb, sliceViews, view } from '../lake-sql.ts';
 import type { LakeColumn, LakeTable } from '../lake-table.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
-import type { Table } from './log.ts';
+import type { DeltaTable } from './log.ts';
 import { fieldIdsIn, isInstant } from './table.ts';
 
 export const CATALOG = 'catalog.duckdb';
@@ -16,7 +16,7 @@ export const CATALOG = 'catalog.duckdb';
 /** A table of the warehouse and the Delta table it is. */
 export interface PublishedTable {
   readonly table: LakeTable;
-  readonly now: Table;
+  readonly now: DeltaTable;
 }
 
 /**
@@ -55,8 +55,8 @@ function catalogViews(root: string, tables: readonly PublishedTable[]): string[]
     const files = [...now.files.keys()].map((path) => join(root, table.name, decodeURIComponent(path)));
     return view(table, 'main', files.length === 0 ? noRows(table) : rowsOf(table, now, files));
   });
-  const final = tables.filter(({ table }) => table.metrics.length > 0).flatMap(({ table }) => finalView(table));
-  return [...plain, ...final];
+  const views = tables.flatMap(({ table }) => sliceViews(table, inDuckdb));
+  return [...plain, ...views.flatMap((each) => view(each, 'main', each.rows))];
 }
 
 function noRows({ columns }: LakeTable): string {
@@ -65,7 +65,7 @@ function noRows({ columns }: LakeTable): string {
 }
 
 /** The rows of files, with the date that only their folders state. A query of one day opens one file. */
-function rowsOf(table: LakeTable, now: Table, files: readonly string[]): string {
+function rowsOf(table: LakeTable, now: DeltaTable, files: readonly string[]): string {
   const path = identifier(pathColumn(table));
   const cell = (column: LakeColumn): string => {
     const name = identifier(column.name);
@@ -85,7 +85,7 @@ function pathColumn({ columns }: LakeTable): string {
 }
 
 /** The reading of files with and without each column: a missing one is NULL, and none is opened to find out. */
-function readFiles(table: LakeTable, { metaData }: Table, files: readonly string[]): string {
+function readFiles(table: LakeTable, { metaData }: DeltaTable, files: readonly string[]): string {
   const numberOf = fieldIdsIn(metaData);
   const numbered = fileColumns(table).map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;

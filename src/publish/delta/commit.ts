@@ -11,9 +11,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 
 import { literal } from '../../warehouse/sql.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, textOf } from '../../errors.ts';
 import type { Database } from '../other-database.ts';
-import { draftText, type Store, type StoredFile } from '../store.ts';
+import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import {
   actionsIn,
   checkpointPath,
@@ -27,26 +27,26 @@ import {
   tableActions,
   type Action,
   type LogFiles,
-  type Table,
+  type DeltaTable,
 } from './log.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
 
 /** A table of a store as it was found. */
-export interface Standing {
+export interface StoredTable {
   readonly name: string;
   /** -1 for none. */
   readonly version: number;
   /** Null for none. */
-  readonly table: Table | null;
+  readonly table: DeltaTable | null;
   readonly log: LogFiles;
   /** Every file there, by path relative to the table. */
   readonly lying: ReadonlyMap<string, StoredFile>;
 }
 
 /** The files below each folder of a store, or of one folder, by path relative to it. */
-export async function listTables(store: Store, folder = ''): Promise<ReadonlyMap<string, Standing['lying']>> {
+export async function listTables(store: LakeStore, folder = ''): Promise<ReadonlyMap<string, StoredTable['lying']>> {
   const tables = new Map<string, Map<string, StoredFile>>();
   for (const [path, file] of await store.list(folder)) {
     const [name = '', ...rest] = path.split('/');
@@ -58,11 +58,11 @@ export async function listTables(store: Store, folder = ''): Promise<ReadonlyMap
 
 /** Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
 export async function readTable(
-  store: Store,
+  store: LakeStore,
   database: Database,
   name: string,
-  lying: Standing['lying'] = new Map(),
-): Promise<Standing> {
+  lying: StoredTable['lying'] = new Map(),
+): Promise<StoredTable> {
   const log = logFiles(lying.keys());
   const newest = newestVersion(name, log);
   if (newest === null) return { name, version: -1, table: null, log, lying };
@@ -88,17 +88,18 @@ export interface NextVersion {
 
 /** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
 export async function commitVersion(
-  store: Store,
+  store: LakeStore,
   database: Database,
-  { name, version: before, table }: Standing,
+  { name, version: before, table }: StoredTable,
   { version, actions, info, keptSinceMs }: NextVersion,
-): Promise<Table> {
+): Promise<DeltaTable> {
   const next = replay(name, table, actions);
   const checkpointed = { name, version, actions: tableActions(next, keptSinceMs) };
   const follows = version === before + 1;
   const placeNew = async (path: string): Promise<void> => {
     if (!(await store.placeNew(path))) throw taken(`${store.root}/${name}`, version);
   };
+  // A log may begin with a checkpoint, as one does whose older part was cleaned away.
   if (!follows) await placeNew(await draftCheckpoint(store, database, checkpointed));
   const path = `${name}/${commitPath(version)}`;
   await draftText(store, path, commitText(info, actions));
@@ -115,35 +116,28 @@ export async function commitVersion(
 }
 
 function taken(table: string, version: number): Failure {
-  return new Failure(
-    'STORAGE_FAILED',
-    `Another program committed version ${version} to ${table} while this one was at work.`,
-    {
-      facts: { table, version },
-      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
-    },
-  );
+  const message = `Another program committed version ${version} to ${table} while this one was at work.`;
+  return new Failure('STORAGE_FAILED', message, {
+    facts: { table, version },
+    hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+  });
 }
 
 const actionRow = z.object({ action: z.string() });
 
-async function readCheckpoint(store: Store, database: Database, path: string): Promise<Action[]> {
+async function readCheckpoint(store: LakeStore, database: Database, path: string): Promise<Action[]> {
   const file = literal(await store.fetch(path));
   const where = `${store.root}/${path}`;
-  const asked = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
-  const rows = await asked.catch((error: unknown) => {
-    throw isOfMachine(error) ? error : garbled(where, error);
+  const reading = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
+  const rows = await reading.catch((error: unknown) => {
+    // DuckDB told of the disk or the memory, not of what the file holds.
+    throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
   });
   return actionsIn(where, rows.map(({ action }) => action).join('\n'));
 }
 
-/** Whether DuckDB told of the disk or the memory, not of what a file holds. */
-const isOfMachine = (error: unknown): boolean =>
-  error instanceof Error && /^(IO|FATAL|Out of Memory) Error/.test(error.message);
-
 /** The columns of a checkpoint, in the types the protocol gives them. */
 const CHECKPOINT_COLUMNS = `{
-    txn: 'STRUCT(appId VARCHAR, version BIGINT, lastUpdated BIGINT)',
     add: 'STRUCT(path VARCHAR, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT, modificationTime BIGINT, dataChange BOOLEAN, stats VARCHAR, tags MAP(VARCHAR, VARCHAR))',
     remove: 'STRUCT(path VARCHAR, deletionTimestamp BIGINT, dataChange BOOLEAN, extendedFileMetadata BOOLEAN, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT)',
     metaData: 'STRUCT(id VARCHAR, "name" VARCHAR, description VARCHAR, format STRUCT(provider VARCHAR, options MAP(VARCHAR, VARCHAR)), schemaString VARCHAR, partitionColumns VARCHAR[], configuration MAP(VARCHAR, VARCHAR), createdTime BIGINT)',
@@ -152,9 +146,9 @@ const CHECKPOINT_COLUMNS = `{
 
 /** Writes a checkpoint where it can be put in place; returns where that is. */
 async function draftCheckpoint(
-  store: Store,
+  store: LakeStore,
   database: Database,
-  { name, version, actions }: Pick<Standing, 'name' | 'version'> & Pick<NextVersion, 'actions'>,
+  { name, version, actions }: Pick<StoredTable, 'name' | 'version'> & Pick<NextVersion, 'actions'>,
 ): Promise<string> {
   const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));
@@ -163,7 +157,7 @@ async function draftCheckpoint(
   await writeFile(json, lines.join('\n'));
   const draft = await store.draft(path);
   await database.run(`copy (
-select txn, add, remove, metaData, protocol
+select add, remove, metaData, protocol
 from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${longest + MARGIN_BYTES}, columns = ${CHECKPOINT_COLUMNS})
 ) to ${literal(draft)} (format parquet, compression zstd)`);
   await rm(json);
@@ -173,7 +167,7 @@ from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_si
 const MARGIN_BYTES = 1024;
 
 /** The text of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
-async function readCommit(store: Store, path: string, bytes: number | null): Promise<string> {
+async function readCommit(store: LakeStore, path: string, bytes: number | null): Promise<string> {
   const text = await store.read(path);
   if (text !== null && (bytes === null || Buffer.byteLength(text) === bytes)) return text;
   throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
@@ -186,4 +180,4 @@ async function readCommit(store: Store, path: string, bytes: number | null): Pro
 export const OWNER = 'ripen.warehouse';
 
 /** The id of the warehouse that a table states it is of; null for none. */
-export const ownerIn = (table: Table | null): string | null => table?.metaData.configuration[OWNER] ?? null;
+export const ownerIn = (table: DeltaTable | null): string | null => table?.metaData.configuration[OWNER] ?? null;

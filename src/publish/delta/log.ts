@@ -74,15 +74,12 @@ const protocol = z.object({
   writerFeatures: z.array(z.string()).nullish(),
 });
 
-const txn = z.object({ appId: z.string(), version: z.number(), lastUpdated: z.number().nullish() });
-
-/** Commits also hold `commitInfo`, which changes nothing, and `cdc`, which this protocol version does not use. */
+/** Commits also hold `commitInfo`, which changes nothing, and what streams and change feeds of other engines need. */
 const action = z.object({
   add: add.nullish(),
   remove: remove.nullish(),
   metaData: metaData.nullish(),
   protocol: protocol.nullish(),
-  txn: txn.nullish(),
 });
 
 export type Add = z.infer<typeof add>;
@@ -92,13 +89,12 @@ export type Protocol = z.infer<typeof protocol>;
 export type Action = z.infer<typeof action>;
 
 /** A table at one version. */
-export interface Table {
+export interface DeltaTable {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
   readonly files: ReadonlyMap<string, Add>;
   /** Files that are gone since, by path. */
   readonly tombstones: ReadonlyMap<string, Remove>;
-  readonly txns: ReadonlyMap<string, z.infer<typeof txn>>;
 }
 
 /** Where the files of the log lie, relative to the table. */
@@ -152,16 +148,13 @@ export function actionsIn(path: string, text: string): Action[] {
   return text
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map((line) => understood(path, () => action.parse(JSON.parse(line))));
-}
-
-/** What `read` makes of a file of the log. Throws `STORAGE_FAILED` with the file's name where it throws. */
-export function understood<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    throw garbled(path, cause);
-  }
+    .map((line) => {
+      try {
+        return action.parse(JSON.parse(line));
+      } catch (cause) {
+        throw garbled(path, cause);
+      }
+    });
 }
 
 /** The failure of a file of the log that is not what the protocol says it is. */
@@ -183,10 +176,9 @@ export function commitText(info: Readonly<Record<string, unknown>>, actions: rea
 }
 
 /** What actions make of a table, in order; of none where there was no table. Throws `STORAGE_FAILED`, `WAREHOUSE_FOREIGN`. */
-export function replay(name: string, before: Table | null, actions: readonly Action[]): Table {
+export function replay(name: string, before: DeltaTable | null, actions: readonly Action[]): DeltaTable {
   const files = new Map(before?.files);
   const tombstones = new Map(before?.tombstones);
-  const txns = new Map(before?.txns);
   let [declared, described] = [before?.protocol ?? null, before?.metaData ?? null];
   for (const each of actions) {
     if (each.add) {
@@ -197,7 +189,6 @@ export function replay(name: string, before: Table | null, actions: readonly Act
       files.delete(each.remove.path);
       tombstones.set(each.remove.path, each.remove);
     }
-    if (each.txn) txns.set(each.txn.appId, each.txn);
     declared = each.protocol ?? declared;
     described = each.metaData ?? described;
   }
@@ -207,16 +198,15 @@ export function replay(name: string, before: Table | null, actions: readonly Act
     });
   }
   refuseUnknown(name, declared);
-  return { protocol: declared, metaData: described, files, tombstones, txns };
+  return { protocol: declared, metaData: described, files, tombstones };
 }
 
 /** The table as actions, as a checkpoint holds it; of what is gone, what went since an instant. */
-export function tableActions(table: Table, sinceMs: number): Action[] {
+export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
   const gone = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
   return [
     { protocol: table.protocol },
     { metaData: table.metaData },
-    ...[...table.txns.values()].map((each) => ({ txn: each })),
     ...gone.map((each) => ({ remove: { ...each, dataChange: false } })),
     ...[...table.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
   ];
@@ -229,22 +219,21 @@ export function protocolFor(hasLocalTimes: boolean): Protocol {
   return { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: features, writerFeatures: features };
 }
 
-/** Features that change nothing for a writer that replaces whole files. */
+/** The features that other engines list when they move a table to the newest protocol change nothing for a writer of whole files. */
 const knownFeatures = new Set(['timestampNtz', 'appendOnly', 'invariants']);
 
-function refuseUnknown(name: string, { minReaderVersion, minWriterVersion, ...features }: Protocol): void {
-  const listed = new Set([...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])]);
-  const unknown = [...listed].filter((feature) => !knownFeatures.has(feature));
-  const isKnownVersion = minReaderVersion === 3 ? minWriterVersion === 7 : minReaderVersion === 1;
-  const isKnownWriter = minWriterVersion === 7 || minWriterVersion <= 2;
-  if (isKnownVersion && isKnownWriter && unknown.length === 0) return;
-  const needs = unknown.length > 0 ? unknown.join(', ') : `versions ${minReaderVersion} and ${minWriterVersion}`;
-  throw new Failure(
-    'WAREHOUSE_FOREIGN',
-    `The table ${name} was changed by another engine; writing to it takes ${needs}.`,
-    {
-      facts: { table: name, needs },
-      hint: 'Drop those features in the engine that added them, or move the table away.',
-    },
-  );
+function refuseUnknown(
+  name: string,
+  { minReaderVersion: reader, minWriterVersion: writer, ...features }: Protocol,
+): void {
+  const listed = [...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])];
+  const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
+  const isKnown = (reader === 1 && (writer <= 2 || writer === 7)) || (reader === 3 && writer === 7);
+  if (isKnown && unknown.size === 0) return;
+  const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
+  const message = `The table ${name} was changed by another engine; writing to it takes ${needs}.`;
+  throw new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { table: name, needs },
+    hint: 'Drop those features in the engine that added them, or move the table away.',
+  });
 }

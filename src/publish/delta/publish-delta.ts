@@ -9,175 +9,147 @@
 import { randomUUID } from 'node:crypto';
 
 import { Failure } from '../../errors.ts';
-import type { Emit, RunEvent } from '../../events.ts';
+import type { Emit } from '../../events.ts';
 import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { identityOf, ownerOf, refuseOthers, type Identity } from '../identity.ts';
 import { deltaTables, type LakeTable, type SliceFiles } from '../lake-table.ts';
-import { planTable } from '../plan.ts';
-import type { CopyReport } from '../report.ts';
 import { draftsOf, type LakeTarget } from '../open-store.ts';
-import type { Store } from '../store.ts';
+import { publisherOf, refuseOthers } from '../other-database.ts';
+import { planTable, writeFiles, type PeriodContent, type TablePlan } from '../plan.ts';
+import type { CopyReport } from '../report.ts';
+import type { LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
-import { commitVersion, listTables, ownerIn, readTable, type Standing } from './commit.ts';
-import { addFiles, filesByPeriod, heldFiles } from './files.ts';
-import { findAway, sweep, sweepAway, type Away } from './leaving.ts';
-import { commitPath, protocolFor, type Action, type Add, type Table } from './log.ts';
-import { contentIn, hasLocalTimes, metaDataFor, tagsOf, unreadableNames, type NightStamp } from './table.ts';
+import { commitVersion, listTables, ownerIn, readTable, type StoredTable } from './commit.ts';
+import { droppedFiles, ownTables, removalsOf, sweep } from './leaving.ts';
+import { protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
+import * as described from './table.ts';
 
-export type DeltaTarget = Extract<LakeTarget, { kind: 'delta' }>;
-
-/** What a publish is about beside the warehouse. */
-interface Occasion {
-  readonly dropped: SliceFiles | undefined;
-  /** Null where nothing is known of this machine's clock. */
-  readonly confirmedNow: Date | null;
-  /** The instant that was stated to count ages from then; null: none. */
-  readonly asOf: Date | null;
-}
-
-interface Place {
+interface DeltaPlace {
   readonly warehouse: Warehouse;
-  readonly store: Store;
-  readonly target: DeltaTarget;
+  readonly store: LakeStore;
+  readonly target: Extract<LakeTarget, { kind: 'delta' }>;
   readonly signal: AbortSignal;
 }
 
-/** A table of the warehouse, and the Delta table as it was found. */
-interface Found {
-  readonly table: LakeTable;
-  readonly standing: Standing;
-}
-
 /** What one publish works on. */
-interface Night extends Place, NightStamp {
-  readonly found: readonly Found[];
-  readonly away: readonly Away[];
+interface Night extends DeltaPlace, described.NightStamp {
+  /** The version that every table gets. */
+  readonly version: number;
   /** What left earlier is removed; -Infinity: nothing is. */
   readonly keptSinceMs: number;
 }
 
-/** A table that is committed. */
-interface Done extends Found {
-  readonly now: Table;
-  readonly written: number;
-  readonly removed: number;
-}
-
-/** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
-export async function publishDelta(occasion: Occasion, place: Place, emit: Emit): Promise<CopyReport> {
-  const { warehouse, store, target } = place;
+/**
+ * Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. Without a
+ * confirmed instant nothing is removed for its age.
+ */
+export async function publishDelta(
+  place: DeltaPlace,
+  { dropped, confirmedNow }: { readonly dropped: SliceFiles | undefined; readonly confirmedNow: Date | null },
+  emit: Emit,
+): Promise<CopyReport> {
+  const { warehouse, store, target, signal } = place;
   const tables = await deltaTables(warehouse);
   const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
-  const unreadable = unreadableNames(target.path, shown);
-  if (unreadable !== null) emit(warning('NAMES_UNREADABLE', unreadable));
-  const night = await beginNight(tables, occasion, place);
-  if (night.version === 0 && !(await store.isExclusive())) {
-    emit(warning('STORE_NOT_EXCLUSIVE', sharedText(target.path)));
+  const unreadable = described.unreadableNames(target.path, shown);
+  if (unreadable !== null) {
+    emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message: unreadable });
   }
-  return publishNight(night);
-}
-
-async function beginNight(tables: readonly LakeTable[], occasion: Occasion, place: Place): Promise<Night> {
-  const { store, warehouse, target } = place;
-  const { dropped: dropping, confirmedNow, asOf } = occasion;
-  const { keepMs } = target;
-  const own = await identityOf(warehouse);
+  const own = await publisherOf(warehouse);
   const listed = new Map(await listTables(store));
-  const found: Found[] = [];
+  const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
   for (const table of tables) {
-    const standing = await readTable(store, warehouse, table.name, listed.get(table.name));
-    refuseOtherTables(target.path, standing, own);
-    found.push({ table, standing });
+    const stored = await readTable(store, warehouse, table.name, listed.get(table.name));
     listed.delete(table.name);
+    const owner = ownerIn(stored.table);
+    if (stored.table !== null && owner === null) throw otherProgram(target.path, table.name);
+    refuseOthers(`${target.path}/${table.name}`, owner, own);
+    found.push({ table, stored });
   }
-  const standings = found.map(({ standing }) => standing);
-  const nowMs = confirmedNow?.getTime() ?? Math.max(Date.now(), ...standings.map(newestMs));
-  // What leaves is dated by the clock all the same, and no as-of instant is later than that.
-  const agedAtMs = confirmedNow !== null || keepMs === 0 ? nowMs : (asOf?.getTime() ?? -Infinity);
-  const owner = ownerOf(own);
-  const away = await findAway(store, warehouse, { listed, owner, dropping });
-  const committed = away.filter(({ isCommitted }) => isCommitted);
-  const all = [...standings, ...committed.map(({ standing }) => standing)];
-  const version = Math.max(...all.map((standing) => standing.version)) + 1;
-  return { ...place, found, away, owner, nowMs, keepMs, keptSinceMs: agedAtMs - keepMs, version };
-}
+  const away = await ownTables(store, warehouse, listed);
+  const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0);
+  const nowMs = confirmedNow?.getTime() ?? Date.now();
+  const { keepMs } = target;
+  const night: Night = {
+    ...place,
+    owner: own.id ?? own.path,
+    nowMs,
+    keepMs,
+    keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
+    version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
+  };
 
-/** When the newest file of a table's log was put there: by a clock that is behind, what leaves now would have left long ago. */
-const newestMs = ({ log, lying }: Standing): number =>
-  Math.max(0, ...log.commits.map((version) => lying.get(commitPath(version))?.modifiedMs ?? 0).filter(Number.isFinite));
-
-function refuseOtherTables(target: string, { name, table }: Standing, { id, path }: Identity): void {
-  if (table === null) return;
-  const stated = ownerIn(table);
-  if (stated !== null) return refuseOthers(`${target}/${name}`, stated, { id: id ?? path, path });
-  throw new Failure(
-    'WAREHOUSE_FOREIGN',
-    `The table ${name} in ${target} was not ripen's; nothing was committed to it.`,
-    {
-      facts: { target, table: name },
-      hint: 'Publish to a path of its own, or move the table away.',
-    },
-  );
-}
-
-async function publishNight(night: Night): Promise<CopyReport> {
-  const { store, warehouse, target, keptSinceMs, away, signal } = night;
-  const committed = away.filter(({ isCommitted }) => isCommitted);
-  for (const { standing, dropped } of committed) await commit(night, standing, removalsOf(dropped, night.nowMs));
+  for (const stored of leaving) await commit(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs));
   const done: Done[] = [];
-  for (const found of night.found) {
+  for (const { table, stored } of found) {
     signal.throwIfAborted();
-    done.push(await commitTable(night, found));
+    done.push(await commitTable(night, table, stored));
   }
   if (store.isOnDisk) await replaceCatalog(store.root, done, { mode: target.mode, drafts: draftsOf(warehouse) });
-  for (const { standing, now } of done) await sweep(store, standing, now, keptSinceMs);
-  await sweepAway(store, away, keptSinceMs);
+  for (const { stored, now } of done) await sweep(store, { ...stored, table: now }, night.keptSinceMs, true);
+  for (const stored of away) if (!leaving.includes(stored)) await sweep(store, stored, night.keptSinceMs, false);
   const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
+  const gone = leaving.map((stored) => droppedFiles(stored, dropped).length);
   return {
     files_written: sumOf(done.map(({ written }) => written)),
-    files_removed: sumOf([...done.map(({ removed }) => removed), ...committed.map(({ dropped }) => dropped.length)]),
+    files_removed: sumOf([...done.map(({ removed }) => removed), ...gone]),
     also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
   };
 }
 
-const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
-  files.map(({ path, partitionValues, size }) => ({
-    remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
-  }));
+function otherProgram(target: string, table: string): Failure {
+  const message = `The table ${table} in ${target} was not ripen's; nothing was committed to it.`;
+  return new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { target, table },
+    hint: 'Publish to a path of its own, or move the table away.',
+  });
+}
 
 /** Commits the night's version of one table. */
-async function commit(night: Night, standing: Standing, actions: readonly Action[]): Promise<Table> {
-  const { store, warehouse, version, keptSinceMs, nowMs } = night;
+async function commit(
+  { store, warehouse, version, keptSinceMs, nowMs }: Night,
+  stored: StoredTable,
+  actions: readonly Action[],
+): Promise<DeltaTable> {
   const info = {
     timestamp: nowMs,
     operation: 'WRITE',
     operationParameters: { mode: 'Overwrite' },
-    ...(standing.version < 0 ? {} : { readVersion: standing.version }),
+    ...(stored.version < 0 ? {} : { readVersion: stored.version }),
     isolationLevel: 'Serializable',
     isBlindAppend: false,
     engineInfo: `ripen/${program}`,
     // Tells this commit from any other: a lost answer is read back and compared.
     txnId: randomUUID(),
   };
-  return commitVersion(store, warehouse, standing, { version, actions, info, keptSinceMs });
+  return commitVersion(store, warehouse, stored, { version, actions, info, keptSinceMs });
 }
 
-async function commitTable(night: Night, { table, standing }: Found): Promise<Done> {
+/** A table that is committed. */
+interface Done {
+  readonly table: LakeTable;
+  readonly stored: StoredTable;
+  readonly now: DeltaTable;
+  readonly written: number;
+  readonly removed: number;
+}
+
+async function commitTable(night: Night, table: LakeTable, stored: StoredTable): Promise<Done> {
   const { warehouse, nowMs } = night;
-  const before = standing.table;
-  const filesOf = filesByPeriod(table, standing);
-  const plan = await planTable(warehouse, table, heldFiles(table, standing, filesOf));
-  const metaData = metaDataFor(table, before?.metaData ?? null, night);
+  const before = stored.table;
+  const filesOf = filesByPeriod(table, stored);
+  const plan = await planTable(warehouse, table, new Map([...filesOf].map(([key, { content }]) => [key, content])));
+  const metaData = described.metaDataFor(table, before?.metaData ?? null, night);
   const added = await addFiles(night, { table, metaData }, plan.write);
   const restamped = plan.keep.flatMap((kept): Add[] => {
-    const [add] = filesOf.get(kept.period ?? '') ?? [];
-    const isStated = add === undefined || contentIn(add)?.stamp === kept.stamp;
-    return isStated ? [] : [{ ...add, dataChange: false, tags: tagsOf(kept) }];
+    const found = filesOf.get(kept.period ?? '');
+    const [add] = found?.files ?? [];
+    if (add === undefined || found?.content?.stamp === kept.stamp) return [];
+    return [{ ...add, dataChange: false, tags: described.tagsOf(kept) }];
   });
   const replaced = [...plan.write.map(({ period }) => period ?? ''), ...plan.removed];
-  const removed = replaced.flatMap((key) => filesOf.get(key) ?? []);
-  const protocol = protocolFor(hasLocalTimes(table));
+  const removed = replaced.flatMap((key) => filesOf.get(key)?.files ?? []);
+  const protocol = protocolFor(described.hasLocalTimes(table));
   const isNewer = before === null || protocol.minReaderVersion > before.protocol.minReaderVersion;
   const actions: Action[] = [
     ...(isNewer ? [{ protocol }] : []),
@@ -185,19 +157,65 @@ async function commitTable(night: Night, { table, standing }: Found): Promise<Do
     ...removalsOf(removed, nowMs),
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
-  const now = await commit(night, standing, actions);
-  return { table, standing, now, written: plan.write.length, removed: plan.removed.length };
+  const now = await commit(night, stored, actions);
+  return { table, stored, now, written: plan.write.length, removed: plan.removed.length };
 }
 
-const warning = (code: 'STORE_NOT_EXCLUSIVE' | 'NAMES_UNREADABLE', message: string): RunEvent => ({
-  type: 'warning',
-  slice: null,
-  window: null,
-  code,
-  message,
-});
+interface PeriodFiles {
+  readonly files: Add[];
+  /** Null where they cannot stay. */
+  content: PeriodContent | null;
+}
 
-/** What is said of a store that takes no notice of the condition a commit is put under. */
-export const sharedText = (target: string): string =>
-  `The store of ${target} replaced an object that was to be put only where none is; of two publishers at one moment one would be lost.`;
-export const SHARED_HINT = 'Publish there from one warehouse alone.';
+/**
+ * The files by first day; under the empty text for a table that is not divided, each under a key of its own where the table is divided
+ * otherwise now. A file that another engine wrote, as `OPTIMIZE` does, says nothing of its rows and is written anew.
+ */
+function filesByPeriod(table: LakeTable, { table: before, lying }: StoredTable): ReadonlyMap<string, PeriodFiles> {
+  const found = new Map<string, PeriodFiles>();
+  if (before === null) return found;
+  const isAlike = before.metaData.partitionColumns.join() === (table.key ?? '');
+  const typesBefore = described.typesIn(before.metaData.schemaString);
+  const typesNow = described.typesIn(described.schemaString(table));
+  for (const add of before.files.values()) {
+    const key = isAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
+    const others = found.get(key)?.files ?? [];
+    const columns = described.heldColumns(add.stats);
+    const isWhole =
+      lying.get(decodeURIComponent(add.path))?.bytes === add.size &&
+      [...typesNow].every(([name, type]) => !columns.has(name) || typesBefore.get(name) === type);
+    const stays = isAlike && isWhole && others.length === 0;
+    found.set(key, { files: [...others, add], content: stays ? described.contentIn(add) : null });
+  }
+  return found;
+}
+
+/** Writes data files, under names that are never used again. */
+async function addFiles(
+  night: Night,
+  { table, metaData }: { readonly table: LakeTable; readonly metaData: MetaData },
+  planned: TablePlan['write'],
+): Promise<Add[]> {
+  const files = planned.map((file) => {
+    const folder = table.key === null ? '' : `${table.key}=${file.period ?? ''}/`;
+    const add = `${folder}ripen-${randomUUID()}.parquet`;
+    const copyTo = (draft: string): string => described.copyNumbered(table, file.period, draft, metaData);
+    return { ...file, add, path: `${table.name}/${add}`, copyTo };
+  });
+  const written = await writeFiles(night, files);
+  return files.flatMap((file): Add[] => {
+    const copied = written.get(file.path)?.copied;
+    if (copied === undefined) return [];
+    return [
+      {
+        path: file.add,
+        partitionValues: table.key === null ? {} : { [table.key]: file.period },
+        size: copied.file_size_bytes,
+        modificationTime: night.nowMs,
+        dataChange: true,
+        stats: described.fileStatistics(table, copied),
+        tags: described.tagsOf(file),
+      },
+    ];
+  });
+}

@@ -1,6 +1,6 @@
 /** A table of the warehouse as a Delta table: its schema, what it says of itself, how its files are written and what is stated of them. */
 
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 import * as z from 'zod';
 
@@ -61,8 +61,6 @@ export function schemaString(table: LakeTable): string {
   return JSON.stringify({ type: 'struct', fields });
 }
 
-/** The first version there is: a table that joins later has none of the nights before. */
-const BEGINS = 'ripen.begins_at_version';
 /** The slice whose rows it holds. */
 export const SLICE = 'ripen.slice';
 /** The names of all columns there are or were: the place of a name, from 1, is the number that files hold of its column. */
@@ -70,7 +68,6 @@ const FIELDS = 'ripen.fields';
 
 /** What a publish makes of a table besides its rows. */
 export interface NightStamp {
-  readonly version: number;
   readonly owner: string;
   readonly keepMs: number;
   readonly nowMs: number;
@@ -83,17 +80,12 @@ export function fieldIdsIn({ configuration }: MetaData): ReadonlyMap<string, num
 }
 
 /** What a table is to say of itself, from what it said before; equal to that when nothing is new. */
-export function metaDataFor(
-  table: LakeTable,
-  before: MetaData | null,
-  { version, owner, keepMs, nowMs }: NightStamp,
-): MetaData {
+export function metaDataFor(table: LakeTable, before: MetaData | null, { owner, keepMs, nowMs }: NightStamp): MetaData {
   const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
-  const hash = createHash('sha256').update(`${owner}/${table.name}/${nowMs}`).digest('hex');
   const known = before === null ? [] : fieldIdsIn(before).keys();
   const fields = new Set([...known, ...table.columns.map(({ name }) => name)]);
   return {
-    id: before?.id ?? hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    id: before?.id ?? randomUUID(),
     name: table.name,
     description: table.comment,
     format: { provider: 'parquet', options: {} },
@@ -105,7 +97,6 @@ export function metaDataFor(
       'delta.deletedFileRetentionDuration': kept,
       'delta.logRetentionDuration': kept,
       [OWNER]: owner,
-      [BEGINS]: before?.configuration[BEGINS] ?? String(version),
       [FIELDS]: JSON.stringify([...fields]),
       ...(table.slice === null ? {} : { [SLICE]: table.slice }),
     },
@@ -178,10 +169,9 @@ const counted = z.object({
 
 const statedOf = (stats: Add['stats']) => counted.safeParse(jsonIn(stats ?? '')).data;
 
-/** The columns a file holds, from its statistics; null where they do not say. */
-export function heldColumns(stats: Add['stats']): ReadonlySet<string> | null {
-  const stated = statedOf(stats);
-  return stated === undefined ? null : new Set(Object.keys(stated.nullCount));
+/** The columns a file holds, from its statistics; none where they do not say. */
+export function heldColumns(stats: Add['stats']): ReadonlySet<string> {
+  return new Set(Object.keys(statedOf(stats)?.nullCount ?? {}));
 }
 
 /** What some engines refuse in the name of a column of Parquet files. */

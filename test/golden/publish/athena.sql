@@ -65,8 +65,8 @@ location 's3://example-bucket/mobile/lake/ripen_finality/';
 
 create or replace view "lake"."order_final" as
 select
-    s."day",
-    s."app_token",
+    s."day" as "day",
+    s."app_token" as "app_token",
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
@@ -74,7 +74,7 @@ select
     case when f.m4 = 1 then s."label" end as "label",
     case when f.m5 = 1 then s."level" end as "level",
     case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
-    s."_extra"
+    s."_extra" as "_extra"
 from "lake"."order" as s
 left join (
     select
@@ -91,10 +91,37 @@ left join (
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
+create or replace view "lake"."order_cohorts" as
+select
+    "day",
+    "app_token",
+    "metric",
+    "age_days",
+    "value",
+    "is_final"
+from (
+    select
+        s."day" as "day",
+        s."app_token" as "app_token",
+        c.metric as "metric",
+        c.age_days as "age_days",
+        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        coalesce(f."is_final", false) as "is_final"
+    from "lake"."order" as s
+    cross join (
+        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+    ) as c
+    left join (
+        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+    ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
+) as cells
+where "value" is not null;
+
 create or replace view "lake"."by_hour_final" as
 select
-    s."hour",
-    s."year",
+    s."hour" as "hour",
+    s."year" as "year",
     case when f.m0 = 1 then s."cost" end as "cost"
 from "lake"."by_hour" as s
 left join (
@@ -108,7 +135,7 @@ left join (
 
 create or replace view "lake"."undated_final" as
 select
-    s."app_token",
+    s."app_token" as "app_token",
     case when f.m0 = 1 then s."value" end as "value"
 from "lake"."undated" as s
 cross join (

@@ -1,13 +1,24 @@
 -- How ClickHouse reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl clickhouse`.
 -- Run by the tests (npm run test:lake): in chDB 3.4.0, which is ClickHouse 26.7, from disk and from S3.
--- The newest version of ripen_finality is the newest whole night; every table has it under the same number.
--- Ask for it: set delta_lake_snapshot_version to its number in each select of one table.
+-- Tables and views show night 12, the newest, whatever is published later, for as long as keep says: make them again each night.
 -- Make and run the statements again after a slice or its columns changed.
 
 create database if not exists `lake`;
 
-create or replace view `lake`.`order` as
-select
+create or replace view `lake`.`order`
+(
+    `day` Nullable(Date32) comment 'The day\'s date',
+    `app_token` Nullable(String),
+    `cost` Nullable(Decimal(18,6)) comment 'cost: ',
+    `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééé',
+    `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `name` Nullable(Bool) comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `label` Nullable(Decimal(38,10)) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `level` Nullable(Int32) comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `o'brien "x" \`y\` \\z events` Nullable(Int64) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `_extra` Nullable(String)
+)
+as select
     `day`,
     `app_token`,
     `cost`,
@@ -19,36 +30,69 @@ select
     `o'brien "x" \`y\` \\z events`,
     `_extra`
 from deltaLake('https://minio.example.com:9000/example-bucket/mobile/lake/order/')
+settings delta_lake_snapshot_version = 12
 comment 'It\'s a "slice";\n-- one row per \\day\\';
 
-create or replace view `lake`.`by_hour` as
-select
+create or replace view `lake`.`by_hour`
+(
+    `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
+    `year` Nullable(Date32) comment 'Year',
+    `cost` Nullable(Decimal(18,6)) comment 'Cost',
+    `day` Nullable(Date32) comment 'The day the rows are filed under.'
+)
+as select
     `hour`,
     `year`,
-    `cost`
+    `cost`,
+    `day`
 from deltaLake('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/')
+settings delta_lake_snapshot_version = 12
 comment '';
 
-create or replace view `lake`.`undated` as
-select
+create or replace view `lake`.`undated`
+(
+    `app_token` Nullable(String),
+    `value` Nullable(Int64) comment 'Value'
+)
+as select
     `app_token`,
     `value`
 from deltaLake('https://minio.example.com:9000/example-bucket/mobile/lake/undated/')
+settings delta_lake_snapshot_version = 12
 comment 'All days in one';
 
-create or replace view `lake`.`ripen_finality` as
-select
+create or replace view `lake`.`ripen_finality`
+(
+    `slice` Nullable(String),
+    `period` Nullable(Date32),
+    `metric` Nullable(String),
+    `is_final` Nullable(Bool)
+)
+as select
     `slice`,
     `period`,
     `metric`,
     `is_final`
 from deltaLake('https://minio.example.com:9000/example-bucket/mobile/lake/ripen_finality/')
+settings delta_lake_snapshot_version = 12
 comment 'Whether a cell is final';
 
-create or replace view `lake`.`order_final` as
-select
-    s.`day`,
-    s.`app_token`,
+create or replace view `lake`.`order_final`
+(
+    `day` Nullable(Date32) comment 'The day\'s date',
+    `app_token` Nullable(String),
+    `cost` Nullable(Decimal(18,6)) comment 'cost: ',
+    `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééé',
+    `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `name` Nullable(Bool) comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `label` Nullable(Decimal(38,10)) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `level` Nullable(Int32) comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `o'brien "x" \`y\` \\z events` Nullable(Int64) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `_extra` Nullable(String)
+)
+as select
+    s.`day` as `day`,
+    s.`app_token` as `app_token`,
     case when f.m0 = 1 then s.`cost` end as `cost`,
     case when f.m1 = 1 then s.`index` end as `index`,
     case when f.m2 = 1 then s.`value` end as `value`,
@@ -56,7 +100,7 @@ select
     case when f.m4 = 1 then s.`label` end as `label`,
     case when f.m5 = 1 then s.`level` end as `level`,
     case when f.m6 = 1 then s.`o'brien "x" \`y\` \\z events` end as `o'brien "x" \`y\` \\z events`,
-    s.`_extra`
+    s.`_extra` as `_extra`
 from `lake`.`order` as s
 left join (
     select
@@ -71,12 +115,54 @@ left join (
     from `lake`.`ripen_finality`
     where `slice` = 'order' and `is_final`
     group by `period`
-) as f on f.`period` = cast(s.`day` as date);
+) as f on f.`period` = cast(s.`day` as date)
+comment 'It\'s a "slice";\n-- one row per \\day\\ Cells that are not final are NULL.';
 
-create or replace view `lake`.`by_hour_final` as
-select
-    s.`hour`,
-    s.`year`,
+create or replace view `lake`.`order_cohorts`
+(
+    `day` Nullable(Date32) comment 'The day\'s date',
+    `app_token` Nullable(String),
+    `metric` Nullable(String) comment 'Metric',
+    `age_days` Nullable(Int32),
+    `value` Nullable(Decimal(38,6)) comment 'A \'value\'',
+    `is_final` Nullable(Bool)
+)
+as select
+    `day`,
+    `app_token`,
+    `metric`,
+    `age_days`,
+    `value`,
+    `is_final`
+from (
+    select
+        s.`day` as `day`,
+        s.`app_token` as `app_token`,
+        c.metric as `metric`,
+        c.age_days as `age_days`,
+        case c.place when 0 then cast(s.`cost` as Nullable(decimal(38,6))) when 1 then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(decimal(38,6))) end as `value`,
+        coalesce(f.`is_final`, false) as `is_final`
+    from `lake`.`order` as s
+    cross join (
+        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 1 as place, 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
+    ) as c
+    left join (
+        select `period`, `metric`, `is_final` from `lake`.`ripen_finality` where `slice` = 'order'
+    ) as f on f.`metric` = c.id and f.`period` = cast(s.`day` as date)
+) as cells
+where `value` is not null
+comment 'It\'s long';
+
+create or replace view `lake`.`by_hour_final`
+(
+    `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
+    `year` Nullable(Date32) comment 'Year',
+    `cost` Nullable(Decimal(18,6)) comment 'Cost'
+)
+as select
+    s.`hour` as `hour`,
+    s.`year` as `year`,
     case when f.m0 = 1 then s.`cost` end as `cost`
 from `lake`.`by_hour` as s
 left join (
@@ -86,11 +172,16 @@ left join (
     from `lake`.`ripen_finality`
     where `slice` = 'by_hour' and `is_final`
     group by `period`
-) as f on f.`period` = cast(s.`hour` as date);
+) as f on f.`period` = cast(s.`hour` as date)
+comment 'Cells that are not final are NULL.';
 
-create or replace view `lake`.`undated_final` as
-select
-    s.`app_token`,
+create or replace view `lake`.`undated_final`
+(
+    `app_token` Nullable(String),
+    `value` Nullable(Int64) comment 'Value'
+)
+as select
+    s.`app_token` as `app_token`,
     case when f.m0 = 1 then s.`value` end as `value`
 from `lake`.`undated` as s
 cross join (
@@ -98,4 +189,5 @@ cross join (
         max(case when `metric` = 'value' then 1 end) as m0
     from `lake`.`ripen_finality`
     where `slice` = 'undated' and `is_final`
-) as f;
+) as f
+comment 'All days in one Cells that are not final are NULL.';

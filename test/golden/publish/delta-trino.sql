@@ -1,7 +1,7 @@
 -- How Trino reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl trino`.
 -- Not run by the tests; written after the documentation of the Delta Lake connector.
--- The newest version of ripen_finality is the newest whole night; every table has it under the same number.
 -- Put the name of your catalog of the Delta Lake connector in the place of hive; it needs register-table-procedure.enabled.
+-- The views show night 12, the newest, whatever is published later, for as long as keep says: make them again each night.
 -- Make and run the statements again after a slice or its columns changed.
 
 create schema if not exists hive."lake";
@@ -16,8 +16,8 @@ call hive.system.register_table(schema_name => 'lake', table_name => 'ripen_fina
 
 create or replace view hive."lake"."order_final" as
 select
-    s."day",
-    s."app_token",
+    s."day" as "day",
+    s."app_token" as "app_token",
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
@@ -25,8 +25,8 @@ select
     case when f.m4 = 1 then s."label" end as "label",
     case when f.m5 = 1 then s."level" end as "level",
     case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
-    s."_extra"
-from hive."lake"."order" as s
+    s."_extra" as "_extra"
+from hive."lake"."order" for version as of 12 as s
 left join (
     select
         "period",
@@ -37,34 +37,100 @@ left join (
         max(case when "metric" = 'label' then 1 end) as m4,
         max(case when "metric" = 'level' then 1 end) as m5,
         max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
-    from hive."lake"."ripen_finality"
+    from hive."lake"."ripen_finality" for version as of 12
     where "slice" = 'order' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
+comment on view hive."lake"."order_final" is 'It''s a "slice";
+-- one row per \day\ Cells that are not final are NULL.';
+
+comment on column hive."lake"."order_final"."day" is 'The day''s date';
+
+comment on column hive."lake"."order_final"."cost" is 'cost: ';
+
+comment on column hive."lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééé';
+
+comment on column hive."lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column hive."lake"."order_final"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column hive."lake"."order_final"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column hive."lake"."order_final"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column hive."lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+create or replace view hive."lake"."order_cohorts" as
+select
+    "day",
+    "app_token",
+    "metric",
+    "age_days",
+    "value",
+    "is_final"
+from (
+    select
+        s."day" as "day",
+        s."app_token" as "app_token",
+        c.metric as "metric",
+        c.age_days as "age_days",
+        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        coalesce(f."is_final", false) as "is_final"
+    from hive."lake"."order" for version as of 12 as s
+    cross join (
+        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+    ) as c
+    left join (
+        select "period", "metric", "is_final" from hive."lake"."ripen_finality" for version as of 12 where "slice" = 'order'
+    ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
+) as cells
+where "value" is not null;
+
+comment on view hive."lake"."order_cohorts" is 'It''s long';
+
+comment on column hive."lake"."order_cohorts"."day" is 'The day''s date';
+
+comment on column hive."lake"."order_cohorts"."metric" is 'Metric';
+
+comment on column hive."lake"."order_cohorts"."value" is 'A ''value''';
+
 create or replace view hive."lake"."by_hour_final" as
 select
-    s."hour",
-    s."year",
+    s."hour" as "hour",
+    s."year" as "year",
     case when f.m0 = 1 then s."cost" end as "cost"
-from hive."lake"."by_hour" as s
+from hive."lake"."by_hour" for version as of 12 as s
 left join (
     select
         "period",
         max(case when "metric" = 'cost' then 1 end) as m0
-    from hive."lake"."ripen_finality"
+    from hive."lake"."ripen_finality" for version as of 12
     where "slice" = 'by_hour' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
+comment on view hive."lake"."by_hour_final" is 'Cells that are not final are NULL.';
+
+comment on column hive."lake"."by_hour_final"."hour" is 'Hour';
+
+comment on column hive."lake"."by_hour_final"."year" is 'Year';
+
+comment on column hive."lake"."by_hour_final"."cost" is 'Cost';
+
 create or replace view hive."lake"."undated_final" as
 select
-    s."app_token",
+    s."app_token" as "app_token",
     case when f.m0 = 1 then s."value" end as "value"
-from hive."lake"."undated" as s
+from hive."lake"."undated" for version as of 12 as s
 cross join (
     select
         max(case when "metric" = 'value' then 1 end) as m0
-    from hive."lake"."ripen_finality"
+    from hive."lake"."ripen_finality" for version as of 12
     where "slice" = 'undated' and "is_final"
 ) as f;
+
+comment on view hive."lake"."undated_final" is 'All days in one Cells that are not final are NULL.';
+
+comment on column hive."lake"."undated_final"."value" is 'Value';

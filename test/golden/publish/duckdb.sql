@@ -83,8 +83,8 @@ comment on view "lake"."ripen_finality" is 'Whether a cell is final';
 
 create or replace view "lake"."order_final" as
 select
-    s."day",
-    s."app_token",
+    s."day" as "day",
+    s."app_token" as "app_token",
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
@@ -92,7 +92,7 @@ select
     case when f.m4 = 1 then s."label" end as "label",
     case when f.m5 = 1 then s."level" end as "level",
     case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
-    s."_extra"
+    s."_extra" as "_extra"
 from "lake"."order" as s
 left join (
     select
@@ -109,10 +109,64 @@ left join (
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
+comment on view "lake"."order_final" is 'It''s a "slice";
+-- one row per \day\ Cells that are not final are NULL.';
+
+comment on column "lake"."order_final"."day" is 'The day''s date';
+
+comment on column "lake"."order_final"."cost" is 'cost: ';
+
+comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order_final"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order_final"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order_final"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+create or replace view "lake"."order_cohorts" as
+select
+    "day",
+    "app_token",
+    "metric",
+    "age_days",
+    "value",
+    "is_final"
+from (
+    select
+        s."day" as "day",
+        s."app_token" as "app_token",
+        c.metric as "metric",
+        c.age_days as "age_days",
+        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        coalesce(f."is_final", false) as "is_final"
+    from "lake"."order" as s
+    cross join (
+        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+    ) as c
+    left join (
+        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+    ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
+) as cells
+where "value" is not null;
+
+comment on view "lake"."order_cohorts" is 'It''s long';
+
+comment on column "lake"."order_cohorts"."day" is 'The day''s date';
+
+comment on column "lake"."order_cohorts"."metric" is 'Metric';
+
+comment on column "lake"."order_cohorts"."value" is 'A ''value''';
+
 create or replace view "lake"."by_hour_final" as
 select
-    s."hour",
-    s."year",
+    s."hour" as "hour",
+    s."year" as "year",
     case when f.m0 = 1 then s."cost" end as "cost"
 from "lake"."by_hour" as s
 left join (
@@ -124,9 +178,17 @@ left join (
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
+comment on view "lake"."by_hour_final" is 'Cells that are not final are NULL.';
+
+comment on column "lake"."by_hour_final"."hour" is 'Hour';
+
+comment on column "lake"."by_hour_final"."year" is 'Year';
+
+comment on column "lake"."by_hour_final"."cost" is 'Cost';
+
 create or replace view "lake"."undated_final" as
 select
-    s."app_token",
+    s."app_token" as "app_token",
     case when f.m0 = 1 then s."value" end as "value"
 from "lake"."undated" as s
 cross join (
@@ -135,3 +197,7 @@ cross join (
     from "lake"."ripen_finality"
     where "slice" = 'undated' and "is_final"
 ) as f;
+
+comment on view "lake"."undated_final" is 'All days in one Cells that are not final are NULL.';
+
+comment on column "lake"."undated_final"."value" is 'Value';

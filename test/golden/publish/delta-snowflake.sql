@@ -1,0 +1,152 @@
+-- How Snowflake reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl snowflake`.
+-- Not run by the tests; written after the documentation of Iceberg tables over Delta files.
+-- Needs an external volume whose location is the folder of the tables, here called ripen_volume.
+-- Names are written as the tables have them, in small letters.
+-- Snowflake reads the newest version of each table, which is another night while one is published.
+-- Make and run the statements again after a slice or its columns changed.
+
+create catalog integration if not exists ripen_delta
+    catalog_source = object_store
+    table_format = delta
+    enabled = true;
+
+create schema if not exists "lake";
+
+create iceberg table if not exists "lake"."order"
+    external_volume = 'ripen_volume'
+    catalog = 'ripen_delta'
+    base_location = 'order/'
+    auto_refresh = true
+    comment = 'It\'s a "slice";\n-- one row per \\day\\';
+
+create iceberg table if not exists "lake"."by_hour"
+    external_volume = 'ripen_volume'
+    catalog = 'ripen_delta'
+    base_location = 'by_hour/'
+    auto_refresh = true
+    comment = '';
+
+create iceberg table if not exists "lake"."undated"
+    external_volume = 'ripen_volume'
+    catalog = 'ripen_delta'
+    base_location = 'undated/'
+    auto_refresh = true
+    comment = 'All days in one';
+
+create iceberg table if not exists "lake"."ripen_finality"
+    external_volume = 'ripen_volume'
+    catalog = 'ripen_delta'
+    base_location = 'ripen_finality/'
+    auto_refresh = true
+    comment = 'Whether a cell is final';
+
+create or replace view "lake"."order_final" (
+    "day" comment 'The day\'s date',
+    "app_token",
+    "cost" comment 'cost: ',
+    "index" comment 'index: éééééééééééééééééééééééééééééé',
+    "value" comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "name" comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "label" comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "level" comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "o'brien ""x"" `y` \z events" comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "_extra"
+)
+comment = 'It\'s a "slice";\n-- one row per \\day\\ Cells that are not final are NULL.' as
+select
+    s."day" as "day",
+    s."app_token" as "app_token",
+    case when f.m0 = 1 then s."cost" end as "cost",
+    case when f.m1 = 1 then s."index" end as "index",
+    case when f.m2 = 1 then s."value" end as "value",
+    case when f.m3 = 1 then s."name" end as "name",
+    case when f.m4 = 1 then s."label" end as "label",
+    case when f.m5 = 1 then s."level" end as "level",
+    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    s."_extra" as "_extra"
+from "lake"."order" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'cost' then 1 end) as m0,
+        max(case when "metric" = 'index' then 1 end) as m1,
+        max(case when "metric" = 'value' then 1 end) as m2,
+        max(case when "metric" = 'name' then 1 end) as m3,
+        max(case when "metric" = 'label' then 1 end) as m4,
+        max(case when "metric" = 'level' then 1 end) as m5,
+        max(case when "metric" = 'o\'brien "x" `y` \\z events' then 1 end) as m6
+    from "lake"."ripen_finality"
+    where "slice" = 'order' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."day" as date);
+
+create or replace view "lake"."order_cohorts" (
+    "day" comment 'The day\'s date',
+    "app_token",
+    "metric" comment 'Metric',
+    "age_days",
+    "value" comment 'A \'value\'',
+    "is_final"
+)
+comment = 'It\'s long' as
+select
+    "day",
+    "app_token",
+    "metric",
+    "age_days",
+    "value",
+    "is_final"
+from (
+    select
+        s."day" as "day",
+        s."app_token" as "app_token",
+        c.metric as "metric",
+        c.age_days as "age_days",
+        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        coalesce(f."is_final", false) as "is_final"
+    from "lake"."order" as s
+    cross join (
+        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 1 as place, 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
+    ) as c
+    left join (
+        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+    ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
+) as cells
+where "value" is not null;
+
+create or replace view "lake"."by_hour_final" (
+    "hour" comment 'Hour',
+    "year" comment 'Year',
+    "cost" comment 'Cost'
+)
+comment = 'Cells that are not final are NULL.' as
+select
+    s."hour" as "hour",
+    s."year" as "year",
+    case when f.m0 = 1 then s."cost" end as "cost"
+from "lake"."by_hour" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'cost' then 1 end) as m0
+    from "lake"."ripen_finality"
+    where "slice" = 'by_hour' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."hour" as date);
+
+create or replace view "lake"."undated_final" (
+    "app_token",
+    "value" comment 'Value'
+)
+comment = 'All days in one Cells that are not final are NULL.' as
+select
+    s."app_token" as "app_token",
+    case when f.m0 = 1 then s."value" end as "value"
+from "lake"."undated" as s
+cross join (
+    select
+        max(case when "metric" = 'value' then 1 end) as m0
+    from "lake"."ripen_finality"
+    where "slice" = 'undated' and "is_final"
+) as f;
