@@ -77,8 +77,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     report: (parameters, saveAs, signal, page) =>
       askReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => askFiltersData(reports, request, signal),
-    partners: (signal, onShort) => campaign.partners(signal, onShort),
-    links: (appToken, parent, signal, onShort) => campaign.links(appToken, parent, signal, onShort),
+    partners: (signal) => campaign.partners(signal),
+    links: (appToken, parent, signal) => campaign.links(appToken, parent, signal),
     createLink: (appToken, name, parent, signal) => campaign.createLink(appToken, name, parent, signal),
     updateLink: (appToken, token, change, signal) => campaign.updateLink(appToken, token, change, signal),
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
