@@ -64,7 +64,6 @@ describe('what is not to be tried again', () => {
       status,
       attempts: 3,
       said: 'request_error: No such thing',
-      parameter: null,
     });
   });
 
