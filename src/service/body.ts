@@ -14,7 +14,7 @@ import { z } from 'zod';
 
 import type { Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
-import { type Answer } from './exchange.ts';
+import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { paginationIn } from './pagination-scan.ts';
 import { decoded, encodingOf, PlainGauge, readHead, readText } from './plain-text.ts';
@@ -44,7 +44,7 @@ const CLOSING_BRACE = 0x7d;
  * JSON object: `garbled`, or `truncated` when only its end is missing.
  */
 export async function saveBody(
-  answer: Answer,
+  answer: WireAnswer,
   path: string,
   maxPlainBytes: number,
   secrets: readonly Secret[],
@@ -117,7 +117,7 @@ const HEAD_BYTES = 4096;
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
 /** Throws a `garbled` setback with the first words of what came when the answer says it is something other than JSON. */
-export async function expectJson(answer: Answer): Promise<void> {
+export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
   const said = firstWords(await readHead(answer, HEAD_BYTES));
@@ -130,7 +130,7 @@ export async function expectJson(answer: Answer): Promise<void> {
  * no JSON or not what the schema expects.
  */
 export async function readJson<T extends z.ZodType>(
-  answer: Answer,
+  answer: WireAnswer,
   schema: T,
   secrets: readonly Secret[],
 ): Promise<z.output<T>> {

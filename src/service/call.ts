@@ -12,7 +12,7 @@ import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Clock, linkSignals, waitMs } from './clock.ts';
-import { type Answer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
+import { type WireAnswer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
 import type { Lane, RetryBudget } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
@@ -48,7 +48,7 @@ export interface Wire {
 }
 
 /** Reads a judged answer; called once a try, so it must start over. */
-export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise<T>;
+export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
 /** What ends a call that is on the wire, and one that waits: the refused credential, too. */
 interface Ends {

@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
-import { type Page, pages, pagingSchema } from './paging.ts';
+import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
@@ -46,7 +46,7 @@ export class CampaignApi {
     const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
     const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
     const older = this.#channel.targetOf(`/public/v1${path}`);
-    const ask = async (target: string): Promise<Page<Link>> => {
+    const ask = async (target: string): Promise<ListPage<Link>> => {
       try {
         return await this.#read(target, linkPage, signal);
       } catch (error) {

@@ -14,7 +14,7 @@ import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import { toldAt } from './clock.ts';
 import { Setback, type SetbackKind } from './setback.ts';
 
-export interface Answer {
+export interface WireAnswer {
   readonly status: number;
   /** A header's (first) value by its lower-case name. */
   header(name: string): string | null;
@@ -37,7 +37,7 @@ export async function exchange<T>(
   { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
   ask: Ask,
   signal: AbortSignal,
-  read: (answer: Answer) => Promise<T>,
+  read: (answer: WireAnswer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
@@ -85,7 +85,7 @@ export async function exchange<T>(
   }
 }
 
-function answerOf(response: Dispatcher.ResponseData, tally: WireTally): Answer {
+function answerOf(response: Dispatcher.ResponseData, tally: WireTally): WireAnswer {
   return {
     status: response.statusCode,
     header: (name) => {

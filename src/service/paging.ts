@@ -21,11 +21,11 @@ const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
 /** A paging object in v1 or v2 style. */
 export const pagingSchema = z.object({ next: cursor, cursors: z.object({ after: cursor }).nullish() }).nullish();
 
-export type Paging = z.output<typeof pagingSchema>;
+export type ListPaging = z.output<typeof pagingSchema>;
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
-  readonly paging: Paging;
+  readonly paging: ListPaging;
   /** Path and query it was answered at, where that is not what was asked; the next page is named from there. */
   readonly target?: string;
 }
@@ -34,7 +34,7 @@ export interface Paged<T> {
   readonly origin: string;
   /** Path and query of the first page. */
   readonly first: string;
-  readonly ask: (target: string) => Promise<Page<T>>;
+  readonly ask: (target: string) => Promise<ListPage<T>>;
   readonly maxPages?: number;
 }
 
@@ -49,7 +49,7 @@ export async function* pages<T>({
   let empty = 0;
   for (let next: string | null = first; next !== null;) {
     asked.add(next);
-    const { items, paging, target = next }: Page<T> = await ask(next);
+    const { items, paging, target = next }: ListPage<T> = await ask(next);
     if (items.length > 0) yield items;
     empty = items.length > 0 ? 0 : empty + 1;
     next = nextTarget(paging, target, origin);
@@ -70,7 +70,7 @@ export async function* pages<T>({
 }
 
 /** Path and query of the next page; null at the end. */
-function nextTarget(paging: Paging, target: string, origin: string): string | null {
+function nextTarget(paging: ListPaging, target: string, origin: string): string | null {
   const next = paging?.next;
   if (next === undefined) return cursorTarget(paging, target, origin);
   return next === null || next.trim() === '' ? null : pageTarget(next, target, origin);
@@ -94,7 +94,7 @@ export function pageTarget(next: string, target: string, origin: string): string
 }
 
 /** A list that names no next link may still name the cursor to go on from (service-interface: partners). */
-function cursorTarget(paging: Paging, target: string, origin: string): string | null {
+function cursorTarget(paging: ListPaging, target: string, origin: string): string | null {
   const after = paging?.cursors?.after ?? '';
   if (after === '') return null;
   const url = new URL(target, origin);

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { type Answer } from './exchange.ts';
+import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
 import { PaginationScan } from './pagination-scan.ts';
 
@@ -13,7 +13,7 @@ import { PaginationScan } from './pagination-scan.ts';
  * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
  * holds one of the secrets.
  */
-export async function readText(answer: Answer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
+export async function readText(answer: WireAnswer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
   const search = new SecretSearch(secrets);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -33,7 +33,7 @@ interface BodyStart {
 }
 
 /** The beginning of a body as text, at most `maxBytes` of it. Never throws; the text may end in half a secret. */
-export async function readStart(answer: Answer, maxBytes: number): Promise<BodyStart> {
+export async function readStart(answer: WireAnswer, maxBytes: number): Promise<BodyStart> {
   const parts: Buffer[] = [];
   let bytes = 0;
   let isWhole = true;
@@ -54,7 +54,7 @@ export async function readStart(answer: Answer, maxBytes: number): Promise<BodyS
  * The beginning of a body as text, at most `maxBytes` of it. Never throws: it is read to explain an answer that is
  * already judged, and whatever part came has to do.
  */
-export async function readHead(answer: Answer, maxBytes: number): Promise<string> {
+export async function readHead(answer: WireAnswer, maxBytes: number): Promise<string> {
   const { text, isWhole } = await readStart(answer, maxBytes);
   return isWhole ? text : scrubStart(text);
 }
@@ -89,7 +89,7 @@ type Encoding = 'gzip' | 'identity';
 const CHUNK_BYTES = 64 * 1024;
 
 /** How an answer's body is encoded; throws a `garbled` setback for an encoding nobody asked for. */
-export function encodingOf(answer: Answer): Encoding {
+export function encodingOf(answer: WireAnswer): Encoding {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   if (name === '' || name === 'identity') return 'identity';

@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts';
 import { parsed, statedError } from './error-words.ts';
 import { readHead, readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
-import { type Answer } from './exchange.ts';
+import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, verdictOn } from './verdict.ts';
@@ -44,7 +44,7 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   }
 }
 
-async function outcomeOfSuccess(answer: Answer): Promise<SpendOutcome> {
+async function outcomeOfSuccess(answer: WireAnswer): Promise<SpendOutcome> {
   const doubt = await doubtOf(answer);
   if (doubt === null) return { outcome: 'accepted' };
   return { outcome: 'unknown', reason: `was answered ${answer.status} ${doubt}` };
@@ -54,7 +54,7 @@ async function outcomeOfSuccess(answer: Answer): Promise<SpendOutcome> {
  * Why a success may have accepted nothing: what one says is not shown (service-interface: POST /cost), and a sign-in page or
  * an error may come with 200, too. Null for one that says nothing of the kind.
  */
-async function doubtOf(answer: Answer): Promise<string | null> {
+async function doubtOf(answer: WireAnswer): Promise<string | null> {
   const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
   if (!isWhole) return 'with a body that could not be read to its end';
   // Trimming takes a byte order mark, too.

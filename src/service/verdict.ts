@@ -11,7 +11,7 @@
 import { Failure, type FailureCode } from '../errors.ts';
 import { retryAfterMs, toldAt } from './clock.ts';
 import { serviceWords } from './error-words.ts';
-import { type Answer, type Ask, endpointOf } from './exchange.ts';
+import { type WireAnswer, type Ask, endpointOf } from './exchange.ts';
 import { readHead } from './plain-text.ts';
 import { originWords, Setback, type SetbackKind } from './setback.ts';
 
@@ -100,7 +100,7 @@ const isRefusal = (verdict: Verdict): verdict is keyof typeof refusals => Object
  * Passes an answer to read, or an empty one. Throws a `Setback` for what may be tried again, else `SOURCE_REFUSED`,
  * `SOURCE_UNAVAILABLE`, `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
  */
-export async function judge(ask: Ask, answer: Answer, tries: number, now: number): Promise<'answer' | 'empty'> {
+export async function judge(ask: Ask, answer: WireAnswer, tries: number, now: number): Promise<'answer' | 'empty'> {
   const { status } = answer;
   const verdict = ask.repeats === 'all' && PASSING.has(status) ? 'no answer' : verdictOn(status);
   if (verdict === 'answer' || verdict === 'empty') return verdict;

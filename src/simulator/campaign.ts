@@ -5,11 +5,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Answer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
+import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
 import type { LinkStore } from './link-store.ts';
 import {
   linksOf,
-  type Page,
+  type CursorPage,
   type PagingStyle,
   type Positioned,
   pageOf,
@@ -38,7 +38,7 @@ export interface Campaign {
 }
 
 /** Answers any campaign request; never throws for what the caller sent. */
-export function answerCampaign(campaign: Campaign, request: CampaignRequest): Answer {
+export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') return listPartners(campaign, request);
   if (route.version === 'v2' && !campaign.style.v2) return missing('No such version');
@@ -52,7 +52,7 @@ export function answerCampaign(campaign: Campaign, request: CampaignRequest): An
   return writeLink(campaign, request);
 }
 
-function listPartners({ world, style }: Campaign, { address }: CampaignRequest): Answer {
+function listPartners({ world, style }: Campaign, { address }: CampaignRequest): SimulatedAnswer {
   const list = world.partners.map((item, position) => ({ position, item }));
   return listAnswer(list, address, style, (page) => ({
     ...envelope('1'),
@@ -61,7 +61,11 @@ function listPartners({ world, style }: Campaign, { address }: CampaignRequest):
   }));
 }
 
-function listLinks({ links, style }: Campaign, { route, address }: CampaignRequest, parent: string | null): Answer {
+function listLinks(
+  { links, style }: Campaign,
+  { route, address }: CampaignRequest,
+  parent: string | null,
+): SimulatedAnswer {
   const base = `${address.origin}${address.pathname}`;
   return listAnswer(links.list(route.appToken, parent), address, style, (page) => {
     const items = page.items.map((link) => linkItem(links, link, link.partnerId));
@@ -75,14 +79,14 @@ function listAnswer<Item>(
   list: readonly Positioned<Item>[],
   address: URL,
   style: PagingStyle,
-  answered: (page: Page<Item>) => JsonDocument,
-): Answer {
+  answered: (page: CursorPage<Item>) => JsonDocument,
+): SimulatedAnswer {
   const wanted = pageRequestOf(address.searchParams);
   if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
   return documentAnswer({ data: answered(pageOf(list, wanted, style.shortPages)) });
 }
 
-function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): Answer {
+function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {
   if (!(contentType ?? '').startsWith('application/json')) {
     return errorAnswer(415, 'error_message', 'Content-Type is not application/json');
   }
@@ -93,7 +97,7 @@ function writeLink(campaign: Campaign, { route, contentType, body }: CampaignReq
     : updateLink(campaign, route.linkToken, fields);
 }
 
-function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): Answer {
+function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): SimulatedAnswer {
   const { name, parent_token: parentToken = null } = fields;
   if (typeof name !== 'string' || name.trim() === '') return invalid('name is missing');
   if (parentToken === null) return written(links, links.insert({ appToken, parentToken: null, label: name }));
@@ -103,7 +107,7 @@ function createLink({ links }: Campaign, appToken: string, fields: JsonDocument)
   return written(links, links.insert({ appToken, parentToken: parent.token, label: name }));
 }
 
-function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): Answer {
+function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): SimulatedAnswer {
   const { partner_id: partnerId, cost_data_enabled: costDataEnabled } = fields;
   if (partnerId !== undefined && !world.partners.some(({ id }) => id === partnerId)) {
     return invalid('partner_id is not the id of a partner');
@@ -120,7 +124,7 @@ function updateLink({ world, links }: Campaign, token: string, fields: JsonDocum
 }
 
 /** The envelope of a write, under api_version 2, where a sub-link shows the partner it inherits (service-examples). */
-function written(links: LinkStore, link: WorldLink): Answer {
+function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
   return documentAnswer({ data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] } });
 }
 
@@ -154,5 +158,5 @@ function parseFields(body: string): JsonDocument | null {
   }
 }
 
-const missing = (message: string): Answer => errorAnswer(404, 'error_message', message);
-const invalid = (message: string): Answer => errorAnswer(422, 'error_message', message);
+const missing = (message: string): SimulatedAnswer => errorAnswer(404, 'error_message', message);
+const invalid = (message: string): SimulatedAnswer => errorAnswer(422, 'error_message', message);

@@ -30,7 +30,7 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-export interface Page<Item> {
+export interface CursorPage<Item> {
   readonly items: readonly Item[];
   readonly limit: number;
   /** Items of the whole list. */
@@ -62,7 +62,7 @@ export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
   shortPages: boolean,
-): Page<Item> {
+): CursorPage<Item> {
   const eligible = list.filter(({ position }) => position > (after ?? START) && position < (before ?? Infinity));
   const isShort = shortPages && limit > 1 && eligible.length > limit;
   const size = isShort ? limit - 1 : limit;
@@ -84,12 +84,12 @@ export function pageOf<Item>(
 export type LinkTo = (parameter: string, cursor: string) => string;
 
 /** The links of a list; `address` is its URL without a query. */
-export function linksOf<Item>(page: Page<Item>, address: string): LinkTo {
+export function linksOf<Item>(page: CursorPage<Item>, address: string): LinkTo {
   return (parameter, cursor) => `${address}?${parameter}=${cursor}&limit=${page.limit}`;
 }
 
 /** The v1 paging object. */
-export function pagingV1<Item>(page: Page<Item>, linkTo: LinkTo): JsonDocument {
+export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
   return {
     page_size: String(page.limit),
     collection_size: String(page.items.length),
@@ -102,7 +102,7 @@ export function pagingV1<Item>(page: Page<Item>, linkTo: LinkTo): JsonDocument {
 
 /** The v2 paging object. */
 export function pagingV2<Item>(
-  page: Page<Item>,
+  page: CursorPage<Item>,
   linkTo: LinkTo,
   style: Pick<PagingStyle, 'v2Next' | 'v2End'>,
 ): JsonDocument {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { type Page, pages, type Paging } from '../../src/service/paging.ts';
+import { type ListPage, pages, type ListPaging } from '../../src/service/paging.ts';
 
 const origin = 'https://campaign.example.com';
 const first = '/list';
 
-async function crawl(answers: Readonly<Record<string, Page<number>>>, maxPages?: number) {
+async function crawl(answers: Readonly<Record<string, ListPage<number>>>, maxPages?: number) {
   const asked: string[] = [];
   const items: number[][] = [];
-  const ask = async (target: string): Promise<Page<number>> => {
+  const ask = async (target: string): Promise<ListPage<number>> => {
     asked.push(target);
     return answers[target] ?? { items: [], paging: null };
   };
@@ -18,7 +18,7 @@ async function crawl(answers: Readonly<Record<string, Page<number>>>, maxPages?:
 }
 
 describe('pages', () => {
-  test.each<[string, Paging]>([
+  test.each<[string, ListPaging]>([
     ['next is null', { next: null }],
     ['next is empty', { next: '' }],
     ['next is absent', {}],
@@ -74,7 +74,7 @@ describe('pages', () => {
 
   test('stop after 5 pages where 5 are allowed and a sixth is named', async () => {
     let count = 0;
-    const ask = async (): Promise<Page<number>> => {
+    const ask = async (): Promise<ListPage<number>> => {
       count += 1;
       return { items: [count], paging: { next: `/list?cursor=${count}` } };
     };
@@ -87,7 +87,7 @@ describe('pages', () => {
 
   test('end in peace with exactly 5 pages where 5 are allowed', async () => {
     const answers = Object.fromEntries(
-      [0, 1, 2, 3, 4].map((page): [string, Page<number>] => [
+      [0, 1, 2, 3, 4].map((page): [string, ListPage<number>] => [
         page === 0 ? '/list' : `/list?cursor=${page}`,
         { items: [page], paging: { next: page === 4 ? null : `/list?cursor=${page + 1}` } },
       ]),

@@ -8,7 +8,7 @@ import { rowsOf } from './mutations.ts';
 import {
   encodeCursor,
   type LinkTo,
-  type Page,
+  type CursorPage,
   pageOf,
   pageRequestOf,
   pagingV1,
@@ -50,7 +50,7 @@ export function pageOfReport(report: JsonDocument, quirk: PagesQuirk, request: P
   };
 }
 
-function paginationOf(page: Page<unknown>, { style }: PagesQuirk, linkTo: LinkTo, number: number): JsonDocument {
+function paginationOf(page: CursorPage<unknown>, { style }: PagesQuirk, linkTo: LinkTo, number: number): JsonDocument {
   if (style === 'v1') return pagingV1(page, linkTo);
   if (style === 'v2') return pagingV2(page, linkTo, { v2Next: 'cursor', v2End: 'null' });
   if (style === 'cursor') return { next: page.after };
