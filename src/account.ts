@@ -7,7 +7,6 @@
 
 import { resolve } from 'node:path';
 
-import { faultWarnings } from './catalog/refresh-catalog.ts';
 import type { Config } from './config/config.ts';
 import type { CreatedLink, NewLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
@@ -71,10 +70,7 @@ export const catalog = configVerb(
     const standing = circumstancesOf(config, options);
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
     return onService(config, standing, async (service) => {
-      const { items, faults } = await service.filtersData(request, standing.signal);
-      for (const { code, message } of faultWarnings(faults)) {
-        standing.emit({ type: 'warning', code, slice: null, window: null, message: `${message}.` });
-      }
+      const items = await service.filtersData(request, standing.signal);
       const wanted = word.toLowerCase();
       // Searched here: the service's own search leaves short names out.
       return items.filter((item) =>

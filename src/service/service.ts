@@ -22,20 +22,6 @@ export interface FiltersDataRequest {
   readonly contains?: Readonly<Record<string, string>>;
 }
 
-/** A list of filters-data that was not answered as requested; `found` says in brackets what was there, or is empty. */
-export interface ListFault {
-  readonly filter: CatalogFilter;
-  readonly kind: 'absent' | 'refused' | 'malformed' | 'bad items';
-  readonly found: string;
-}
-
-export interface FiltersData {
-  /** Every item that was listed, list by list in the order requested. */
-  readonly items: Catalog;
-  /** A list that was answered empty is not among them. */
-  readonly faults: readonly ListFault[];
-}
-
 export interface LinkChange {
   readonly partnerId?: string;
   readonly costDataEnabled?: boolean;
@@ -90,10 +76,10 @@ export interface Service {
     page?: ReportPage,
   ): Promise<SavedBody | null>;
   /**
-   * Requests lists of filter items, without those that the service refuses by name. Throws `SOURCE_GARBLED` if none was
-   * answered, `SOURCE_REFUSED` if all were refused.
+   * Requests lists of filter items: every item that was listed, list by list in the order requested. What is no list, or refused by
+   * name, has none. Throws `SOURCE_GARBLED` if no list was answered, `SOURCE_REFUSED` if all were refused.
    */
-  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<FiltersData>;
+  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
   /** Pages of the partner list, each non-empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
   /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent. */

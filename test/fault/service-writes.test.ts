@@ -64,7 +64,7 @@ describe('row 34: ad spend', () => {
     }
     expect(server.received).toHaveLength(1);
     const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(await asked).toEqual({ items: [], faults: [] });
+    expect(await asked).toEqual([]);
   });
 
   const lost: readonly [string, Reply | 'hang'][] = [

@@ -85,8 +85,7 @@ function statedService(slices: readonly Slice[], stated: readonly StatedRow[], p
       await writeFile(saveAs, body);
       return { path: saveAs, encoding: 'identity', bytes: body.length, plainBytes: body.length };
     },
-    filtersData: ({ filters }) =>
-      Promise.resolve({ items: filters.flatMap((filter) => itemsOf(filter, metrics)), faults: [] }),
+    filtersData: ({ filters }) => Promise.resolve(filters.flatMap((filter) => itemsOf(filter, metrics))),
     async *partners() {
       yield await Promise.resolve(partners);
     },
