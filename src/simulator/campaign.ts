@@ -7,16 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
 import type { LinkStore } from './link-store.ts';
-import {
-  linksOf,
-  type CursorPage,
-  type PagingStyle,
-  type Positioned,
-  pageOf,
-  pageRequestOf,
-  pagingV1,
-  pagingV2,
-} from './paging.ts';
+import { linksOf, type CursorPage, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './paging.ts';
 import type { Route } from './routes.ts';
 import type { World, WorldLink } from './world/world.ts';
 
@@ -34,14 +25,12 @@ export interface CampaignRequest {
 export interface Campaign {
   readonly world: World;
   readonly links: LinkStore;
-  readonly style: PagingStyle;
 }
 
 /** Answers any campaign request; never throws for what the caller sent. */
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') return listPartners(campaign, request);
-  if (route.version === 'v2' && !campaign.style.v2) return missing('No such version');
   if (!/^[a-z0-9]{12}$/i.test(route.appToken)) return invalid('app_token is not 12 alphanumeric characters');
   if (!campaign.world.apps.some((app) => app.token === route.appToken)) return missing('App not found');
   if (route.linkToken !== '' && campaign.links.find(route.linkToken)?.appToken !== route.appToken) {
@@ -52,25 +41,21 @@ export function answerCampaign(campaign: Campaign, request: CampaignRequest): Si
   return writeLink(campaign, request);
 }
 
-function listPartners({ world, style }: Campaign, { address }: CampaignRequest): SimulatedAnswer {
+function listPartners({ world }: Campaign, { address }: CampaignRequest): SimulatedAnswer {
   const list = world.partners.map((item, position) => ({ position, item }));
-  return listAnswer(list, address, style, (page) => ({
+  return listAnswer(list, address, (page) => ({
     ...envelope('1'),
     paging: pagingV1(page, linksOf(page, `${address.origin}${address.pathname}`)),
     items: page.items,
   }));
 }
 
-function listLinks(
-  { links, style }: Campaign,
-  { route, address }: CampaignRequest,
-  parent: string | null,
-): SimulatedAnswer {
+function listLinks({ links }: Campaign, { route, address }: CampaignRequest, parent: string | null): SimulatedAnswer {
   const base = `${address.origin}${address.pathname}`;
-  return listAnswer(links.list(route.appToken, parent), address, style, (page) => {
+  return listAnswer(links.list(route.appToken, parent), address, (page) => {
     const items = page.items.map((link) => linkItem(links, link, link.partnerId));
     return route.version === 'v2'
-      ? { paging: pagingV2(page, linksOf(page, base), style), items }
+      ? { paging: pagingV2(page, linksOf(page, base)), items }
       : { ...envelope('1'), paging: pagingV1(page, linksOf(page, base)), items };
   });
 }
@@ -78,12 +63,11 @@ function listLinks(
 function listAnswer<Item>(
   list: readonly Positioned<Item>[],
   address: URL,
-  style: PagingStyle,
   answered: (page: CursorPage<Item>) => JsonDocument,
 ): SimulatedAnswer {
   const wanted = pageRequestOf(address.searchParams);
   if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
-  return documentAnswer({ data: answered(pageOf(list, wanted, style.shortPages)) });
+  return documentAnswer({ data: answered(pageOf(list, wanted)) });
 }
 
 function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {

@@ -7,17 +7,6 @@
 
 import type { JsonDocument } from './answer.ts';
 
-export interface PagingStyle {
-  /** Whether the v2 endpoints exist; without them they answer 404. */
-  readonly v2: boolean;
-  /** Name of the query parameter the v2 next link carries. */
-  readonly v2Next: 'cursor' | 'after';
-  /** How v2 says that there is no next page. */
-  readonly v2End: 'null' | 'absent' | 'empty';
-  /** Pages before the last hold one item fewer than they may. */
-  readonly shortPages: boolean;
-}
-
 export interface Positioned<Item> {
   /** Ascending, above `START`. */
   readonly position: number;
@@ -61,12 +50,9 @@ export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | '
 export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
-  shortPages: boolean,
 ): CursorPage<Item> {
   const eligible = list.filter(({ position }) => position > (after ?? START) && position < (before ?? Infinity));
-  const isShort = shortPages && limit > 1 && eligible.length > limit;
-  const size = isShort ? limit - 1 : limit;
-  const chosen = before !== null && after === null ? eligible.slice(-size) : eligible.slice(0, size);
+  const chosen = before !== null && after === null ? eligible.slice(-limit) : eligible.slice(0, limit);
   const first = chosen.at(0);
   const last = chosen.at(-1);
   const hasNext = last !== undefined && list.some(({ position }) => position > last.position);
@@ -101,16 +87,8 @@ export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocu
 }
 
 /** The v2 paging object. */
-export function pagingV2<Item>(
-  page: CursorPage<Item>,
-  linkTo: LinkTo,
-  style: Pick<PagingStyle, 'v2Next' | 'v2End'>,
-): JsonDocument {
-  if (page.after !== null) {
-    return { cursor: page.after, next: linkTo(style.v2Next, page.after) };
-  }
-  if (style.v2End === 'absent') return {};
-  return style.v2End === 'null' ? { cursor: null, next: null } : { cursor: '', next: '' };
+export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
+  return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
 /** The cursor after a position; salt makes cursors of one position differ. */

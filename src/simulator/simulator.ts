@@ -13,7 +13,6 @@ import { type SimulatedAnswer, bareAnswer, bytesAnswer, documentAnswer, errorAns
 import { answerCampaign } from './campaign.ts';
 import { createSpendLedger } from './cost.ts';
 import { createLinkStore, type LinkStore } from './link-store.ts';
-import type { PagingStyle } from './paging.ts';
 import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './routes.ts';
 import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
 
@@ -29,7 +28,6 @@ export interface SimulatorSettings {
   readonly costCredential: string;
   /** Simultaneous report and filters-data calls; one more is answered 429. */
   readonly cap: number;
-  readonly paging: Partial<PagingStyle>;
   /** Stands between each request and its answer, to observe it or to replace it. */
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
@@ -68,8 +66,6 @@ export interface RunningSimulator {
 /** Some of the options; what is left out, or undefined, is as by default. */
 export type SomeOf<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
-const defaultStyle: PagingStyle = { v2: true, v2Next: 'cursor', v2End: 'null', shortPages: false };
-
 /** Longer than a client pauses between two requests, so that no idle connection is closed under one. */
 const KEEP_ALIVE_MS = 60_000;
 /** No request of the service has a body of this size. */
@@ -77,11 +73,11 @@ const MAX_REQUEST_BYTES = 1_048_576;
 
 /** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
 export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): Promise<RunningSimulator> {
-  const { port: wanted = 0, world: asked = {}, cap = 50, paging = {} } = options;
+  const { port: wanted = 0, world: asked = {}, cap = 50 } = options;
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
   const world = 'report' in asked ? asked : createWorld(asked);
-  const campaign = { world, links: createLinkStore(world.links), style: { ...defaultStyle, ...paging } };
+  const campaign = { world, links: createLinkStore(world.links) };
   const spend = createSpendLedger();
   let token = firstToken;
   let simulatedNow = options.now ?? null;
