@@ -7,7 +7,6 @@
 
 import { resolve } from 'node:path';
 
-import { faultWarnings } from './catalog/refresh-catalog.ts';
 import type { Config } from './config/config.ts';
 import type { CreatedLink, NewLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
@@ -20,7 +19,6 @@ import {
   onWarehouse,
 } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
-import type { ShortList } from './service/service.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
@@ -72,10 +70,7 @@ export const catalog = configVerb(
     const standing = circumstancesOf(config, options);
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
     return onService(config, standing, async (service) => {
-      const { items, faults } = await service.filtersData(request, standing.signal);
-      for (const { code, message } of faultWarnings(faults)) {
-        standing.emit({ type: 'warning', code, slice: null, window: null, message: `${message}.` });
-      }
+      const items = await service.filtersData(request, standing.signal);
       const wanted = word.toLowerCase();
       // Searched here: the service's own search leaves short names out.
       return items.filter((item) =>
@@ -90,10 +85,7 @@ export const partners = configVerb(
   [],
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> => {
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => {
-      const onShort = warnShort(standing, 'partners');
-      return allPages(service.partners(standing.signal, onShort));
-    });
+    return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
   },
 );
 
@@ -107,11 +99,7 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
     if (message !== null) {
       standing.emit({ type: 'warning', code: 'APP_TOKEN_UNUSUAL', slice: null, window: null, message });
     }
-    const onShort = warnShort(
-      standing,
-      parent === null ? `links of the app ${app}` : `sub-links of the link ${parent}`,
-    );
-    return allPages(service.links(app, parent, standing.signal, onShort));
+    return allPages(service.links(app, parent, standing.signal));
   });
 });
 
@@ -126,9 +114,8 @@ export const namesakes = configVerb(
 );
 
 /**
- * Creates a link, once. Where a link in use has the name already, that one is returned and nothing is sent, unless told otherwise.
- * An answer that was lost is looked up; where nobody can say whether the link was created, `outcome` among the failure's facts is
- * `unknown`.
+ * Creates a link, once. Where a link in use has the name already, that one is returned and nothing is sent, unless stated otherwise.
+ * Where the answer was lost, `outcome` among the failure's facts is `unknown`; to call it again creates no second link.
  */
 export const createLink = configVerb(
   ['app', 'name'],
@@ -177,14 +164,6 @@ const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink =>
   parent: parent ?? null,
   evenIfTaken: evenIfTaken ?? false,
 });
-
-/** Warns of a list that is not whole. */
-function warnShort({ emit }: ReturnType<typeof circumstancesOf>, items: string): (list: ShortList) => void {
-  return ({ listed, stated }) => {
-    const message = `The list of the ${items} held ${listed}, and the service said that there are ${stated}.`;
-    emit({ type: 'warning', code: 'LIST_SHORT', slice: null, window: null, message });
-  };
-}
 
 /** Every item of every page, in the service's order. */
 async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {

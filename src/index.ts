@@ -93,7 +93,7 @@ export interface SimulatorOptions {
 }
 
 /** The simulated service while it runs. */
-export type Simulator = Pick<simulated.Simulator, 'url' | 'port' | 'now' | 'setNow' | 'close'>;
+export type Simulator = Pick<simulated.RunningSimulator, 'url' | 'port' | 'now' | 'setNow' | 'close'>;
 
 export interface DropOptions extends Circumstances {
   readonly slice: string;

@@ -9,6 +9,6 @@ where
         from (
             from main.links where app_token = $1
             except
-            from ripen.staged_tree where app_token = $1
+            from ripen.staged_links
         ) as gone
     )

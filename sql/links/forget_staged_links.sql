@@ -1,5 +1,3 @@
--- Forgets the links that are staged for an app.
--- $1 app token
+-- Forgets the links that are staged.
 -- Returns nothing.
 delete from ripen.staged_links
-where app_token = $1

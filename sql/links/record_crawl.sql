@@ -10,5 +10,4 @@ select
     $4 as removed,
     $5 as requests,
     $6 as run_id
-from ripen.staged_tree
-where app_token = $1
+from ripen.staged_links

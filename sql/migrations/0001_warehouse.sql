@@ -444,39 +444,6 @@ create table ripen.staged_links (
     token varchar not null,
     app_token varchar not null,
     parent_token varchar,
-    level integer not null,
-    name varchar not null,
-    label varchar not null,
-    archived boolean not null,
-    has_subtrackers boolean not null,
-    partner_id varchar,
-    cost_data_enabled boolean not null,
-    url varchar,
-    click_url varchar,
-    impression_url varchar,
-    seen bigint not null
-);
-
-comment on table ripen.staged_links is 'Listed links of apps whose crawl is not complete yet, one row per listing';
-comment on column ripen.staged_links.token is 'Link token, unique in its app';
-comment on column ripen.staged_links.app_token is 'The app the link belongs to';
-comment on column ripen.staged_links.parent_token is 'The link above, NULL for a network';
-comment on column ripen.staged_links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
-comment on column ripen.staged_links.name is 'The labels of the path, joined by the service with ::';
-comment on column ripen.staged_links.label is 'The name given at creation';
-comment on column ripen.staged_links.archived is 'Whether the link is archived';
-comment on column ripen.staged_links.has_subtrackers is 'Whether the link has sub-links';
-comment on column ripen.staged_links.partner_id is 'The partner as the service lists it, NULL on sub-links';
-comment on column ripen.staged_links.cost_data_enabled is 'Whether ad cost data is enabled';
-comment on column ripen.staged_links.url is 'Link URL, byte for byte';
-comment on column ripen.staged_links.click_url is 'Click URL with its placeholders, byte for byte';
-comment on column ripen.staged_links.impression_url is 'Impression URL with its placeholders, byte for byte';
-comment on column ripen.staged_links.seen is 'Order of listing within the app, the first of two wins';
-
-create table ripen.staged_tree (
-    token varchar not null,
-    app_token varchar not null,
-    parent_token varchar,
     root_token varchar not null,
     level integer not null,
     name varchar not null,
@@ -495,26 +462,26 @@ create table ripen.staged_tree (
     creative_name varchar
 );
 
-comment on table ripen.staged_tree is 'The links of an app that are about to be put in place, with their paths';
-comment on column ripen.staged_tree.token is 'Link token, unique in its app';
-comment on column ripen.staged_tree.app_token is 'The app the link belongs to';
-comment on column ripen.staged_tree.parent_token is 'The link above, NULL for a network';
-comment on column ripen.staged_tree.root_token is 'The network at the top of the path, itself for a network';
-comment on column ripen.staged_tree.level is '1 network, 2 campaign, 3 ad group, 4 creative';
-comment on column ripen.staged_tree.name is 'The labels of the path, joined by the service with ::';
-comment on column ripen.staged_tree.label is 'The name given at creation';
-comment on column ripen.staged_tree.archived is 'Whether the link is archived';
-comment on column ripen.staged_tree.has_subtrackers is 'Whether the link has sub-links';
-comment on column ripen.staged_tree.partner_id is 'The partner as the service lists it, NULL on sub-links';
-comment on column ripen.staged_tree.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
-comment on column ripen.staged_tree.cost_data_enabled is 'Whether ad cost data is enabled';
-comment on column ripen.staged_tree.url is 'Link URL, byte for byte';
-comment on column ripen.staged_tree.click_url is 'Click URL with its placeholders, byte for byte';
-comment on column ripen.staged_tree.impression_url is 'Impression URL with its placeholders, byte for byte';
-comment on column ripen.staged_tree.network_name is 'Label of the network in the path of the link';
-comment on column ripen.staged_tree.campaign_name is 'Label of the campaign in the path, NULL above it';
-comment on column ripen.staged_tree.adgroup_name is 'Label of the ad group in the path, NULL above it';
-comment on column ripen.staged_tree.creative_name is 'Label of the creative in the path, NULL above it';
+comment on table ripen.staged_links is 'The links of an app that are about to be put in place, with their paths';
+comment on column ripen.staged_links.token is 'Link token, unique in its app';
+comment on column ripen.staged_links.app_token is 'The app the link belongs to';
+comment on column ripen.staged_links.parent_token is 'The link above, NULL for a network';
+comment on column ripen.staged_links.root_token is 'The network at the top of the path, itself for a network';
+comment on column ripen.staged_links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
+comment on column ripen.staged_links.name is 'The labels of the path, joined by the service with ::';
+comment on column ripen.staged_links.label is 'The name given at creation';
+comment on column ripen.staged_links.archived is 'Whether the link is archived';
+comment on column ripen.staged_links.has_subtrackers is 'Whether the link has sub-links';
+comment on column ripen.staged_links.partner_id is 'The partner as the service lists it, NULL on sub-links';
+comment on column ripen.staged_links.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
+comment on column ripen.staged_links.cost_data_enabled is 'Whether ad cost data is enabled';
+comment on column ripen.staged_links.url is 'Link URL, byte for byte';
+comment on column ripen.staged_links.click_url is 'Click URL with its placeholders, byte for byte';
+comment on column ripen.staged_links.impression_url is 'Impression URL with its placeholders, byte for byte';
+comment on column ripen.staged_links.network_name is 'Label of the network in the path of the link';
+comment on column ripen.staged_links.campaign_name is 'Label of the campaign in the path, NULL above it';
+comment on column ripen.staged_links.adgroup_name is 'Label of the ad group in the path, NULL above it';
+comment on column ripen.staged_links.creative_name is 'Label of the creative in the path, NULL above it';
 
 create table ripen.spend (
     cost_id varchar primary key,

@@ -6,7 +6,7 @@ import { type Catalog, catalogFilters } from '../model/catalog.ts';
 import { globMatches, isMetricItem, metricItems } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { isStar } from '../model/stars.ts';
-import type { FiltersData, ListFault, Service } from '../service/service.ts';
+import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { catalogSeenAt, readCatalog, replaceCatalog } from './stored-catalog.ts';
@@ -41,7 +41,7 @@ export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'fi
   if (fresh !== null) return fresh;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
-    if (!listing.items.some(isMetricItem)) throw nothingListed();
+    if (!listing.some(isMetricItem)) throw nothingListed();
     return await adoptCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error);
@@ -64,11 +64,11 @@ async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageM
 }
 
 /**
- * Stores a listing and returns what is then stored. What it lacks of configured metrics, and lists that it does not answer or
- * has nothing in, stay as they were, with a warning each.
+ * Stores a listing and returns what is then stored. What it lacks of configured metrics, and lists that it has nothing in, stay
+ * as they were, with a warning each.
  */
 export async function adoptCatalog(
-  listing: FiltersData,
+  listing: Catalog,
   seenAt: Date,
   run: Pick<CatalogRun, 'warehouse' | 'runId' | 'config' | 'emit'>,
 ): Promise<Catalog> {
@@ -78,10 +78,9 @@ export async function adoptCatalog(
   // What a star stood for once stays a column, and keeps its type.
   const isConfigured = (id: string): boolean => names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
   const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
-  const kept = 'what it listed there before was kept.';
-  for (const { code, message } of faultWarnings(listing.faults)) await warn(code, `${message}; ${kept}`, run);
   if (emptied.length > 0) {
-    await warn('CATALOG_LIST_EMPTY', `filters-data listed nothing in ${emptied.join(', ')}; ${kept}`, run);
+    const message = `filters-data listed nothing in ${emptied.join(', ')}; what it listed there before was kept.`;
+    await warn('CATALOG_LIST_EMPTY', message, run);
   }
   if (held.length > 0) {
     const message = `filters-data left out what it said before of ${held.join(', ')}; configured metrics stayed as they were last seen.`;
@@ -89,23 +88,6 @@ export async function adoptCatalog(
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
   return catalog;
-}
-
-const faultKinds = [
-  ['absent', 'CATALOG_LIST_ABSENT', 'filters-data did not answer for'],
-  ['refused', 'CATALOG_LIST_REFUSED', 'filters-data refused'],
-  ['malformed', 'CATALOG_LIST_MALFORMED', 'filters-data answered with no list of items for'],
-  ['bad items', 'CATALOG_ITEM_MALFORMED', 'filters-data listed something that is no item in'],
-] as const satisfies readonly (readonly [ListFault['kind'], WarningCode, string])[];
-
-/** One warning, without its full stop, for all lists of filters-data with the same kind of fault. */
-export function faultWarnings(
-  faults: readonly ListFault[],
-): { readonly code: WarningCode; readonly message: string }[] {
-  return faultKinds.flatMap(([kind, code, words]) => {
-    const lists = faults.filter((fault) => fault.kind === kind).map(({ filter, found }) => filter + found);
-    return lists.length === 0 ? [] : [{ code, message: `${words} ${lists.join(', ')}` }];
-  });
 }
 
 async function warn(

@@ -9,7 +9,6 @@ import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
-import type { FiltersData } from '../service/service.ts';
 import { asScript, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CATALOG_ENDING, catalogComments, createCatalogTable } from './catalog-tables.ts';
@@ -60,14 +59,14 @@ const ROWS_PER_PIECE = 5000;
  */
 export async function replaceCatalog(
   warehouse: Warehouse,
-  listing: FiltersData,
+  listing: Catalog,
   isConfigured: (metric: string) => boolean,
   { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
 ): Promise<NextCatalog> {
   await refuseForeign(warehouse);
   const before = byKey(await readCatalog(warehouse));
-  const listed = listing.items.map((item) => catalogItem.parse(item));
-  const next = nextCatalog(before, { ...listing, items: listed }, isConfigured);
+  const listed = listing.map((item) => catalogItem.parse(item));
+  const next = nextCatalog(before, listed, isConfigured);
   await warehouse.transact(async () => {
     await warehouse.run(statement('catalog/forget_items'));
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
@@ -139,23 +138,22 @@ interface NextCatalog {
 }
 
 /**
- * The catalog after a listing, in which each id stands once a list. A list that was not answered or is empty stays as it was.
- * A list with unreadable items keeps what it had before. An item of a configured metric stays in every list it stood in, and
- * keeps a formatting or section that the listing leaves blank. Everything else is as listed.
+ * The catalog after a listing, in which each id stands once a list. A list that is empty now stays as it was. An
+ * item of a configured metric stays in every list it stood in, and keeps a formatting or section that the listing leaves blank.
+ * Everything else is as listed.
  */
 function nextCatalog(
   before: ReadonlyMap<string, CatalogItem>,
-  { items, faults }: FiltersData,
+  items: Catalog,
   isConfigured: (metric: string) => boolean,
 ): NextCatalog {
   const listed = byKey(items);
   const answered = new Set(items.map(({ filter }) => filter));
-  const faulty = new Set<string>(faults.map(({ filter }) => filter));
   const emptied = new Set<string>();
   const held = new Set<string>();
   for (const [key, old] of before) {
     if (!answered.has(old.filter)) {
-      if (!faulty.has(old.filter)) emptied.add(old.filter);
+      emptied.add(old.filter);
       listed.set(key, old);
     } else if (isMetricItem(old) && isConfigured(old.id)) {
       const now = listed.get(key);
@@ -164,8 +162,6 @@ function nextCatalog(
       if (now?.formatting === formatting && now.section === section) continue;
       held.add(old.id);
       listed.set(key, { ...(now ?? old), formatting, section });
-    } else if (faulty.has(old.filter) && !listed.has(key)) {
-      listed.set(key, old);
     }
   }
   return { catalog: [...listed.values()], emptied: [...emptied], held: [...held].toSorted() };

@@ -1,6 +1,5 @@
 /** The service as `check` requests it: whether it answers and accepts the token, and its catalog. */
 
-import { faultWarnings } from '../catalog/refresh-catalog.ts';
 import type { SettingPath } from '../config/config-problems.ts';
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
@@ -70,13 +69,12 @@ export async function requestedService(check: ServiceCheck, signal: AbortSignal)
           ? orFinding(trying, 'base_url', async () => service.partners(trying.signal).next())
           : { answer: null, findings: [finding('untried', 'the campaign API, as partners and links are off')] },
       ]);
-      const catalog = reports.answer?.items ?? [];
+      const catalog = reports.answer ?? [];
       return {
         findings: [
           ...oneRefusal([...reports.findings, ...campaign.findings]),
           ...(reports.answer === null ? [] : workFindings(catalog)),
           finding('untried', 'a report, ad spend'),
-          ...faultWarnings(reports.answer?.faults ?? []).map(faultFinding),
         ],
         catalog,
       };
@@ -147,9 +145,4 @@ const tokenPath = (stated: StatedSettings): SettingPath => [
 function oneRefusal(findings: readonly Finding[]): Finding[] {
   const first = findings.findIndex(({ code }) => code === 'CREDENTIALS_REFUSED');
   return findings.filter(({ code }, index) => code !== 'CREDENTIALS_REFUSED' || index === first);
-}
-
-function faultFinding({ code, message }: ReturnType<typeof faultWarnings>[number]): Finding {
-  const kept = code === 'CATALOG_ITEM_MALFORMED' ? 'the other items were kept' : 'no slice was compared with that list';
-  return finding('warning', `${message}; ${kept}`);
 }

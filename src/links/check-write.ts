@@ -62,7 +62,7 @@ export async function checkChange(
   if (nameOf.has(partnerId)) return null;
   if (!isPartnerId(partnerId)) {
     const idOf = new Map([...nameOf].map(([id, name]) => [name, id]));
-    const name = nearest(partnerId, idOf.keys()) ?? onlyHolding(partnerId, [...idOf.keys()]);
+    const name = nearest(partnerId, idOf.keys());
     throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
       facts: { partner_id: partnerId },
       hint: name === null ? 'Take the id from `ripen partners`.' : `Give ${idOf.get(name)}, the id of ${name}.`,
@@ -71,10 +71,4 @@ export async function checkChange(
   const id = nearest(partnerId, nameOf.keys());
   const suggestion = id === null ? '' : `; the nearest is ${id} (${nameOf.get(id)})`;
   return `The partner id ${partnerId} is not among the ${nameOf.size} partners of the service${suggestion}.`;
-}
-
-/** The one name that holds a text, whatever its case; null for none or several. */
-function onlyHolding(part: string, names: readonly string[]): string | null {
-  const [first, ...others] = names.filter((name) => name.toLowerCase().includes(part.toLowerCase()));
-  return others.length === 0 ? (first ?? null) : null;
 }

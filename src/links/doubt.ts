@@ -1,4 +1,4 @@
-/** When a list is not trusted: it lost more than half of what is stored, or says itself that it is not whole. */
+/** When a list is not trusted: it lost more than half of what is stored. */
 
 import * as z from 'zod';
 
@@ -13,8 +13,6 @@ export interface Listed {
   readonly open: number;
   /** Of these, not listed. */
   readonly missing: number;
-  /** Whether some page said that there are more items than were listed. */
-  readonly isShort: boolean;
 }
 
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
@@ -26,9 +24,9 @@ const doubtRow = z.object({ is_earlier_night: z.boolean() });
 export async function isDoubted(
   warehouse: Warehouse,
   planAt: Date,
-  { subject, open, missing, isShort }: Listed,
+  { subject, open, missing }: Listed,
 ): Promise<boolean> {
-  const isOdd = missing * 2 > open || (isShort && missing > 0);
+  const isOdd = missing * 2 > open;
   const counted = [subject, missing, timestamp(planAt)];
   const [agreeing] = isOdd ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow) : [];
   if (agreeing?.is_earlier_night === false) return true;

@@ -13,7 +13,7 @@ import { dateDimensions } from '../model/dimension.ts';
 import { identifier } from '../warehouse/sql.ts';
 import { rowIdSql, type StoredSlice } from './slice-tables.ts';
 
-export interface Level {
+interface Level {
   readonly level: number;
   readonly dimension: string;
   /** The column of `main.links` with the label of this level. */

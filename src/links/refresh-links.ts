@@ -10,14 +10,12 @@ import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
-import type { Service, ShortList } from '../service/service.ts';
+import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
 import { readLiveSlices } from './slice-tables.ts';
-import { replaceApp, type Replaced } from './replace-app.ts';
-import { clearStaged, StagedLinks } from './staged-links.ts';
+import { type ListedLink, listedLink, replaceApp, type ReplacedApp } from './replace-app.ts';
 
 /** What a refresh of partners or links works with. */
 export interface Refreshing {
@@ -63,8 +61,6 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run, links);
-  // What a killed run staged.
-  await run.warehouse.run(statement('links/forget_left_links'));
   const turn = takeTurns();
   const failures: Failure[] = [];
   let removed = 0;
@@ -96,60 +92,34 @@ export async function storedLinks(warehouse: Warehouse): Promise<number> {
 }
 
 /** Crawls an app and replaces its links. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<ReplacedApp> {
   const { warehouse, clock, runId, planAt } = run;
-  const staged = new StagedLinks(warehouse, turn, appToken);
-  await turn(() => clearStaged(warehouse, appToken));
-  const crawl: Crawl = {
-    appToken,
-    maxLevel,
-    staged,
-    requests: 0,
-    read: new Set(),
-    short: new Map(),
-    unanswered: new Set(),
-  };
-  await crawlLists(run, crawl, [{ parent: null, level: 1 }]);
+  const crawl: Crawl = { appToken, maxLevel, links: new Map(), read: new Set(), requests: 0 };
+  await crawlLists(run, crawl, [null]);
   // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
-  const lacking = await turn(() => warehouse.rows(statement('links/lacking_lists'), [appToken, maxLevel], listRow));
-  await crawlLists(run, crawl, lacking);
+  const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
+  const missing = (await turn(() => warehouse.rows(stored, [appToken, maxLevel], storedRow)))
+    .filter(({ token }) => !crawl.links.has(token))
+    .map(({ parent_token: parent }) => (parent === null ? null : crawl.links.get(parent)));
+  const lists = [...new Set(missing)].filter((above) => above !== undefined);
+  await crawlLists(
+    run,
+    crawl,
+    lists.filter((above) => above?.has_subtrackers !== false),
+  );
   clock.check();
-  const { requests, short } = crawl;
-  const unanswered = [...crawl.unanswered].toSorted();
-  const complete = { appToken, maxLevel, requests, runId, isShort: short.size > 0, unanswered };
+  const { links, requests } = crawl;
+  const complete = { appToken, maxLevel, links: [...links.values()], requests, runId };
   const replaced = await turn(() => replaceApp(warehouse, planAt, complete));
-  const tell = async (code: WarningCode, message: string | null): Promise<void> => {
-    if (message !== null) await turn(() => warn(run, code, message));
-  };
-  await tell('LIST_SHRUNK', replaced.doubt);
-  await tell('LIST_SHORT', shortText(`The app ${appToken}`, 'links', [...short.values()]));
-  await tell('SUBLINKS_UNANSWERED', unansweredText(appToken, unanswered));
+  const { doubt } = replaced;
+  if (doubt !== null) await turn(() => warn(run, 'LIST_SHRUNK', doubt));
   run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
   return replaced;
-}
-
-/** What is told of lists that held fewer items than they said; null where there are none. */
-export function shortText(name: string, items: string, short: readonly ShortList[]): string | null {
-  const [worst] = short.toSorted((one, other) => other.stated - other.listed - (one.stated - one.listed));
-  if (worst === undefined) return null;
-  const others = short.length === 1 ? '' : `; lists that held less than they said: ${short.length}`;
-  return `${name} listed ${worst.listed} ${items} in a list that said it held ${worst.stated}${others}.`;
-}
-
-/** Links named in one message. */
-const MOST_NAMED = 20;
-
-function unansweredText(appToken: string, tokens: readonly string[]): string | null {
-  if (tokens.length === 0) return null;
-  const more = tokens.length > MOST_NAMED ? ` and ${tokens.length - MOST_NAMED} more` : '';
-  const named = tokens.slice(0, MOST_NAMED).join(', ') + more;
-  return `The app ${appToken} lists links with sub-links, and the service answers that these are not there; those stored stay: ${named}.`;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
 async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
-  await turn(() => clearStaged(run.warehouse, app.token));
   const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
   if (!app.isNamed && unknownApp.has(failure.code)) {
     await turn(() => warn(run, 'LINKS_APP_UNKNOWN', message));
@@ -218,71 +188,81 @@ async function loadedApps(warehouse: Warehouse): Promise<string[]> {
 /** Keeps the campaign API's own limit busy; what exceeds it waits there. */
 const LISTINGS_AT_ONCE = 8;
 
-/** A list of links: an app's networks, or the sub-links of a link. */
-interface LinkList {
-  readonly parent: string | null;
-  /** Of the links it holds. */
-  readonly level: number;
-}
-
-const listRow = z
-  .object({ parent_token: z.string().nullable(), level: count })
-  .transform(({ parent_token: parent, level }): LinkList => ({ parent, level }));
+const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
 /** An app's crawl so far. */
 interface Crawl {
   readonly appToken: string;
   readonly maxLevel: number;
-  readonly staged: StagedLinks;
+  /** By token; of a link that is listed twice the first listing counts, so that every path leads up to a network. */
+  readonly links: Map<string, ListedLink>;
+  /** Links whose sub-links were requested. */
+  readonly read: Set<string>;
   /** Pages it took. */
   requests: number;
-  /** Links whose sub-links were asked for. */
-  readonly read: Set<string>;
-  /** Lists that held fewer links than they said, by the link above; of the networks by ''. */
-  readonly short: Map<string, ShortList>;
-  /** Links that say they have sub-links, and whose list is not there. */
-  readonly unanswered: Set<string>;
 }
 
-/** Stages every link of some lists of an app, and those below them down to its level. Throws what listing throws. */
-async function crawlLists(run: Refreshing, crawl: Crawl, lists: readonly LinkList[]): Promise<void> {
+/** Reads lists of an app, each below a link or (null) the networks, and those below them down to its level. Throws what listing throws. */
+async function crawlLists(run: Refreshing, crawl: Crawl, lists: readonly (ListedLink | null)[]): Promise<void> {
   for (let next = lists; next.length > 0;) {
-    const below: LinkList[] = [];
-    await eachInParallel(next, LISTINGS_AT_ONCE, async (list) => {
-      below.push(...(await readList(run, crawl, list)));
+    const below: ListedLink[] = [];
+    await eachInParallel(next, LISTINGS_AT_ONCE, async (above) => {
+      below.push(...(await readList(run, crawl, above)));
     });
     next = below;
   }
-  await crawl.staged.flush();
 }
 
-/** Stages one list; returns the lists below it that were not read yet. */
+/** Reads one list; returns the links in it whose own lists were not read yet. */
 async function readList(
   { service, signal }: Refreshing,
   crawl: Crawl,
-  { parent, level }: LinkList,
-): Promise<readonly LinkList[]> {
-  const { appToken, maxLevel, staged, read, short, unanswered } = crawl;
-  const key = parent ?? '';
-  const below: LinkList[] = [];
-  short.delete(key);
-  unanswered.delete(key);
+  above: ListedLink | null,
+): Promise<readonly ListedLink[]> {
+  const { appToken, maxLevel, links, read } = crawl;
+  const below: ListedLink[] = [];
   let pages = 0;
-  try {
-    for await (const links of service.links(appToken, parent, signal, (found) => short.set(key, found))) {
-      pages += 1;
-      await staged.add(parent, links);
-      for (const { token, hasSubtrackers } of links) {
-        if (level >= maxLevel || !hasSubtrackers || read.has(token)) continue;
-        read.add(token);
-        below.push({ parent: token, level: level + 1 });
-      }
+  for await (const page of service.links(appToken, above?.token ?? null, signal)) {
+    pages += 1;
+    for (const link of page) {
+      const listed = links.get(link.token) ?? listedLink(appToken, above, link);
+      links.set(link.token, listed);
+      if (listed.depth >= maxLevel || !link.hasSubtrackers || read.has(link.token)) continue;
+      read.add(link.token);
+      below.push(listed);
     }
-  } catch (error) {
-    if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING') throw error;
-    unanswered.add(parent);
   }
   // A list that turns out to be empty took a page as well.
   crawl.requests += Math.max(1, pages);
   return below;
+}
+
+/**
+ * Acts on every item, some at once and in order. After a failure no further one is begun; those under way are waited for, then
+ * the first failure is thrown.
+ */
+async function eachInParallel<T>(items: readonly T[], atOnce: number, act: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (const item of queue) {
+      await act(item).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Runs one piece of work after the other, in the order they came, whether or not those before it failed. */
+type Turn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** The warehouse has one connection: what belongs to another's transaction must not slip in between. */
+function takeTurns(): Turn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next.catch(() => null);
+    return next;
+  };
 }

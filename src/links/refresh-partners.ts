@@ -7,12 +7,11 @@
 import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
-import type { ShortList } from '../service/service.ts';
 import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
 import { namesPartners, readSliceTables, rowIdSql, type StoredSlice } from './slice-tables.ts';
-import { type Refreshing, shortText, warn } from './refresh-links.ts';
+import { type Refreshing, warn } from './refresh-links.ts';
 
 /**
  * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed, as rows may carry
@@ -28,23 +27,21 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
     return { rows: await storedPartners(warehouse) };
   }
   const listed = new Map<string, Partner>();
-  let short = await readList(run, listed);
+  await readList(run, listed);
   // One may slip from one page to the one before, which was read already, when another is removed meanwhile.
   const stored = await warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
-  if (stored.some((id) => !listed.has(id))) short = await readList(run, listed);
+  if (stored.some((id) => !listed.has(id))) await readList(run, listed);
   clock.check();
   let doubt: string | null = null;
   const rows = await replacePartners(warehouse, planAt, async () => {
     await warehouse.run(statement('links/stage_partners'), [partnersJson(listed)]);
     const [counts] = await warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    const found = { subject: 'partners', open: 0, missing: 0, ...counts, isShort: short !== null };
+    const found = { subject: 'partners', open: 0, missing: 0, ...counts };
     const stays = await isDoubted(warehouse, planAt, found);
     if (stays) doubt = doubtText('The service', 'partners', found);
     await warehouse.run(statement('links/stage_missing_partners'), [stays]);
   });
   if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
-  const told = shortText('The service', 'partners', short === null ? [] : [short]);
-  if (told !== null) await warn(run, 'LIST_SHORT', told);
   run.emit({ type: 'partners_loaded', rows });
   return { rows };
 }
@@ -52,13 +49,9 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
 const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
 const countsRow = z.object({ open: count, missing: count });
 
-/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns what it lacks; null where it is whole. */
-async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<ShortList | null> {
-  const short: ShortList[] = [];
-  for await (const page of service.partners(signal, (list) => short.push(list))) {
-    for (const partner of page) listed.set(partner.id, partner);
-  }
-  return short[0] ?? null;
+/** Reads the list to its end; of a partner that is listed twice the later one counts. */
+async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<void> {
+  for await (const page of service.partners(signal)) for (const partner of page) listed.set(partner.id, partner);
 }
 
 function partnersJson(listed: ReadonlyMap<string, Partner>): string {

@@ -189,7 +189,7 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
     run.record.fail(damaged(kept));
   } else if (kept !== null) {
     if (seenAt === null || kept.seenAt > seenAt) {
-      return adoptCatalog({ items: kept.items, faults: [] }, kept.seenAt, run);
+      return adoptCatalog(kept.items, kept.seenAt, run);
     }
   }
   if (seenAt !== null) return readCatalog(warehouse);

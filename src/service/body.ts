@@ -7,14 +7,14 @@
  */
 
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 
 import { parse } from 'lossless-json';
 import { z } from 'zod';
 
 import type { Secret } from '../config/secret.ts';
-import { Failure, storageFailed } from '../errors.ts';
-import { type Answer } from './exchange.ts';
+import { storageFailed } from '../errors.ts';
+import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { paginationIn } from './pagination-scan.ts';
 import { decoded, encodingOf, PlainGauge, readHead, readText } from './plain-text.ts';
@@ -36,6 +36,7 @@ export interface SavedBody {
 const FILE_MODE = 0o600;
 /** Written at once: a trip to the thread pool for every chunk of a socket takes more than the writing. */
 const WRITE_BYTES = 256 * 1024;
+const CLOSING_BRACE = 0x7d;
 
 /**
  * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
@@ -43,72 +44,43 @@ const WRITE_BYTES = 256 * 1024;
  * JSON object: `garbled`, or `truncated` when only its end is missing.
  */
 export async function saveBody(
-  answer: Answer,
+  answer: WireAnswer,
   path: string,
   maxPlainBytes: number,
   secrets: readonly Secret[],
 ): Promise<SavedBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
-  const saved = { bytes: 0 };
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
+  let bytes = 0;
+  async function* saved(): AsyncGenerator<Buffer, void> {
+    let waiting: Buffer[] = [];
+    for await (const chunk of answer.chunks) {
+      waiting.push(chunk);
+      bytes += chunk.length;
+      if (waiting.reduce((sum, { length }) => sum + length, 0) >= WRITE_BYTES) {
+        await onDisk(path, () => file.appendFile(Buffer.concat(waiting)));
+        waiting = [];
+      }
+      yield chunk;
+    }
+    await onDisk(path, () => file.appendFile(Buffer.concat(waiting)));
+  }
   try {
     try {
-      await drain(answer, file, path, saved, gauge);
+      for await (const plain of decoded(saved(), encoding)) gauge.see(plain);
     } finally {
       await onDisk(path, () => file.close());
     }
-    expectObject(answer, gauge);
-    const { bytes: plainBytes, pagination } = gauge;
-    const body = { path, encoding, bytes: saved.bytes, plainBytes, pagination };
-    if (pagination !== undefined) return body;
-    const found = await onDisk(path, async () => paginationIn(decoded(createReadStream(path), encoding)));
-    return { ...body, pagination: found };
+    expectObject(answer.status, gauge);
+    const inDocument = async (): Promise<unknown> => paginationIn(decoded(createReadStream(path), encoding));
+    const { found } = gauge.pages;
+    const pagination = found === undefined ? await onDisk(path, inDocument) : found;
+    return { path, encoding, bytes, plainBytes: gauge.bytes, pagination };
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
     await rm(path, { force: true }).catch(() => {});
     throw error;
-  }
-}
-
-async function drain(
-  answer: Answer,
-  file: FileHandle,
-  path: string,
-  saved: { bytes: number },
-  gauge: PlainGauge,
-): Promise<void> {
-  let [waiting, bytes]: [Buffer[], number] = [[], 0];
-  const write = async (): Promise<void> => {
-    const together = waiting;
-    [waiting, bytes] = [[], 0];
-    await onDisk(path, () => writeAll(file, together));
-  };
-  async function* saving(): AsyncGenerator<Buffer, void> {
-    for await (const chunk of answer.chunks) {
-      saved.bytes += chunk.length;
-      bytes += chunk.length;
-      waiting.push(chunk);
-      if (bytes >= WRITE_BYTES) await write();
-      yield chunk;
-    }
-    if (waiting.length > 0) await write();
-  }
-  try {
-    for await (const plain of decoded(saving(), encodingOf(answer))) gauge.see(plain);
-  } catch (error) {
-    // zlib calls nothing at all an unexpected end; an empty body has a verdict of its own.
-    if (saved.bytes > 0 || error instanceof Failure || error instanceof Setback) throw error;
-    if (!(error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR')) throw error;
-  }
-}
-
-async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
-  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
-  let { bytesWritten: offset } = await file.writev(chunks);
-  while (offset < bytes) {
-    const { bytesWritten } = await file.write(Buffer.concat(chunks), offset);
-    offset += bytesWritten;
   }
 }
 
@@ -124,16 +96,15 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function expectObject(answer: Answer, gauge: PlainGauge): void {
-  const { status } = answer;
-  if (gauge.first === null)
-    throw new Setback('garbled', 'empty', `was answered ${status} with an empty body`, { status });
-  if (gauge.first !== '{') {
-    const message = `was answered ${status} with something that is no JSON object: ${firstWords(gauge.head)}`;
-    throw new Setback('garbled', 'no object', message, { status });
+function expectObject(status: number, { head, lastByte, bytes }: PlainGauge): void {
+  const garbled = (because: string, what: string): Setback =>
+    new Setback('garbled', because, `was answered ${status} with ${what}`, { status });
+  if (lastByte === null) throw garbled('empty', 'an empty body');
+  if (!head.trimStart().startsWith('{')) {
+    throw garbled('no object', `something that is no JSON object: ${firstWords(head)}`);
   }
-  if (gauge.last === '}') return;
-  throw new Setback('truncated', 'truncated', `was answered with JSON that ended early, after ${gauge.bytes} bytes`, {
+  if (lastByte === CLOSING_BRACE) return;
+  throw new Setback('truncated', 'truncated', `was answered with JSON that ended early, after ${bytes} bytes`, {
     status,
   });
 }
@@ -146,7 +117,7 @@ const HEAD_BYTES = 4096;
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
 /** Throws a `garbled` setback with the first words of what came when the answer says it is something other than JSON. */
-export async function expectJson(answer: Answer): Promise<void> {
+export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
   const said = firstWords(await readHead(answer, HEAD_BYTES));
@@ -159,7 +130,7 @@ export async function expectJson(answer: Answer): Promise<void> {
  * no JSON or not what the schema expects.
  */
 export async function readJson<T extends z.ZodType>(
-  answer: Answer,
+  answer: WireAnswer,
   schema: T,
   secrets: readonly Secret[],
 ): Promise<z.output<T>> {

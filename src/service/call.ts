@@ -9,10 +9,10 @@
 import type { Dispatcher } from 'undici';
 
 import type { Secret } from '../config/secret.ts';
-import { type Facts, Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Clock, linkSignals, waitMs } from './clock.ts';
-import { type Answer, type Ask, endpointOf, exchange, type Tally } from './exchange.ts';
+import { type WireAnswer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
 import type { Lane, RetryBudget } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
@@ -34,6 +34,26 @@ interface Sending {
   readonly contentType: string;
   readonly body: string;
   readonly repeats: 'all' | readonly SetbackKind[];
+}
+
+/** What all calls of a connection share. */
+export interface Wire {
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  readonly budget: RetryBudget;
+  readonly tally: WireTally;
+  /** Aborts when the connection is closed. */
+  readonly life: AbortSignal;
+}
+
+/** Reads a judged answer; called once a try, so it must start over. */
+export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
+
+/** What ends a call that is on the wire, and one that waits: the refused credential, too. */
+interface Ends {
+  readonly onWire: AbortSignal;
+  readonly waiting: AbortSignal;
 }
 
 /** One API of the service: its address, headers, lane and deadline; every call on it differs in the rest only. */
@@ -65,11 +85,8 @@ export class Channel {
 
   /** Asks for a target. */
   get<T>(target: string, signal: AbortSignal, read: Reader<T>, triesWhenSlow = TRIES_WHEN_SLOW): Promise<T> {
-    return this.#call(
-      { ...this.#plain(target), method: 'GET', body: null, repeats: 'all', triesWhenSlow },
-      signal,
-      read,
-    );
+    const ask = { ...this.#plain(target), method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
+    return this.#call(ask, signal, read);
   }
 
   /** Sends a body to a target. Throws the bare `Setback` after which it must not be repeated. */
@@ -84,125 +101,87 @@ export class Channel {
     return { origin: this.origin, target, headers, deadlineMs };
   }
 
-  #call<T>(ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
-    return call(this.#wire, this.#lane, ask, signal, read);
-  }
-}
-
-/** What all calls of a connection share. */
-export interface Wire {
-  readonly dispatcher: Dispatcher;
-  readonly clock: Clock;
-  readonly emit: Emit;
-  readonly budget: RetryBudget;
-  readonly tally: Tally;
-  /** Aborts when the connection is closed. */
-  readonly life: AbortSignal;
-}
-
-/** Reads a judged answer; called once a try, so it must start over. */
-export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise<T>;
-
-/**
- * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
- * `Setback` of an ask that must not be repeated after it, as of a write that was stopped on the wire or before its next try.
- */
-async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
-  const onWire = linkSignals(signal, wire.life);
-  // A refused credential cancels what waits, not what is already being answered.
-  const waiting = linkSignals(onWire.signal, lane.credential);
-  const seen = new Map<SetbackKind, number>();
-  try {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await attempt(wire, lane, ask, tries, onWire.signal, waiting.signal, read);
-      } catch (error) {
-        if (!(error instanceof Setback)) throw error;
-        seen.set(error.setback, (seen.get(error.setback) ?? 0) + 1);
-        await pause(wire, ask, error, tries, seen, waiting.signal).catch((ended: unknown) => {
-          // What the last try of a write came to is not known less because there is to be no other one.
-          throw ask.method === 'GET' || ended instanceof Failure ? ended : error;
-        });
+  /**
+   * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
+   * `Setback` of an ask that must not be repeated after it, as of a write that was stopped on the wire or before its next try.
+   */
+  async #call<T>(ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
+    const onWire = linkSignals(signal, this.#wire.life);
+    // A refused credential cancels what waits, not what is already being answered.
+    const waiting = linkSignals(onWire.signal, this.#lane.credential);
+    const ends = { onWire: onWire.signal, waiting: waiting.signal };
+    const seen: SetbackKind[] = [];
+    try {
+      for (;;) {
+        try {
+          return await this.#attempt(ask, seen.length + 1, ends, read);
+        } catch (error) {
+          if (!(error instanceof Setback)) throw error;
+          seen.push(error.setback);
+          await this.#pause(ask, error, seen, ends.waiting).catch((ended: unknown) => {
+            // What the last try of a write came to is not known less because there is to be no other one.
+            throw ask.method === 'GET' || ended instanceof Failure ? ended : error;
+          });
+        }
       }
+    } finally {
+      onWire.unlink();
+      waiting.unlink();
     }
-  } finally {
-    onWire.unlink();
-    waiting.unlink();
   }
-}
 
-async function attempt<T>(
-  wire: Wire,
-  lane: Lane,
-  ask: Ask,
-  tries: number,
-  onWire: AbortSignal,
-  waiting: AbortSignal,
-  read: Reader<T>,
-): Promise<T> {
-  const slot = await lane.enter(waiting);
-  wire.tally.countRequest(tries > 1);
-  try {
-    const value = await exchange(wire.dispatcher, ask, onWire, wire.tally.countBytes, async (answer) => {
-      wire.tally.readClock(answer.header('date'), answer.header('age'), wire.clock.now());
-      return read(answer, await judge(ask, answer, tries, wire.clock.now()));
-    });
-    slot.leave('answered');
-    wire.budget.earn();
-    wire.tally.lastSetback = null;
-    return value;
-  } catch (error) {
-    if (error instanceof Setback) {
-      wire.tally.lastSetback = `${endpointOf(ask)} ${error.message}`;
-      slot.leave(policies[error.setback].sign, error.because);
-    } else if (error instanceof Failure) {
-      // Before the place is given to another call that waits.
-      if (error.code === 'CREDENTIALS_REFUSED') lane.refuseCredential(error);
-      slot.leave('alive');
+  async #attempt<T>(ask: Ask, tries: number, ends: Ends, read: Reader<T>): Promise<T> {
+    const { tally, clock, budget } = this.#wire;
+    const slot = await this.#lane.enter(ends.waiting);
+    tally.requests += 1;
+    if (tries > 1) tally.retries += 1;
+    try {
+      const value = await exchange(this.#wire, ask, ends.onWire, async (answer) => {
+        const now = clock.now();
+        tally.skewMs = skewOf(answer.header('date'), answer.header('age'), now) ?? tally.skewMs;
+        return read(answer, await judge(ask, answer, tries, now));
+      });
+      slot.leave('answered');
+      budget.earn();
+      tally.lastSetback = null;
+      return value;
+    } catch (error) {
+      if (error instanceof Setback) {
+        tally.lastSetback = `${endpointOf(ask)} ${error.message}`;
+        slot.leave(policies[error.setback].sign, error.because);
+      } else if (error instanceof Failure) {
+        // Before the place is given to another call that waits.
+        if (error.code === 'CREDENTIALS_REFUSED') this.#lane.refuseCredential(error);
+        slot.leave('alive');
+      }
+      throw error;
+    } finally {
+      // Whatever was thrown without a meaning for the lane.
+      slot.leave('unclear');
     }
-    throw error;
-  } finally {
-    // Whatever was thrown without a meaning for the lane.
-    slot.leave('unclear');
   }
-}
 
-/** Waits before the next try, or throws because there is to be none. */
-async function pause(
-  wire: Wire,
-  ask: Ask,
-  setback: Setback,
-  tries: number,
-  seen: ReadonlyMap<SetbackKind, number>,
-  waiting: AbortSignal,
-): Promise<void> {
-  if (ask.repeats !== 'all' && !ask.repeats.includes(setback.setback)) throw setback;
-  const failed = tries - (seen.get('overload') ?? 0);
-  const ofItsKind = seen.get(setback.setback) ?? 0;
-  const allowed = policies[setback.setback].tries ?? ask.triesWhenSlow;
-  if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, ask, tries);
-  if (!wire.budget.take()) {
-    const retries = wire.budget.spent;
-    throw failureOf(setback, ask, tries, `; the run's budget of ${retries} retries was used up`, { retries });
+  /** Waits before the next try, or throws because there is to be none. */
+  async #pause(ask: Ask, setback: Setback, seen: readonly SetbackKind[], waiting: AbortSignal): Promise<void> {
+    const { budget, clock, emit } = this.#wire;
+    const { setback: kind, because, retryAfterMs: askedMs } = setback;
+    const tries = seen.length;
+    if (ask.repeats !== 'all' && !ask.repeats.includes(kind)) throw setback;
+    const failed = seen.filter((each) => each !== 'overload').length;
+    const ofItsKind = seen.filter((each) => each === kind).length;
+    const allowed = policies[kind].tries ?? ask.triesWhenSlow;
+    if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, ask, tries);
+    if (!budget.take()) {
+      throw failureOf(setback, ask, tries, `; the run's budget of ${budget.spent} retries was used up`);
+    }
+    const ms = waitMs({ tries, askedMs, isOverload: kind === 'overload', random: clock.random() });
+    emit({ type: 'request_retried', endpoint: endpointOf(ask), attempt: tries, because, waitMs: ms });
+    await clock.sleep(ms, waiting);
   }
-  const ms = waitMs({
-    tries,
-    askedMs: setback.retryAfterMs,
-    isOverload: setback.setback === 'overload',
-    random: wire.clock.random(),
-  });
-  wire.emit({
-    type: 'request_retried',
-    endpoint: endpointOf(ask),
-    attempt: tries,
-    because: setback.because,
-    waitMs: ms,
-  });
-  await wire.clock.sleep(ms, waiting);
 }
 
 /** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
-function failureOf(setback: Setback, ask: Ask, tries: number, afterword = '', facts: Facts = {}): Failure {
+function failureOf(setback: Setback, ask: Ask, tries: number, afterword = ''): Failure {
   const { code, hint } = policies[setback.setback];
   const count = tries === 1 ? '' : ` (try ${tries})`;
   return new Failure(code, `${endpointOf(ask)} ${setback.message}${count}${afterword}`, {
@@ -212,7 +191,6 @@ function failureOf(setback: Setback, ask: Ask, tries: number, afterword = '', fa
       status: setback.status,
       attempts: tries,
       because: setback.because,
-      ...facts,
     },
     hint,
     cause: setback,

@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
-import { type Page, pages, pagingSchema, type ShortList } from './paging.ts';
+import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
@@ -31,31 +31,22 @@ export class CampaignApi {
     this.#channel = channel;
   }
 
-  partners(signal: AbortSignal, onShort?: (list: ShortList) => void): AsyncGenerator<readonly Partner[], void> {
+  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void> {
     // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
     const first = this.#channel.targetOf('/public/v1/partners');
-    const ask = async (target: string): Promise<z.output<typeof partnerPage>> =>
-      this.#read(target, partnerPage, signal);
     return pages({
       origin: this.#channel.origin,
       first,
-      ask,
-      keyOf: ({ id }) => id,
-      ...(onShort === undefined ? {} : { onShort }),
+      ask: async (target): Promise<z.output<typeof partnerPage>> => this.#read(target, partnerPage, signal),
     });
   }
 
   /** Pages of links; throws `SOURCE_MISSING` when neither version knows the app or the parent. */
-  async *links(
-    appToken: string,
-    parent: string | null,
-    signal: AbortSignal,
-    onShort?: (list: ShortList) => void,
-  ): AsyncGenerator<readonly Link[], void> {
+  async *links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void> {
     const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
     const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
     const older = this.#channel.targetOf(`/public/v1${path}`);
-    const ask = async (target: string): Promise<Page<Link>> => {
+    const ask = async (target: string): Promise<ListPage<Link>> => {
       try {
         return await this.#read(target, linkPage, signal);
       } catch (error) {
@@ -66,13 +57,7 @@ export class CampaignApi {
       this.#version = 'v1';
       return { ...page, target: older };
     };
-    yield* pages({
-      origin: this.#channel.origin,
-      first,
-      ask,
-      keyOf: ({ token }) => token,
-      ...(onShort === undefined ? {} : { onShort }),
-    });
+    yield* pages({ origin: this.#channel.origin, first, ask });
   }
 
   /** Creates a link; sent once. An unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
@@ -148,7 +133,7 @@ function isUndecided({ code, facts: { status } }: Failure): boolean {
   return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
-const LOOK_FIRST = 'List the links before creating it again: a second one would be a duplicate.';
+const LOOK_FIRST = 'Run the command again in a minute: where the link is listed by then, no second one is created.';
 
 function undecided({ message, facts, cause }: Failure, name: string): Failure {
   const subject = `It is unknown whether the link ${JSON.stringify(name)} was created`;

@@ -14,7 +14,6 @@ import { askReport } from './report.ts';
 import { Lane, RetryBudget } from './lane.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
-import { Tally } from './exchange.ts';
 
 /** Ad spend's rate limit is not shown; a few at once keep a file of thousands of lines going. */
 const COST_CONCURRENCY = 4;
@@ -38,7 +37,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     clock,
     emit,
     budget: new RetryBudget(maxConcurrency),
-    tally: new Tally(),
+    tally: { requests: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
     life: closing.signal,
   };
   const lane = (address: string, concurrency: number, credential: AbortController): Lane => {
@@ -77,8 +76,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     report: (parameters, saveAs, signal, page) =>
       askReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => askFiltersData(reports, request, signal),
-    partners: (signal, onShort) => campaign.partners(signal, onShort),
-    links: (appToken, parent, signal, onShort) => campaign.links(appToken, parent, signal, onShort),
+    partners: (signal) => campaign.partners(signal),
+    links: (appToken, parent, signal) => campaign.links(appToken, parent, signal),
     createLink: (appToken, name, parent, signal) => campaign.createLink(appToken, name, parent, signal),
     updateLink: (appToken, token, change, signal) => campaign.updateLink(appToken, token, change, signal),
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),

@@ -14,7 +14,7 @@ import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import { toldAt } from './clock.ts';
 import { Setback, type SetbackKind } from './setback.ts';
 
-export interface Answer {
+export interface WireAnswer {
   readonly status: number;
   /** A header's (first) value by its lower-case name. */
   header(name: string): string | null;
@@ -34,11 +34,10 @@ const MAX_WAITING_BYTES = 1024 * 1024;
  * an `unanswered` setback, since it may have been received.
  */
 export async function exchange<T>(
-  dispatcher: Dispatcher,
+  { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
   ask: Ask,
   signal: AbortSignal,
-  counted: (bytes: number) => void,
-  read: (answer: Answer) => Promise<T>,
+  read: (answer: WireAnswer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
@@ -68,7 +67,7 @@ export async function exchange<T>(
     // A body given up half-way reports that as an error, to nobody.
     response.body.on('error', () => {});
     try {
-      return await read(answerOf(response, counted));
+      return await read(answerOf(response, tally));
     } finally {
       response.body.destroy();
     }
@@ -86,21 +85,21 @@ export async function exchange<T>(
   }
 }
 
-function answerOf(response: Dispatcher.ResponseData, counted: (bytes: number) => void): Answer {
+function answerOf(response: Dispatcher.ResponseData, tally: WireTally): WireAnswer {
   return {
     status: response.statusCode,
     header: (name) => {
       const value = response.headers[name];
       return (Array.isArray(value) ? value[0] : value) ?? null;
     },
-    chunks: countedChunks(response.body, counted),
+    chunks: countedChunks(response.body, tally),
   };
 }
 
-async function* countedChunks(body: Readable, counted: (bytes: number) => void): AsyncGenerator<Buffer, void> {
+async function* countedChunks(body: Readable, tally: WireTally): AsyncGenerator<Buffer, void> {
   for await (const chunk of body) {
     if (!Buffer.isBuffer(chunk)) continue;
-    counted(chunk.length);
+    tally.bytes += chunk.length;
     yield chunk;
   }
 }
@@ -197,47 +196,23 @@ function encode(text: string): string {
 const DATE_RESOLUTION_MS = 1000;
 
 /** What a connection has done so far, and what it learned of the service's clock. */
-export class Tally {
-  #requests = 0;
-  #retries = 0;
-  #bytes = 0;
-  #skewMs: number | null = null;
-  /** What the latest try met; null if it was answered. */
-  lastSetback: string | null = null;
-
-  get requests(): number {
-    return this.#requests;
-  }
-
-  get retries(): number {
-    return this.#retries;
-  }
-
+export interface WireTally {
+  requests: number;
+  retries: number;
   /** Of bodies, as they came. */
-  get bytes(): number {
-    return this.#bytes;
-  }
+  bytes: number;
+  /** The service's clock minus this machine's, by the newest answer that states it. */
+  skewMs: number | null;
+  /** What the latest try met; null if it was answered. */
+  lastSetback: string | null;
+}
 
-  /** The service's clock minus this machine's; 0 when they agree within the second a `Date` header names. */
-  get skewMs(): number | null {
-    return this.#skewMs;
-  }
-
-  countRequest(isRetry: boolean): void {
-    this.#requests += 1;
-    if (isRetry) this.#retries += 1;
-  }
-
-  /** Bound, to be handed on. */
-  readonly countBytes = (bytes: number): void => {
-    this.#bytes += bytes;
-  };
-
-  /** Learns from an answer's `Date` and `Age`; a date that is missing or none teaches nothing. */
-  readClock(date: string | null, age: string | null, now: number): void {
-    const from = toldAt(date, age);
-    if (from === null) return;
-    const nearest = Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS * (age === null ? 1 : 2));
-    this.#skewMs = nearest - now;
-  }
+/**
+ * The service's clock minus this machine's, by an answer's `Date` and `Age`; 0 when they agree within the second that they
+ * name. Null without a date.
+ */
+export function skewOf(date: string | null, age: string | null, now: number): number | null {
+  const from = toldAt(date, age);
+  if (from === null) return null;
+  return Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS * (age === null ? 1 : 2)) - now;
 }

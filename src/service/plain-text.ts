@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { type Answer } from './exchange.ts';
+import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
 import { PaginationScan } from './pagination-scan.ts';
 
@@ -13,7 +13,7 @@ import { PaginationScan } from './pagination-scan.ts';
  * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
  * holds one of the secrets.
  */
-export async function readText(answer: Answer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
+export async function readText(answer: WireAnswer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
   const search = new SecretSearch(secrets);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -26,54 +26,37 @@ export async function readText(answer: Answer, maxBytes: number, secrets: readon
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-/** What was read of a body: all of it, less than it holds, what came before it was lost, or what of it could be decoded. */
-export interface BodyStart {
+/** The beginning of a body, and whether that is all of it. */
+interface BodyStart {
   readonly text: string;
-  readonly ending: 'whole' | 'longer' | 'cut' | 'unreadable';
+  readonly isWhole: boolean;
 }
 
 /** The beginning of a body as text, at most `maxBytes` of it. Never throws; the text may end in half a secret. */
-export async function readStart(answer: Answer, maxBytes: number): Promise<BodyStart> {
+export async function readStart(answer: WireAnswer, maxBytes: number): Promise<BodyStart> {
   const parts: Buffer[] = [];
-  let received = 0;
   let bytes = 0;
-  let ending: BodyStart['ending'] = 'whole';
-  async function* counted(): AsyncGenerator<Buffer, void> {
-    for await (const chunk of answer.chunks) {
-      received += chunk.length;
-      yield chunk;
-    }
-  }
+  let isWhole = true;
   try {
-    for await (const chunk of decoded(counted(), encodingOf(answer))) {
+    for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
       parts.push(chunk.subarray(0, maxBytes - bytes));
       bytes += chunk.length;
-      if (bytes > maxBytes) {
-        ending = 'longer';
-        break;
-      }
+      isWhole = bytes <= maxBytes;
+      if (!isWhole) break;
     }
-  } catch (error) {
-    const isUnreadable = error instanceof Setback || zlibCode(error) !== null;
-    // zlib calls nothing at all an unexpected end.
-    const isEmpty = received === 0 && zlibCode(error) === 'Z_BUF_ERROR';
-    ending = isEmpty ? 'whole' : isUnreadable ? 'unreadable' : 'cut';
+  } catch {
+    isWhole = false;
   }
-  return { text: Buffer.concat(parts).toString('utf8'), ending };
+  return { text: Buffer.concat(parts).toString('utf8'), isWhole };
 }
 
 /**
  * The beginning of a body as text, at most `maxBytes` of it. Never throws: it is read to explain an answer that is
  * already judged, and whatever part came has to do.
  */
-export async function readHead(answer: Answer, maxBytes: number): Promise<string> {
-  const { text, ending } = await readStart(answer, maxBytes);
-  return ending === 'whole' ? text : scrubStart(text);
-}
-
-function zlibCode(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return code.startsWith('Z_') ? code : null;
+export async function readHead(answer: WireAnswer, maxBytes: number): Promise<string> {
+  const { text, isWhole } = await readStart(answer, maxBytes);
+  return isWhole ? text : scrubStart(text);
 }
 
 /** The failure of an answer that grew beyond its cap. */
@@ -106,7 +89,7 @@ type Encoding = 'gzip' | 'identity';
 const CHUNK_BYTES = 64 * 1024;
 
 /** How an answer's body is encoded; throws a `garbled` setback for an encoding nobody asked for. */
-export function encodingOf(answer: Answer): Encoding {
+export function encodingOf(answer: WireAnswer): Encoding {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   if (name === '' || name === 'identity') return 'identity';
@@ -122,10 +105,21 @@ export function decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): Asyn
 
 async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  let received = 0;
+  async function* counted(): AsyncGenerator<Buffer, void> {
+    for await (const chunk of chunks) {
+      received += chunk.length;
+      yield chunk;
+    }
+  }
   // The callback only silences: the iteration below throws the same error.
-  pipeline(chunks, gunzip, () => {});
+  pipeline(counted(), gunzip, () => {});
   try {
     for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
+  } catch (error) {
+    // zlib calls nothing at all an unexpected end.
+    const isEmptyBody = received === 0 && error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
+    if (!isEmptyBody) throw error;
   } finally {
     gunzip.destroy();
   }
@@ -133,72 +127,38 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
 
 /** Enough to show what came instead of a document. */
 const HEAD_BYTES = 1024;
-
+/** Blanks are ASCII, and no part of another character looks like them. */
 const BLANKS = new Set(Buffer.from(' \t\r\n'));
 
 /** What has to be known of a document that flows by: its size, its ends, whether it goes on, and that it holds no secret. */
 export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
-  readonly #pages = new PaginationScan();
-  readonly #head: Buffer[] = [];
-  #headBytes = 0;
-  #bytes = 0;
-  #first: string | null = null;
-  #last: string | null = null;
+  readonly pages = new PaginationScan();
+  bytes = 0;
+  /** The last byte that is not blank; null for a blank document. */
+  lastByte: number | null = null;
+  #head = Buffer.alloc(0);
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
     this.#secrets = new SecretSearch(secrets);
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** The first character that is not blank; null for a blank document. */
-  get first(): string | null {
-    return this.#first;
-  }
-
-  /** The last character that is not blank; null for a blank document. */
-  get last(): string | null {
-    return this.#last;
-  }
-
-  /** What the document says of further pages, parsed; null when it says nothing, undefined when it may say so before its end. */
-  get pagination(): unknown {
-    return this.#pages.found;
-  }
-
-  /** The beginning of the document. */
+  /** The beginning of the document, without a byte order mark. */
   get head(): string {
-    const text = Buffer.concat(this.#head).toString('utf8');
-    return this.#bytes > this.#headBytes ? scrubStart(text) : text;
+    const text = new TextDecoder().decode(this.#head);
+    return this.bytes > this.#head.length ? scrubStart(text) : text;
   }
 
   /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */
   see(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
-    if (this.#secrets.finds(chunk)) throw indiscreet(this.#bytes);
-    this.#pages.see(chunk);
-    if (this.#headBytes < HEAD_BYTES) {
-      // A copy: a slice would keep the whole chunk in memory.
-      const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));
-      this.#head.push(part);
-      this.#headBytes += part.length;
-    }
-    // One character a byte: blanks are ASCII, and no part of another character looks like them. A byte order mark is skipped, too.
-    this.#first ??= /[^ \t\r\n\xef\xbb\xbf]/.exec(chunk.toString('latin1'))?.[0] ?? null;
-    const end = endOf(chunk);
-    if (end > 0) this.#last = String.fromCharCode(chunk[end - 1] ?? 0);
+    this.bytes += chunk.length;
+    if (this.bytes > this.#maxBytes) throw oversized(this.#maxBytes);
+    if (this.#secrets.finds(chunk)) throw indiscreet(this.bytes);
+    this.pages.see(chunk);
+    const room = HEAD_BYTES - this.#head.length;
+    if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)]);
+    this.lastByte = chunk.findLast((byte) => !BLANKS.has(byte)) ?? this.lastByte;
   }
-}
-
-/** The position after the last byte that is not blank; 0 when all are. */
-function endOf(bytes: Buffer): number {
-  let end = bytes.length;
-  while (end > 0 && BLANKS.has(bytes[end - 1] ?? 0)) end -= 1;
-  return end;
 }

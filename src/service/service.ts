@@ -10,11 +10,9 @@ import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner, StatedLink } from '../model/link.ts';
 import type { SavedBody } from './body.ts';
-import type { ShortList } from './paging.ts';
 import type { ReportPage } from './report.ts';
 
 export type { SavedBody } from './body.ts';
-export type { ShortList } from './paging.ts';
 export { nextPageOf, type ReportPage } from './report.ts';
 
 export interface FiltersDataRequest {
@@ -22,20 +20,6 @@ export interface FiltersDataRequest {
   readonly section?: CatalogSection;
   /** Full or partial match on id and name, by filter name. */
   readonly contains?: Readonly<Record<string, string>>;
-}
-
-/** A list of filters-data that was not answered as requested; `found` says in brackets what was there, or is empty. */
-export interface ListFault {
-  readonly filter: CatalogFilter;
-  readonly kind: 'absent' | 'refused' | 'malformed' | 'bad items';
-  readonly found: string;
-}
-
-export interface FiltersData {
-  /** Every item that was listed, list by list in the order requested. */
-  readonly items: Catalog;
-  /** A list that was answered empty is not among them. */
-  readonly faults: readonly ListFault[];
 }
 
 export interface LinkChange {
@@ -92,19 +76,14 @@ export interface Service {
     page?: ReportPage,
   ): Promise<SavedBody | null>;
   /**
-   * Requests lists of filter items, without those that the service refuses by name. Throws `SOURCE_GARBLED` if none was
-   * answered, `SOURCE_REFUSED` if all were refused.
+   * Requests lists of filter items: every item that was listed, list by list in the order requested. What is no list, or refused by
+   * name, has none. Throws `SOURCE_GARBLED` if no list was answered, `SOURCE_REFUSED` if all were refused.
    */
-  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<FiltersData>;
-  /** Pages of the partner list, each non-empty; `onShort` is called when they held fewer than they said there are. */
-  partners(signal: AbortSignal, onShort?: (list: ShortList) => void): AsyncGenerator<readonly Partner[], void>;
+  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
+  /** Pages of the partner list, each non-empty. */
+  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
   /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent. */
-  links(
-    appToken: string,
-    parent: string | null,
-    signal: AbortSignal,
-    onShort?: (list: ShortList) => void,
-  ): AsyncGenerator<readonly Link[], void>;
+  links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
   /** Updates a link and returns what the answer states of it, which may not be what was asked for. */

@@ -1,12 +1,13 @@
 /** Ad spend: one line, one POST, one outcome; never sent twice where the first may have arrived. */
 
 import { Failure } from '../errors.ts';
+import { parsed, statedError } from './error-words.ts';
 import { readHead, readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
-import { type Answer } from './exchange.ts';
+import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, parsed, statedError, verdictOn } from './verdict.ts';
+import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, verdictOn } from './verdict.ts';
 
 /** After these nothing was accepted: nothing was sent, or it was one too many. A 503 may come after it was (a proxy's, say). */
 const REPEATS = ['unsent', 'overload'] as const satisfies readonly SetbackKind[];
@@ -43,7 +44,7 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   }
 }
 
-async function outcomeOfSuccess(answer: Answer): Promise<SpendOutcome> {
+async function outcomeOfSuccess(answer: WireAnswer): Promise<SpendOutcome> {
   const doubt = await doubtOf(answer);
   if (doubt === null) return { outcome: 'accepted' };
   return { outcome: 'unknown', reason: `was answered ${answer.status} ${doubt}` };
@@ -51,19 +52,17 @@ async function outcomeOfSuccess(answer: Answer): Promise<SpendOutcome> {
 
 /**
  * Why a success may have accepted nothing: what one says is not shown (service-interface: POST /cost), and a sign-in page or
- * an error may come with 200, too. Null for one that says nothing of the kind; where it was cut, its status has said so.
+ * an error may come with 200, too. Null for one that says nothing of the kind.
  */
-async function doubtOf(answer: Answer): Promise<string | null> {
-  const { text, ending } = await readStart(answer, MAX_ERROR_BODY_BYTES);
-  if (ending === 'unreadable') return 'in a form that cannot be read';
-  if (ending === 'longer') return `with more than ${MAX_ERROR_BODY_BYTES} bytes`;
+async function doubtOf(answer: WireAnswer): Promise<string | null> {
+  const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
+  if (!isWhole) return 'with a body that could not be read to its end';
   // Trimming takes a byte order mark, too.
   const body = text.trim();
   const isPage = body.startsWith('<') || (body !== '' && /html/i.test(answer.header('content-type') ?? ''));
   if (isPage) return 'with a web page';
   const error = statedError(body);
-  // The end of a body that was cut may be half a secret.
-  if (error !== null) return ending === 'whole' ? `with an error: ${error}` : 'with an error';
+  if (error !== null) return `with an error: ${error}`;
   return /^[[{]/.test(body) && parsed(body) === null ? 'with broken JSON' : null;
 }
 

@@ -11,7 +11,7 @@ export type AnswerBody =
   | { readonly kind: 'document'; readonly document: JsonDocument }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
 
-export interface Answer {
+export interface SimulatedAnswer {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ const errorDocuments: Readonly<Record<ErrorForm, (status: number, message: strin
   error_message: (_, message) => ({ error: { message } }),
 };
 
-export function documentAnswer(document: JsonDocument, status = 200): Answer {
+export function documentAnswer(document: JsonDocument, status = 200): SimulatedAnswer {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -44,16 +44,16 @@ export function documentAnswer(document: JsonDocument, status = 200): Answer {
   };
 }
 
-export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200): Answer {
+export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200): SimulatedAnswer {
   return { status, headers: { 'content-type': contentType }, body: { kind: 'bytes', bytes: Buffer.from(bytes) } };
 }
 
 /** An answer that is its status alone. */
-export function bareAnswer(status: number): Answer {
+export function bareAnswer(status: number): SimulatedAnswer {
   return { status, headers: {}, body: { kind: 'none' } };
 }
 
-export function errorAnswer(status: number, form: ErrorForm, message: string): Answer {
+export function errorAnswer(status: number, form: ErrorForm, message: string): SimulatedAnswer {
   return documentAnswer(errorDocuments[form](status, message), status);
 }
 
@@ -63,7 +63,7 @@ export function plainBytes(body: AnswerBody): Buffer {
 }
 
 /** Sends an answer whole, compressed for a caller that accepts it. */
-export async function send(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+export async function send(request: IncomingMessage, response: ServerResponse, answer: SimulatedAnswer): Promise<void> {
   const { status, headers, body } = answer;
   if (body.kind === 'none') {
     response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end();

@@ -5,18 +5,9 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Answer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
+import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
 import type { LinkStore } from './link-store.ts';
-import {
-  linksOf,
-  type Page,
-  type PagingStyle,
-  type Positioned,
-  pageOf,
-  pageRequestOf,
-  pagingV1,
-  pagingV2,
-} from './paging.ts';
+import { linksOf, type CursorPage, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './paging.ts';
 import type { Route } from './routes.ts';
 import type { World, WorldLink } from './world/world.ts';
 
@@ -34,14 +25,12 @@ export interface CampaignRequest {
 export interface Campaign {
   readonly world: World;
   readonly links: LinkStore;
-  readonly style: PagingStyle;
 }
 
 /** Answers any campaign request; never throws for what the caller sent. */
-export function answerCampaign(campaign: Campaign, request: CampaignRequest): Answer {
+export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') return listPartners(campaign, request);
-  if (route.version === 'v2' && !campaign.style.v2) return missing('No such version');
   if (!/^[a-z0-9]{12}$/i.test(route.appToken)) return invalid('app_token is not 12 alphanumeric characters');
   if (!campaign.world.apps.some((app) => app.token === route.appToken)) return missing('App not found');
   if (route.linkToken !== '' && campaign.links.find(route.linkToken)?.appToken !== route.appToken) {
@@ -52,21 +41,21 @@ export function answerCampaign(campaign: Campaign, request: CampaignRequest): An
   return writeLink(campaign, request);
 }
 
-function listPartners({ world, style }: Campaign, { address }: CampaignRequest): Answer {
+function listPartners({ world }: Campaign, { address }: CampaignRequest): SimulatedAnswer {
   const list = world.partners.map((item, position) => ({ position, item }));
-  return listAnswer(list, address, style, (page) => ({
+  return listAnswer(list, address, (page) => ({
     ...envelope('1'),
     paging: pagingV1(page, linksOf(page, `${address.origin}${address.pathname}`)),
     items: page.items,
   }));
 }
 
-function listLinks({ links, style }: Campaign, { route, address }: CampaignRequest, parent: string | null): Answer {
+function listLinks({ links }: Campaign, { route, address }: CampaignRequest, parent: string | null): SimulatedAnswer {
   const base = `${address.origin}${address.pathname}`;
-  return listAnswer(links.list(route.appToken, parent), address, style, (page) => {
+  return listAnswer(links.list(route.appToken, parent), address, (page) => {
     const items = page.items.map((link) => linkItem(links, link, link.partnerId));
     return route.version === 'v2'
-      ? { paging: pagingV2(page, linksOf(page, base), style), items }
+      ? { paging: pagingV2(page, linksOf(page, base)), items }
       : { ...envelope('1'), paging: pagingV1(page, linksOf(page, base)), items };
   });
 }
@@ -74,15 +63,14 @@ function listLinks({ links, style }: Campaign, { route, address }: CampaignReque
 function listAnswer<Item>(
   list: readonly Positioned<Item>[],
   address: URL,
-  style: PagingStyle,
-  answered: (page: Page<Item>) => JsonDocument,
-): Answer {
+  answered: (page: CursorPage<Item>) => JsonDocument,
+): SimulatedAnswer {
   const wanted = pageRequestOf(address.searchParams);
   if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
-  return documentAnswer({ data: answered(pageOf(list, wanted, style.shortPages)) });
+  return documentAnswer({ data: answered(pageOf(list, wanted)) });
 }
 
-function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): Answer {
+function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {
   if (!(contentType ?? '').startsWith('application/json')) {
     return errorAnswer(415, 'error_message', 'Content-Type is not application/json');
   }
@@ -93,7 +81,7 @@ function writeLink(campaign: Campaign, { route, contentType, body }: CampaignReq
     : updateLink(campaign, route.linkToken, fields);
 }
 
-function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): Answer {
+function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): SimulatedAnswer {
   const { name, parent_token: parentToken = null } = fields;
   if (typeof name !== 'string' || name.trim() === '') return invalid('name is missing');
   if (parentToken === null) return written(links, links.insert({ appToken, parentToken: null, label: name }));
@@ -103,7 +91,7 @@ function createLink({ links }: Campaign, appToken: string, fields: JsonDocument)
   return written(links, links.insert({ appToken, parentToken: parent.token, label: name }));
 }
 
-function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): Answer {
+function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): SimulatedAnswer {
   const { partner_id: partnerId, cost_data_enabled: costDataEnabled } = fields;
   if (partnerId !== undefined && !world.partners.some(({ id }) => id === partnerId)) {
     return invalid('partner_id is not the id of a partner');
@@ -120,7 +108,7 @@ function updateLink({ world, links }: Campaign, token: string, fields: JsonDocum
 }
 
 /** The envelope of a write, under api_version 2, where a sub-link shows the partner it inherits (service-examples). */
-function written(links: LinkStore, link: WorldLink): Answer {
+function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
   return documentAnswer({ data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] } });
 }
 
@@ -154,5 +142,5 @@ function parseFields(body: string): JsonDocument | null {
   }
 }
 
-const missing = (message: string): Answer => errorAnswer(404, 'error_message', message);
-const invalid = (message: string): Answer => errorAnswer(422, 'error_message', message);
+const missing = (message: string): SimulatedAnswer => errorAnswer(404, 'error_message', message);
+const invalid = (message: string): SimulatedAnswer => errorAnswer(422, 'error_message', message);

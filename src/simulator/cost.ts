@@ -1,6 +1,6 @@
 /** The ad spend endpoint: its documented rules, and which Cost IDs it accepted how often. */
 
-import { type Answer, bytesAnswer, errorAnswer } from './answer.ts';
+import { type SimulatedAnswer, bytesAnswer, errorAnswer } from './answer.ts';
 
 /** service-interface: Limits. */
 const COST_ID_LENGTH = { min: 12, max: 256 } as const;
@@ -19,7 +19,7 @@ export interface SpendSubmission {
 export interface SpendLedger {
   /** How often each Cost ID was accepted. */
   readonly accepted: ReadonlyMap<string, number>;
-  submit(submission: SpendSubmission): Answer;
+  submit(submission: SpendSubmission): SimulatedAnswer;
 }
 
 export function createSpendLedger(): SpendLedger {

@@ -7,7 +7,7 @@
 import type { Positioned } from './paging.ts';
 import { addressesOf, type WorldLink } from './world/entities.ts';
 
-export interface NewLink {
+export interface AddedLink {
   readonly appToken: string;
   readonly parentToken: string | null;
   readonly label: string;
@@ -21,7 +21,7 @@ export interface LinkStore {
   /** The partner of a link or, for a sub-link, the one it inherits. */
   partnerOf(token: string): number | null;
   /** Adds a link; throws a RangeError for an unknown parent. */
-  insert(link: NewLink): WorldLink;
+  insert(link: AddedLink): WorldLink;
   /** Changes a link; throws a RangeError for an unknown one. */
   change(token: string, change: Partial<WorldLink>): void;
   /** Removes one link. */

@@ -7,17 +7,6 @@
 
 import type { JsonDocument } from './answer.ts';
 
-export interface PagingStyle {
-  /** Whether the v2 endpoints exist; without them they answer 404. */
-  readonly v2: boolean;
-  /** Name of the query parameter the v2 next link carries. */
-  readonly v2Next: 'cursor' | 'after';
-  /** How v2 says that there is no next page. */
-  readonly v2End: 'null' | 'absent' | 'empty';
-  /** Pages before the last hold one item fewer than they may. */
-  readonly shortPages: boolean;
-}
-
 export interface Positioned<Item> {
   /** Ascending, above `START`. */
   readonly position: number;
@@ -30,7 +19,7 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-export interface Page<Item> {
+export interface CursorPage<Item> {
   readonly items: readonly Item[];
   readonly limit: number;
   /** Items of the whole list. */
@@ -61,12 +50,9 @@ export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | '
 export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
-  shortPages: boolean,
-): Page<Item> {
+): CursorPage<Item> {
   const eligible = list.filter(({ position }) => position > (after ?? START) && position < (before ?? Infinity));
-  const isShort = shortPages && limit > 1 && eligible.length > limit;
-  const size = isShort ? limit - 1 : limit;
-  const chosen = before !== null && after === null ? eligible.slice(-size) : eligible.slice(0, size);
+  const chosen = before !== null && after === null ? eligible.slice(-limit) : eligible.slice(0, limit);
   const first = chosen.at(0);
   const last = chosen.at(-1);
   const hasNext = last !== undefined && list.some(({ position }) => position > last.position);
@@ -84,12 +70,12 @@ export function pageOf<Item>(
 export type LinkTo = (parameter: string, cursor: string) => string;
 
 /** The links of a list; `address` is its URL without a query. */
-export function linksOf<Item>(page: Page<Item>, address: string): LinkTo {
+export function linksOf<Item>(page: CursorPage<Item>, address: string): LinkTo {
   return (parameter, cursor) => `${address}?${parameter}=${cursor}&limit=${page.limit}`;
 }
 
 /** The v1 paging object. */
-export function pagingV1<Item>(page: Page<Item>, linkTo: LinkTo): JsonDocument {
+export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
   return {
     page_size: String(page.limit),
     collection_size: String(page.items.length),
@@ -101,16 +87,8 @@ export function pagingV1<Item>(page: Page<Item>, linkTo: LinkTo): JsonDocument {
 }
 
 /** The v2 paging object. */
-export function pagingV2<Item>(
-  page: Page<Item>,
-  linkTo: LinkTo,
-  style: Pick<PagingStyle, 'v2Next' | 'v2End'>,
-): JsonDocument {
-  if (page.after !== null) {
-    return { cursor: page.after, next: linkTo(style.v2Next, page.after) };
-  }
-  if (style.v2End === 'absent') return {};
-  return style.v2End === 'null' ? { cursor: null, next: null } : { cursor: '', next: '' };
+export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
+  return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
 /** The cursor after a position; salt makes cursors of one position differ. */

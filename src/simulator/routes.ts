@@ -1,6 +1,6 @@
 /** The service's addresses: which endpoint a method and a path mean, and who may call it (service-interface: Endpoints). */
 
-import { type Answer, errorAnswer } from './answer.ts';
+import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
 export const endpoints = [
   'report',
@@ -64,7 +64,11 @@ export interface Credentials {
 }
 
 /** The answer to a call without the credential its endpoint wants (service-interface: Errors); null for one with it. */
-export function refusalOf({ token, costCredential }: Credentials, endpoint: Endpoint, header?: string): Answer | null {
+export function refusalOf(
+  { token, costCredential }: Credentials,
+  endpoint: Endpoint,
+  header?: string,
+): SimulatedAnswer | null {
   if (endpoint === 'unknown') return null;
   if (endpoint === 'cost') {
     if (header === undefined) return errorAnswer(401, 'error', 'Required authentication information missing');

@@ -9,15 +9,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Failure } from '../errors.ts';
-import { type Answer, bareAnswer, bytesAnswer, documentAnswer, errorAnswer, send } from './answer.ts';
+import { type SimulatedAnswer, bareAnswer, bytesAnswer, documentAnswer, errorAnswer, send } from './answer.ts';
 import { answerCampaign } from './campaign.ts';
 import { createSpendLedger } from './cost.ts';
 import { createLinkStore, type LinkStore } from './link-store.ts';
-import type { PagingStyle } from './paging.ts';
 import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './routes.ts';
 import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
 
-export interface SimulatorOptions {
+export interface SimulatorSettings {
   /** 0 takes any free port. */
   readonly port: number;
   /** A world, or the options of one. */
@@ -29,7 +28,6 @@ export interface SimulatorOptions {
   readonly costCredential: string;
   /** Simultaneous report and filters-data calls; one more is answered 429. */
   readonly cap: number;
-  readonly paging: Partial<PagingStyle>;
   /** Stands between each request and its answer, to observe it or to replace it. */
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
@@ -46,10 +44,10 @@ export interface Exchange {
   /** Whether too many calls are in flight; such a call is answered 429. */
   readonly isOverCap: boolean;
   /** Carries the request out and returns the service's own answer. */
-  answer(): Answer;
+  answer(): SimulatedAnswer;
 }
 
-export interface Simulator {
+export interface RunningSimulator {
   /** Serves as base_url, reports_url and cost_url alike. */
   readonly url: string;
   readonly port: number;
@@ -66,9 +64,7 @@ export interface Simulator {
 }
 
 /** Some of the options; what is left out, or undefined, is as by default. */
-export type Chosen<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
-
-const defaultStyle: PagingStyle = { v2: true, v2Next: 'cursor', v2End: 'null', shortPages: false };
+export type SomeOf<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 /** Longer than a client pauses between two requests, so that no idle connection is closed under one. */
 const KEEP_ALIVE_MS = 60_000;
@@ -76,19 +72,19 @@ const KEEP_ALIVE_MS = 60_000;
 const MAX_REQUEST_BYTES = 1_048_576;
 
 /** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
-export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Promise<Simulator> {
-  const { port: wanted = 0, world: asked = {}, cap = 50, paging = {} } = options;
+export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): Promise<RunningSimulator> {
+  const { port: wanted = 0, world: asked = {}, cap = 50 } = options;
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
   const world = 'report' in asked ? asked : createWorld(asked);
-  const campaign = { world, links: createLinkStore(world.links), style: { ...defaultStyle, ...paging } };
+  const campaign = { world, links: createLinkStore(world.links) };
   const spend = createSpendLedger();
   let token = firstToken;
   let simulatedNow = options.now ?? null;
   let inFlight = 0;
   const now = (): Date => simulatedNow ?? new Date();
 
-  const endpointAnswer = (route: Route, address: URL, request: IncomingMessage, body: string): Answer => {
+  const endpointAnswer = (route: Route, address: URL, request: IncomingMessage, body: string): SimulatedAnswer => {
     const contentType = request.headers['content-type'] ?? null;
     if (route.endpoint === 'unknown') {
       return route.otherMethod
@@ -114,7 +110,7 @@ export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Pr
     const isOverCap = isCapped(endpoint) && inFlight > cap;
     const refusal = refusalOf({ token, costCredential }, endpoint, request.headers.authorization);
     const body = await readBody(request);
-    const answer = (): Answer => {
+    const answer = (): SimulatedAnswer => {
       if (isOverCap) return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
       return refusal ?? endpointAnswer(route, address, request, body);
     };
@@ -149,14 +145,14 @@ export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Pr
   };
 }
 
-function answerReport(world: World, query: URLSearchParams, now: Date): Answer {
+function answerReport(world: World, query: URLSearchParams, now: Date): SimulatedAnswer {
   return orRefusal(() => {
     const report = world.report(query, now);
     return report === null ? bareAnswer(204) : documentAnswer({ ...report });
   });
 }
 
-function orRefusal(answer: () => Answer): Answer {
+function orRefusal(answer: () => SimulatedAnswer): SimulatedAnswer {
   try {
     return answer();
   } catch (thrown) {

@@ -9,8 +9,24 @@ import { createHash } from 'node:crypto';
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
 import { isCurrency } from './currencies.ts';
-import { ENGAGED_AT, spendColumns, type SpendColumn, type SpendRecord } from './spend-record.ts';
-import { NOT_UTF8 } from './text-chunks.ts';
+import { type SpendColumn, spendColumns } from './spend-columns.ts';
+
+export interface SpendRecord {
+  /** Line of the file it begins on, counted from 1 as an editor does; in Parquet the row. */
+  readonly line: number;
+  /** Every column as given, by name; numbers are their own text. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** What is wrong with the form of the line itself. */
+  readonly defects: readonly string[];
+  /** The whole content of a line without a form; its columns are a guess then, and must not be shown as if they were meant. */
+  readonly raw?: string | readonly string[];
+}
+
+/** A spend file, opened: its records in order, read as they are needed. */
+export type SpendRecords = AsyncGenerator<SpendRecord, void>;
+
+/** What bytes become that are no UTF-8. */
+const NOT_UTF8 = '\uFFFD';
 
 /** service-interface: Limits. */
 const COST_ID_CHARACTERS = { min: 12, max: 256 } as const;
@@ -25,7 +41,7 @@ const amountForm = /^\d+(?:\.\d+)?$/;
 const instantForm =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** A line after its own rules were held against it. */
+/** A line, judged by its own rules. */
 export interface JudgedLine {
   readonly line: number;
   /** The values of the columns that mean something; empty for what is absent, blank or no text. */
@@ -91,7 +107,7 @@ const lengthOf = (text: string): number => Array.from(text).length;
 /** What is wrong with a value before its meaning: absent, no text, not UTF-8. */
 function formOf(column: SpendColumn, value: unknown): string | null {
   if (value === undefined || value === null || isBlank(value)) {
-    return column === ENGAGED_AT ? null : `${column} was empty`;
+    return column === 'engaged_at' ? null : `${column} was empty`;
   }
   if (typeof value !== 'string') return `${column} was neither a text nor a number`;
   return value.includes(NOT_UTF8) ? `${column} was not UTF-8` : null;

@@ -21,7 +21,6 @@ import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { rejectsPath, writeRejects } from './rejects-file.ts';
 import { openSpendFile } from './spend-file.ts';
-import { SpendLedger } from './spend-ledger.ts';
 import { failuresOf, type SpendSummary } from './spend-summary.ts';
 import { dropLines, rejectedPages, stageLines } from './staging.ts';
 import { submitLines, type Submitted } from './submit-lines.ts';
@@ -61,7 +60,7 @@ export async function sendSpend(
     if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
     const rejects = rejectsPath(file, dryRun);
     const localRejects = await writeRejects(rejects, rejectedPages(warehouse, startedAt));
-    const lines = { ledger: new SpendLedger(warehouse, file), service, due: staged.due, emit };
+    const lines = { warehouse, file, service, due: staged.due, emit };
     const submitted = dryRun ? nothingSubmitted : await submitLines(lines, signal);
     const rejectsFile =
       submitted.refused === 0 ? localRejects : await writeRejects(rejects, rejectedPages(warehouse, startedAt));

@@ -10,8 +10,7 @@ import * as z from 'zod';
 import type { Emit } from '../events.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { isFamiliarCostType, judgeLine } from './rules.ts';
-import type { SpendRecords } from './spend-record.ts';
+import { isFamiliarCostType, judgeLine, type SpendRecords } from './rules.ts';
 
 /** Some hundred kilobytes of JSON a statement. */
 const LINES_PER_PAGE = 1000;
@@ -92,9 +91,14 @@ export async function stageLines(
   return counts;
 }
 
-/** The next lines to send after a line, in order; none when all were given out. */
-export async function nextDueLines(warehouse: Warehouse, afterLine: number): Promise<DueLine[]> {
-  return warehouse.rows(statement('spend/due_lines'), [afterLine, LINES_PER_PAGE], dueRow);
+/** The lines to send, in order, so many at once. */
+export async function* dueLines(warehouse: Warehouse, atOnce: number): AsyncGenerator<DueLine[], void> {
+  for (let after = 0; ;) {
+    const page = await warehouse.rows(statement('spend/due_lines'), [after, LINES_PER_PAGE], dueRow);
+    after = page.at(-1)?.line ?? 0;
+    if (page.length === 0) return;
+    while (page.length > 0) yield page.splice(0, atOnce);
+  }
 }
 
 /** Pages of the lines that were rejected, here or (since an instant, as a TIMESTAMP) by the service. */

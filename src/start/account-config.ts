@@ -40,7 +40,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
     ),
   };
   stated(options.environment['RIPEN_TOKEN'], null, 'RIPEN_TOKEN');
-  const { items } = await withService(configOf(addresses, options), new Date(), emit, async (service) =>
+  const items = await withService(configOf(addresses, options), new Date(), emit, async (service) =>
     service.filtersData({ filters: catalogFilters }, signal),
   );
   return textOf(items, addresses, options);

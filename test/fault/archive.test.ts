@@ -1,11 +1,13 @@
 /** An archive that is damaged, half written, foreign, or on a disk that refuses: named, and nothing else suffers. */
 
-import files, { mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import files, { cp, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { readArchive } from '../../src/archive/archive.ts';
+import { newestWhole } from '../../src/archive/newest.ts';
 import { warehouseExists } from '../../src/warehouse/opening.ts';
 import { archived, archiveOf, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, lastRun } from '../support/contents.ts';
@@ -90,6 +92,7 @@ async function archiveTwoNights(): Promise<{ readonly older: string; readonly ne
   return { older, newer };
 }
 
+/** What is done to an entry, and why it is not loaded then. */
 const damages: readonly {
   readonly name: string;
   readonly damage: (entry: string) => Promise<void>;
@@ -146,28 +149,44 @@ const damages: readonly {
 ];
 
 describe('a replay', () => {
-  test.each(damages)(
-    'names $name, loads the answer before it, and exits with 65, as does the next one',
-    async ({ damage, because }) => {
-      const { newer } = await archiveTwoNights();
+  test('of entries damaged in 9 ways names each with its cause, and takes the answer before it', async () => {
+    const { older, newer } = await archiveTwoNights();
+    const archive = archiveOf(scenario);
+    const whole = join(scenario.directory, 'whole');
+    await cp(archive, whole, { recursive: true });
+    for (const { name, damage, because } of damages) {
       await damage(newer);
-      await loseWarehouse(scenario);
-      const summary = await replayInto(scenario);
+      const { windows, damages: unread } = await readArchive(scenario.config.warehouse, 'daily');
+      const newest = await newestWhole(windows, daily, null);
+      const found = [...unread, ...newest.damages];
+      expect(found, name).toMatchObject([{ path: newer, because: textWith(because) }]);
+      expect(
+        newest.windows.map(({ path }) => path),
+        name,
+      ).toEqual([older]);
+      await rm(archive, { recursive: true });
+      await cp(whole, archive, { recursive: true });
+    }
+  });
 
-      expect(summary).toMatchObject({ status: 'partial', slices: [{ windows: { loaded: 1 } }] });
-      expect(summary.failures).toMatchObject([
-        { code: 'DATA_MALFORMED', slice: 'daily', message: textWith(basename(newer)) },
-      ]);
-      expect(summary.failures[0]?.message).toContain(because);
-      expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 65 });
-      expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
-      expect(await column(scenario, 'select distinct fetched_at from ripen.periods')).toEqual(['2026-06-01 02:30:00']);
+  test('names a body with a changed bit, loads the answer before it, and exits with 65, as does the next one', async () => {
+    const { newer } = await archiveTwoNights();
+    await changeByte(join(newer, 'part-1.json.gz'), 60);
+    await loseWarehouse(scenario);
+    const summary = await replayInto(scenario);
 
-      const held = await loadedState(scenario, ['daily']);
-      expect((await replayInto(scenario)).failures.map(({ message }) => message)).toEqual([textWith(because)]);
-      expect(await loadedState(scenario, ['daily'])).toEqual(held);
-    },
-  );
+    expect(summary).toMatchObject({ status: 'partial', slices: [{ windows: { loaded: 1 } }] });
+    expect(summary.failures).toMatchObject([
+      { code: 'DATA_MALFORMED', slice: 'daily', message: textWith(basename(newer)) },
+    ]);
+    expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 65 });
+    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+    expect(await column(scenario, 'select distinct fetched_at from ripen.periods')).toEqual(['2026-06-01 02:30:00']);
+
+    const held = await loadedState(scenario, ['daily']);
+    expect((await replayInto(scenario)).failures).toMatchObject([{ message: textWith('did not match its checksum') }]);
+    expect(await loadedState(scenario, ['daily'])).toEqual(held);
+  });
 
   test('names a foreign file and the answer of another slice, and loads the rest', async () => {
     const { older, newer } = await archiveTwoNights();

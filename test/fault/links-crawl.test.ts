@@ -65,10 +65,10 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
 });
 
 test(
-  'of 6 apps, 12 partners and 10 000 links a crawl that fails half-way through 1 app closes nothing of it; the next is whole',
+  'of 3 apps, 12 partners and 1500 links a crawl that fails half-way through 1 app closes nothing of it; the next is whole',
   { timeout: 240_000 },
   async () => {
-    const [broken] = await crawledAndChanged({ apps: 6, partners: 12, links: 10_000 });
+    const [broken] = await crawledAndChanged({ apps: 3, partners: 12, links: 1500 });
     const before = await storedTree(scene);
     const versions = `select * from main.links_history where app_token = '${broken}' order by all`;
     const history = await scene.rows(versions);
@@ -93,7 +93,7 @@ test(
     links.archive(links.list(broken, null).at(-1)?.item.token ?? '');
     expect((await scene.crawl('2026-06-03T02:30:00Z')).failures).toEqual([]);
     const after = trueTree(scene);
-    expect(after.length).toBeGreaterThan(9000);
+    expect(after.length).toBeGreaterThan(1300);
     expect(await storedTree(scene)).toEqual(after);
   },
 );
@@ -159,48 +159,6 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
   } finally {
     await campaign.close();
   }
-});
-
-test('a list of sub-links that is missing once is asked for again, and the result is whole', async () => {
-  const [app] = await crawledAndChanged();
-  const { links } = scene.simulator;
-  const parent = links.list(app, null).find(({ item }) => links.list(app, item.token).length > 0)?.item.token ?? '';
-  scene.simulator.script({
-    match: ({ path }) => path.endsWith(`${parent}/children`),
-    times: 2, // v2, then v1, as for any list the service does not know
-    fault: { kind: 'status', status: 404 },
-  });
-  expect((await scene.crawl(secondNight)).failures).toEqual([]);
-  expect(await storedTree(scene)).toEqual(trueTree(scene));
-});
-
-test('a link whose sub-links are not there though it lists some keeps those stored, with a warning, and the rest of its app is stored', async () => {
-  const [app, whole] = await crawledAndChanged();
-  const before = await storedTree(scene);
-  const { links } = scene.simulator;
-  const parent = links.list(app, null).find(({ item }) => links.list(app, item.token).length > 0)?.item.token ?? '';
-  scene.simulator.script({
-    match: ({ path }) => path.endsWith(`${parent}/children`),
-    times: 100,
-    fault: { kind: 'status', status: 404 },
-  });
-  const isBelow = (link: StoredLink): boolean => link['root_token'] === parent && link['token'] !== parent;
-  const tokensOf = (tree: readonly StoredLink[]): unknown[] =>
-    tree.filter((link) => isBelow(link)).map(({ token }) => token);
-  for (const night of [secondNight, '2026-06-03T02:30:00Z']) {
-    expect((await scene.crawl(night)).failures).toEqual([]);
-    const stored = await storedTree(scene);
-    const isBeside = (link: StoredLink): boolean => ofApp(app)(link) && !isBelow(link);
-    expect(stored.filter((link) => isBeside(link))).toEqual(trueTree(scene).filter((link) => isBeside(link)));
-    expect(tokensOf(stored)).toEqual(tokensOf(before));
-    expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
-  }
-  expect(tokensOf(before)).not.toEqual([]);
-  const warned = scene.events.flatMap((event) => (event.type === 'warning' ? [event] : []));
-  expect(warned.map(({ code, message }) => [code, message.includes(parent)])).toEqual([
-    ['SUBLINKS_UNANSWERED', true],
-    ['SUBLINKS_UNANSWERED', true],
-  ]);
 });
 
 test('a next link that leads back to the start costs its app alone, with SOURCE_ENDLESS_PAGES', async () => {

@@ -152,27 +152,6 @@ test('a run that is repeated 10 minutes later is no second night', async () => {
   expect(await stored()).toEqual(['0 0']);
 });
 
-test('29 of 30 that say they are 30 are no whole list: nothing is closed before a second night finds the same', async () => {
-  await codesOf(1);
-  [tokens, partners, total] = [tokensOf(29), idsOf(29), '30'];
-  expect(await codesOf(2)).toEqual(['LIST_SHORT', 'LIST_SHORT', ...DOUBTED]);
-  expect(await stored()).toEqual(['30 30']);
-  expect(await codesOf(3)).toEqual(['LIST_SHORT', 'LIST_SHORT']);
-  expect(await stored()).toEqual(['29 29']);
-});
-
-test('a first list of 10 that says it holds 30 is stored, with a warning that is recorded', async () => {
-  [tokens, partners, total] = [tokensOf(10), idsOf(10), '30'];
-  expect(await codesOf(1)).toEqual(['LIST_SHORT', 'LIST_SHORT']);
-  expect(await stored()).toEqual(['10 10']);
-  expect(
-    await column(scenario, `select message from ripen.warnings where code = 'LIST_SHORT' order by message`),
-  ).toEqual([
-    `The app ${APP} listed 10 links in a list that said it held 30.`,
-    'The service listed 10 partners in a list that said it held 30.',
-  ]);
-});
-
 test('20 of 30 items beside an error are no answer', async () => {
   await codesOf(1);
   [tokens, partners, beside] = [tokensOf(20), idsOf(20), { errors: ['a shard was down'] }];

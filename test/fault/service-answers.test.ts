@@ -210,7 +210,7 @@ describe('row 5: 400', () => {
     const failure = await failureFrom(ask());
     expect(failure.code).toBe('SOURCE_REFUSED');
     expect(failure.message).toContain('was answered 400: request_error: Unsupported metric: x loc=metrics');
-    expect(failure.facts).toMatchObject({ parameter: 'metrics', status: 400, attempts: 1 });
+    expect(failure.facts).toMatchObject({ status: 400, attempts: 1 });
     expect(server.received).toHaveLength(1);
   });
 

@@ -176,7 +176,7 @@ describe('row 49: legal JSON in unusual clothes', () => {
   test('in a list of filter items is read too', async () => {
     const body = String.raw`{"apps":[{"id":"a","name":"x\ud83d"}]}`;
     await serve(() => ({ headers: { 'content-type': 'text/plain' }, body: `\ufeff${body}` }));
-    const { items } = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    const items = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
     expect(items).toMatchObject([{ id: 'a', name: 'x\ud83d' }]);
   });
 

@@ -64,7 +64,7 @@ describe('row 34: ad spend', () => {
     }
     expect(server.received).toHaveLength(1);
     const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(await asked).toEqual({ items: [], faults: [] });
+    expect(await asked).toEqual([]);
   });
 
   const lost: readonly [string, Reply | 'hang'][] = [
@@ -143,9 +143,9 @@ describe('row 34: ad spend', () => {
 
   const doubtful: readonly [string, Reply, string][] = [
     ['an error of 5,000 characters', json({ error: 'no', details: 'x'.repeat(5000) }), 'with an error: no'],
-    ['more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'with more than 65536 bytes'],
-    ['an encoding nobody asked for', { body: 'xx', headers: { 'content-encoding': 'br' } }, 'cannot be read'],
-    ['text that says it is gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'cannot be read'],
+    ['more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'not be read to its end'],
+    ['an encoding nobody asked for', { body: 'xx', headers: { 'content-encoding': 'br' } }, 'not be read to its end'],
+    ['text that says it is gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'not be read to its end'],
     ['a page that says it is text', json({}, { body: '\ufeff\n<!doctype html><p>Sign in' }), 'with a web page'],
     ['a page of no type', { body: '<html>' }, 'with a web page'],
     ['an error behind a byte order mark', { body: '\ufeff{"error":"no"}' }, 'with an error: no'],
@@ -157,7 +157,8 @@ describe('row 34: ad spend', () => {
     ['status: 422', json({ status: 422, message: 'not stored' }), 'with an error: not stored'],
     ['plain words of an error', { body: 'ERROR: rejected' }, 'with an error: ERROR: rejected'],
     ['a JSON text of an error', json('Unauthorized'), 'with an error: Unauthorized'],
-    ['JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'with broken JSON'],
+    ['JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'not be read to its end'],
+    ['broken JSON', { body: '{"error":"no such' }, 'with broken JSON'],
   ];
   test.each(doubtful)('answered 200 with %s is unknown', async (_, reply, reason) => {
     await serve(() => reply);
@@ -176,11 +177,6 @@ describe('row 34: ad spend', () => {
   ];
   test.each(taken)('answered 200 with %s is accepted', async (_, reply) => {
     await serve(() => reply);
-    expect(await spend()).toEqual({ outcome: 'accepted' });
-  });
-
-  test('a body cut after 200 is still accepted: the status has said so', async () => {
-    await serve(() => ({ status: 200, body: 'thank you', cutAfter: 3 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
   });
 });

@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readCatalog, replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
-import type { FiltersData, Service } from '../../src/service/service.ts';
+import { type Catalog, catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
+import type { Service } from '../../src/service/service.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { refreshCatalog } from '../../src/catalog/refresh-catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -41,7 +41,7 @@ const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): Ca
 const everyList: readonly CatalogItem[] = catalogFilters.map((filter) => item(filter, `${filter}_id`));
 
 const replace = (items: readonly CatalogItem[], runId: string, seenAt: Date): Promise<unknown> =>
-  replaceCatalog(warehouse, { items, faults: [] }, () => false, { runId, seenAt });
+  replaceCatalog(warehouse, items, () => false, { runId, seenAt });
 
 const rows = (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
@@ -214,12 +214,12 @@ describe('a name that was somebody else’s before', () => {
   });
 });
 
-describe('a list that filters-data does not answer', () => {
-  const answering = (answer: FiltersData): Pick<Service, 'filtersData'> => ({
+describe('a list that filters-data has nothing in', () => {
+  const answering = (answer: Catalog): Pick<Service, 'filtersData'> => ({
     filtersData: () => Promise.resolve(answer),
   });
 
-  async function refreshed(answer: FiltersData, asOf: Date): Promise<readonly string[]> {
+  async function refreshed(answer: Catalog, asOf: Date): Promise<readonly string[]> {
     const codes: string[] = [];
     const run = {
       warehouse,
@@ -236,32 +236,18 @@ describe('a list that filters-data does not answer', () => {
 
   const without = (filter: string): CatalogItem[] => everyList.filter((each) => each.filter !== filter);
 
-  test('keeps what it held, with a warning that is recorded, too; so does one that is answered empty', async () => {
-    expect(await refreshed({ items: everyList, faults: [] }, firstNight)).toEqual([]);
-    const told = await refreshed(
-      { items: without('networks'), faults: [{ filter: 'networks', kind: 'absent', found: '' }] },
-      secondNight,
-    );
-    expect(told).toEqual([
-      'CATALOG_LIST_ABSENT: filters-data did not answer for networks; what it listed there before was kept.',
-    ]);
-    expect(await refreshed({ items: without('networks'), faults: [] }, new Date('2026-06-03T02:30:00Z'))).toEqual([
+  test('keeps what it held, with a warning that is recorded, too', async () => {
+    expect(await refreshed(everyList, firstNight)).toEqual([]);
+    expect(await refreshed(without('networks'), secondNight)).toEqual([
       'CATALOG_LIST_EMPTY: filters-data listed nothing in networks; what it listed there before was kept.',
     ]);
-    expect(await rows('select code from ripen.warnings')).toEqual([
-      { code: 'CATALOG_LIST_ABSENT' },
-      { code: 'CATALOG_LIST_EMPTY' },
-    ]);
+    expect(await rows('select code from ripen.warnings')).toEqual([{ code: 'CATALOG_LIST_EMPTY' }]);
     expect(await idsIn('networks')).toEqual(['networks_id']);
     expect(await rows('select * from ripen.schema_changes')).toEqual([]);
   });
 
-  test('leaves the first night without it: an empty table, and the warning', async () => {
-    const told = await refreshed(
-      { items: without('store_type'), faults: [{ filter: 'store_type', kind: 'absent', found: '' }] },
-      firstNight,
-    );
-    expect(told).toHaveLength(1);
+  test('is an empty table on the first night', async () => {
+    expect(await refreshed(without('store_type'), firstNight)).toEqual([]);
     expect(await idsIn('store_type')).toEqual([]);
   });
 });

@@ -7,7 +7,6 @@ import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { linksCreate, linksList, linksUpdate, partners } from '../../src/commands/account.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { json, startScriptedServer } from '../support/scripted-server.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let scenario: Scenario;
@@ -148,27 +147,6 @@ test('links list and partners print JSON under the names the service has for fie
       impression_url: item.impressionUrl,
     })),
   });
-});
-
-test('links list and partners warn of a list that ends before its total', async () => {
-  const items = { partners: [{ id: 1, display_name: 'One' }], trackers: [{ token: 'one', label: 'One', level: 1 }] };
-  const campaign = await startScriptedServer(({ path }) =>
-    json({
-      data: { items: items[path.endsWith('/partners') ? 'partners' : 'trackers'], paging: { total: 3, next: null } },
-    }),
-  );
-  try {
-    const { shell, app } = await opened(campaign.origin);
-    await linksList({ ...globals, quiet: false, app, parent: undefined }, shell);
-    await linksList({ ...globals, quiet: false, app, parent: 'net' }, shell);
-    await partners({ ...globals, quiet: false }, shell);
-    const said = (list: string): string => `The list of the ${list} held 1, and the service said that there are 3.`;
-    for (const list of [`links of the app ${app}`, 'sub-links of the link net', 'partners']) {
-      expect(shell.told.join('\n')).toContain(`LIST_SHORT: ${said(list)}`);
-    }
-  } finally {
-    await campaign.close();
-  }
 });
 
 test('an app token that is not 12 characters long is warned of and asked for all the same', async () => {

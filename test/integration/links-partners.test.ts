@@ -34,7 +34,7 @@ function listing(pages: readonly (readonly Partner[])[]): Service {
 }
 
 test('120 partners over 3 pages are stored as listed; the same list again makes no new version', async () => {
-  scene = await openLinksScene({ world: { partners: 120 }, paging: { shortPages: true } });
+  scene = await openLinksScene({ world: { partners: 120 } });
   expect(await refreshPartners(scene.run(firstNight))).toEqual({ rows: 120 });
   const listed = scene.simulator.world.partners
     .map((partner) => ({

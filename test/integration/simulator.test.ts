@@ -293,12 +293,8 @@ describe('on the wire', () => {
   });
 });
 
-test.each<Partial<SimulatorOptions>>([
-  {},
-  { paging: { v2Next: 'after', v2End: 'absent' } },
-  { paging: { v2End: 'empty', shortPages: true } },
-])('v1 and v2 list the same links, page by page, in the style %j', async (options) => {
-  const simulator = await startSimulator({ world: small, ...options });
+test('v1 and v2 list the same links, page by page', async () => {
+  const simulator = await startSimulator({ world: small });
   const shape = z.object({
     data: z.object({
       paging: z.object({ next: z.string().nullish() }),
@@ -308,7 +304,7 @@ test.each<Partial<SimulatorOptions>>([
   const token = simulator.world.apps[0]?.token ?? '';
   for (const version of ['v1', 'v2']) {
     const found: string[] = [];
-    for (let next: string | null = `/public/${version}/apps/${token}/trackers?limit=3`; next !== null && next !== '';) {
+    for (let next: string | null = `/public/${version}/apps/${token}/trackers?limit=3`; next !== null;) {
       const { data } = shape.parse(JSON.parse((await askCampaign(simulator, next)).text));
       found.push(...data.items.map((item) => item.token));
       next = data.paging.next ?? null;

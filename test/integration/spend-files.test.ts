@@ -45,9 +45,9 @@ describe('CSV', () => {
     const head = 'cost_id,cost_type,cost_currency,cost_amount,tag';
     const file = await desk.write(
       'f.csv',
-      `\uFEFF${head}\r\n\r\nsender-000001,cpc,USD,0.10,"two\r\nlines"\r\nshort,cpc,USD,1,x\r\nsender-000002,cpi,EUR,12345678901234567890.000000000000000001,"a ""b"", c"`,
+      `\uFEFF${head}\r\n\r\nsender-000001,cpc,USD,0.10,"two\r\nlines"\r\nshort,cpc,USD,1,x\r\nsender-000002,cpi,EUR,12345678901234567890.000000000000000001,"a ""b"", c"\n\nsender-000003,cpi,EUR,1,5" disk`,
     );
-    expect(await send(file)).toMatchObject({ lines: 3, valid: 2, rejected: 1, accepted: 2 });
+    expect(await send(file)).toMatchObject({ lines: 4, valid: 3, rejected: 1, accepted: 3 });
     expect(sent()).toEqual([
       { cost_id: 'sender-000001', cost_type: 'cpc', cost_currency: 'USD', cost_amount: '0.10', tag: 'two\r\nlines' },
       {
@@ -57,6 +57,7 @@ describe('CSV', () => {
         cost_amount: '12345678901234567890.000000000000000001',
         tag: 'a "b", c',
       },
+      { cost_id: 'sender-000003', cost_type: 'cpi', cost_currency: 'EUR', cost_amount: '1', tag: '5" disk' },
     ]);
     expect(await desk.rejects(file)).toEqual([
       {
@@ -154,8 +155,8 @@ describe('CSV', () => {
     expect(warnings()).toEqual([expect.stringContaining('held no line')]);
   });
 
-  test('a quote that swallows more than 1 MiB is refused with the line it begins on', async () => {
-    const file = await desk.write('f.csv', `${csvOf([line(1)])}"${'x\n'.repeat(600_000)}`);
+  test('a quote that swallows more than 64 KiB is refused with the line it begins on', async () => {
+    const file = await desk.write('f.csv', `${csvOf([line(1)])}"${'x\n'.repeat(40_000)}`);
     expect((await refused(file)).message).toContain('Line 3 ');
     expect(sent()).toEqual([]);
   });

@@ -4,21 +4,11 @@
  * Rows are as fine as the slice that asks for them; nothing is grouped, whatever the parameters.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import type { Config } from '../../src/config/config.ts';
-import type { CatalogFilter } from '../../src/model/catalog.ts';
 import type { Partner } from '../../src/model/link.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { fromService } from '../../src/run/service-source.ts';
-import type { Service } from '../../src/service/service.ts';
-import { sync } from '../../src/sync.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Readable } from './contents.ts';
-import { plainRequest } from './plain-request.ts';
-import { httpService } from './scenario.ts';
+import { openScenario } from './scenario.ts';
+import { json, type Received, type Reply, startScriptedServer } from './scripted-server.ts';
 
 /** Its day, its other dimensions and its metrics, as the wire has them; what is left out is NULL. */
 export type StatedRow = Readonly<Record<string, string | null>> & { readonly day: string };
@@ -30,75 +20,48 @@ export interface StatedWorld extends Readable {
 }
 
 export async function openStated(slices: readonly Slice[], partners: readonly Partner[] = []): Promise<StatedWorld> {
-  const directory = await mkdtemp(join(tmpdir(), 'ripen-'));
-  const config: Config = {
-    file: join(directory, 'ripen.yaml'),
-    service: httpService({ url: 'http://localhost:1' }),
-    warehouse: join(directory, 'warehouse.duckdb'),
-    publish: [],
-    archiveMs: null,
-    notify: [],
-    audit: 0,
-    partners: partners.length > 0,
-    links: null,
-    slices,
-  };
-  const emit = (): void => {};
+  const metrics = [...new Set(slices.flatMap((slice) => slice.metrics))];
+  let stated: readonly StatedRow[] = [];
+  const server = await startScriptedServer(({ path, query }): Reply => {
+    if (path.endsWith('/report')) return reportOf(query, stated);
+    if (path.endsWith('/partners')) return json({ data: { items: partners.map(partnerItem), paging: {} } });
+    const filters = (query.get('required_filters') ?? '').split(',');
+    return json(Object.fromEntries(filters.map((filter) => [filter, itemsOf(filter, metrics)])));
+  });
+  const scenario = await openScenario(slices, { service: { baseUrl: server.origin, reportsUrl: server.origin } });
   return {
     async night(asOf, rows) {
-      const source = fromService(statedService(slices, rows, partners));
-      const signal = AbortSignal.timeout(150_000);
-      const request = { ...plainRequest, command: 'sync', asOf } as const;
-      const { failures } = await sync(config, request, source, { emit, signal });
+      stated = rows;
+      const { failures } = await scenario.night(asOf, { partners: partners.length > 0 });
       for (const { message } of failures) throw new Error(message);
     },
-    async inWarehouse(use) {
-      const warehouse = await openWarehouse(config.warehouse, { mode: 'read', lockWaitMs: 0, emit });
-      try {
-        return await use(warehouse);
-      } finally {
-        await warehouse.close();
-      }
+    inWarehouse: (use) => scenario.inWarehouse(use),
+    async close() {
+      await scenario.close();
+      await server.close();
     },
-    close: () => rm(directory, { recursive: true, force: true }),
   };
 }
 
-function statedService(slices: readonly Slice[], stated: readonly StatedRow[], partners: readonly Partner[]): Service {
-  const metrics = [...new Set(slices.flatMap((slice) => slice.metrics))];
-  const notServed = (): never => {
-    throw new Error('A stated service has reports, a catalog and partners only.');
-  };
-  return {
-    async report({ date_period: period = '', dimensions = '', metrics: asked = '' }, saveAs) {
-      const [first = '', last = ''] = period.split(':');
-      const ids = asked.split(',');
-      const names = [...dimensions.split(','), ...ids];
-      const said = stated.filter(({ day }) => day >= first && day <= last);
-      if (said.length === 0) return null;
-      const rows = said.map((row) => ({
-        attr_dependency: {},
-        ...Object.fromEntries(names.map((name) => [name, row[name] ?? null])),
-      }));
-      const totals = Object.fromEntries(ids.map((id) => [id, totalOf(said.map((row) => row[id] ?? null))]));
-      const body = Buffer.from(JSON.stringify({ rows, totals, warnings: [], pagination: null }));
-      await writeFile(saveAs, body);
-      return { path: saveAs, encoding: 'identity', bytes: body.length, plainBytes: body.length };
-    },
-    filtersData: ({ filters }) =>
-      Promise.resolve({ items: filters.flatMap((filter) => itemsOf(filter, metrics)), faults: [] }),
-    async *partners() {
-      yield await Promise.resolve(partners);
-    },
-    links: notServed,
-    createLink: notServed,
-    updateLink: notServed,
-    submitSpend: notServed,
-    statistics: () => ({ requests: 0, retries: 0, peakConcurrency: 1, bytes: 0 }),
-    clockSkewMs: () => null,
-    close: async () => {},
-  };
+function reportOf(query: Received['query'], stated: readonly StatedRow[]): Reply {
+  const [first = '', last = ''] = (query.get('date_period') ?? '').split(':');
+  const ids = (query.get('metrics') ?? '').split(',');
+  const names = [...(query.get('dimensions') ?? '').split(','), ...ids];
+  const said = stated.filter(({ day }) => day >= first && day <= last);
+  if (said.length === 0) return { status: 204 };
+  const rows = said.map((row) => ({
+    attr_dependency: {},
+    ...Object.fromEntries(names.map((name) => [name, row[name] ?? null])),
+  }));
+  const totals = Object.fromEntries(ids.map((id) => [id, totalOf(said.map((row) => row[id] ?? null))]));
+  return json({ rows, totals, warnings: [], pagination: null });
 }
+
+const partnerItem = ({ id, displayName, supportsCostData }: Partner): object => ({
+  id,
+  display_name: displayName,
+  supports_cost_data: supportsCostData,
+});
 
 /** Exact for values of at most six digits after the point. */
 const totalOf = (values: readonly (string | null)[]): number =>
@@ -106,10 +69,8 @@ const totalOf = (values: readonly (string | null)[]): number =>
 
 const isCohort = (metric: string): boolean => /_[dwm]\d+$/.test(metric);
 
-function itemsOf(filter: CatalogFilter, metrics: readonly string[]) {
-  const listed = metrics.filter((metric) => filter === (isCohort(metric) ? 'cohort_metrics' : 'overview_metrics'));
-  return listed.map((id) => {
-    const formatting = /cost|revenue/.test(id) ? 'money' : 'integer';
-    return { filter, id, name: id, shortName: '', section: '', formatting, description: '' };
-  });
+function itemsOf(filter: string, metrics: readonly string[]): object[] {
+  return metrics
+    .filter((metric) => filter === (isCohort(metric) ? 'cohort_metrics' : 'overview_metrics'))
+    .map((id) => ({ id, name: id, formatting: /cost|revenue/.test(id) ? 'money' : 'integer' }));
 }

@@ -10,8 +10,8 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Failure } from '../../src/errors.ts';
-import type { Catalog, CatalogFilter } from '../../src/model/catalog.ts';
-import type { FiltersData, Service } from '../../src/service/service.ts';
+import type { Catalog } from '../../src/model/catalog.ts';
+import type { Service } from '../../src/service/service.ts';
 import { json, startScriptedServer, type Received, type Reply, type ScriptedServer } from './scripted-server.ts';
 import {
   dayNumber,
@@ -268,15 +268,10 @@ export function tinyService(night: TinyNight): TinyService {
       const { length } = body;
       return { path: saveAs, encoding: 'identity', bytes: length, plainBytes: length };
     },
-    filtersData: async ({ filters }): Promise<FiltersData> => {
+    filtersData: async ({ filters }): Promise<Catalog> => {
       catalogs += 1;
       const byList = tinyCatalog(night);
-      return {
-        items: filters.flatMap((filter) => byList.get(filter) ?? []),
-        faults: filters
-          .filter((filter: CatalogFilter) => byList.get(filter) === null)
-          .map((filter) => ({ filter, kind: 'absent', found: '' })),
-      };
+      return filters.flatMap((filter) => byList.get(filter) ?? []);
     },
     partners: notServed,
     links: notServed,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { linkSignals, realClock } from '../../src/service/clock.ts';
-import { Tally } from '../../src/service/exchange.ts';
+import { skewOf } from '../../src/service/exchange.ts';
 
 describe("the machine's clock", () => {
   test('ends a sleep of an hour with the reason of an abort, before it and within it', async () => {
@@ -42,9 +42,7 @@ describe('the skew of two clocks', () => {
     ['90 s after its end', second + 91_000, -90_000],
     ['an hour before', second - 3_600_000, 3_600_000],
   ])('read %s is the least that the Date header proves', (_, now, skew) => {
-    const tally = new Tally();
-    tally.readClock(date, null, now);
-    expect(tally.skewMs).toBe(skew);
+    expect(skewOf(date, null, now)).toBe(skew);
   });
 
   test.each([
@@ -56,15 +54,10 @@ describe('the skew of two clocks', () => {
     ['soon', second + 60_000, -58_000],
     ['-60', second, 0],
   ])('beside an Age of %s is read with it: at %i it is %i ms', (age, now, skew) => {
-    const tally = new Tally();
-    tally.readClock(date, age, now);
-    expect(tally.skewMs).toBe(skew);
+    expect(skewOf(date, age, now)).toBe(skew);
   });
 
   test('is not learned from a header that is missing or no date', () => {
-    const tally = new Tally();
-    tally.readClock(null, '10', second);
-    tally.readClock('today', null, second);
-    expect(tally.skewMs).toBeNull();
+    expect([skewOf(null, '10', second), skewOf('today', null, second)]).toEqual([null, null]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
-import { serviceWords } from '../../src/service/verdict.ts';
+import { serviceWords } from '../../src/service/error-words.ts';
 import { firstWords } from '../../src/service/setback.ts';
 
 function fixture(name: string): string {
@@ -34,19 +34,14 @@ describe("the service's own words", () => {
     ['details of another shape', '{"detail":[5,"x",null]}', '5; x; null'],
   ] as const;
   test.each(forms)('are found in %s', (_, body, said) => {
-    expect(serviceWords(body).said).toBe(said);
+    expect(serviceWords(body)).toBe(said);
   });
 
-  test('name the parameter of an unsupported metric', () => {
-    const { said, parameter } = serviceWords(fixture('error.400.unsupported-metric.SYNTHETIC.json'));
-    expect(said).toBe('request_error: Unsupported metric: currency loc=metrics');
-    expect(parameter).toBe('metrics');
-  });
-
-  test('name the parameter of a validation error', () => {
-    const { said, parameter } = serviceWords(fixture('error.400.filters-loc.SYNTHETIC.json'));
-    expect(said).toBe('query.required_filters: is not valid');
-    expect(parameter).toBe('required_filters');
+  test.each([
+    ['error.400.unsupported-metric.SYNTHETIC.json', 'request_error: Unsupported metric: currency loc=metrics'],
+    ['error.400.filters-loc.SYNTHETIC.json', 'query.required_filters: is not valid'],
+  ])('name the parameter in %s', (name, said) => {
+    expect(serviceWords(fixture(name))).toBe(said);
   });
 });
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
-import { type Answer, type Ask } from '../../src/service/exchange.ts';
+import { type WireAnswer, type Ask } from '../../src/service/exchange.ts';
 import { Setback } from '../../src/service/setback.ts';
 import { judge } from '../../src/service/verdict.ts';
 
@@ -20,7 +20,7 @@ const ask: Ask = {
   triesWhenSlow: 1,
 };
 
-function answer(status: number, body = '', headers: Readonly<Record<string, string>> = {}): Answer {
+function answer(status: number, body = '', headers: Readonly<Record<string, string>> = {}): WireAnswer {
   async function* chunks(): AsyncGenerator<Buffer, void> {
     yield Buffer.from(body);
   }
@@ -28,11 +28,11 @@ function answer(status: number, body = '', headers: Readonly<Record<string, stri
 }
 
 /** What judging ends with: a verdict, or what is thrown. */
-async function judged(given: Answer): Promise<unknown> {
+async function judged(given: WireAnswer): Promise<unknown> {
   return judge(ask, given, 3, NOW).catch((error: unknown) => error);
 }
 
-async function failure(given: Answer): Promise<Failure> {
+async function failure(given: WireAnswer): Promise<Failure> {
   const outcome = await judged(given);
   if (outcome instanceof Failure) return outcome;
   throw new Error('expected a Failure', { cause: outcome });
@@ -64,7 +64,6 @@ describe('what is not to be tried again', () => {
       status,
       attempts: 3,
       said: 'request_error: No such thing',
-      parameter: null,
     });
   });
 

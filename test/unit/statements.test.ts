@@ -65,7 +65,7 @@ beforeAll(async () => {
   const path = join(directory, 'warehouse.duckdb');
   const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
   const catalog = [item('overview_metrics', 'installs'), item('dimensions', 'day'), item('apps', 'a1b2c3d4e5f6')];
-  await replaceCatalog(warehouse, { items: catalog, faults: [] }, () => false, {
+  await replaceCatalog(warehouse, catalog, () => false, {
     runId: 'run',
     seenAt: new Date('2026-02-14T02:30:00Z'),
   });

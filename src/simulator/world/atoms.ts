@@ -6,12 +6,12 @@
  */
 
 import { choose, fraction, mix } from './hash.ts';
-import type { Lane } from './lanes.ts';
+import type { TrafficLane } from './lanes.ts';
 
 export interface Atom {
   /** Hours since 1970 (UTC); everything of the atom is counted in this hour. */
   readonly hour: number;
-  readonly lane: Lane;
+  readonly lane: TrafficLane;
   readonly seed: number;
   /** Installs once everything has settled. */
   readonly installs: number;
@@ -42,12 +42,12 @@ const MAX_ATOMS_KEPT = 1_000_000;
 /** The atoms of a world by day (days since 1970, UTC); the least recently used days are forgotten first. */
 export class AtomStore {
   readonly #seed: number;
-  readonly #lanes: readonly Lane[];
+  readonly #lanes: readonly TrafficLane[];
   readonly #shareActive: number;
   readonly #days = new Map<number, readonly Atom[]>();
   #kept = 0;
 
-  constructor(seed: number, lanes: readonly Lane[], kind: 'production' | 'sandbox') {
+  constructor(seed: number, lanes: readonly TrafficLane[], kind: 'production' | 'sandbox') {
     this.#seed = mix(seed, kind === 'sandbox' ? 1 : 0);
     this.#lanes = lanes;
     this.#shareActive = kind === 'sandbox' ? SHARE_ACTIVE_SANDBOX : SHARE_ACTIVE;

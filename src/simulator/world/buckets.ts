@@ -17,7 +17,7 @@ export interface DateText {
   readonly local: string;
 }
 
-export interface Bucket {
+export interface RowBucket {
   readonly texts: Readonly<Partial<Record<DateDimension, DateText>>>;
   readonly seed: number;
   /** Its place in the order of time. */
@@ -29,7 +29,7 @@ export interface Bucket {
 }
 
 export interface Buckets {
-  readonly all: readonly Bucket[];
+  readonly all: readonly RowBucket[];
   /** Days of the whole period that have begun. */
   readonly days: number;
   /** Hours since 1970 (UTC), `[firstHour, firstHour + indexByHour.length)`. */
@@ -83,7 +83,7 @@ export function createBuckets(query: ReportQuery): Buckets {
   const firstHour = Math.ceil(startOfFirst / MS_PER_HOUR);
   const minutes = Math.round((firstHour * MS_PER_HOUR - startOfFirst) / 60_000);
 
-  const all: Bucket[] = [];
+  const all: RowBucket[] = [];
   const indexByLabel = new Map<string, number>();
   const indexByHour = new Int32Array(days.length * HOURS_PER_DAY).fill(-1);
   const texts = (day: Day, time: string): Partial<Record<DateDimension, DateText>> =>

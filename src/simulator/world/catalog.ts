@@ -5,8 +5,8 @@ import { isDateDimension } from '../../model/dimension.ts';
 import { cohortFamilies, cohortPeriods } from './cohort-metrics.ts';
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
-import type { Lane } from './lanes.ts';
-import type { Metric, MetricFilterName, Vocabulary } from './metric.ts';
+import type { TrafficLane } from './lanes.ts';
+import type { WorldMetric, MetricFilterName, Vocabulary } from './metric.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -33,7 +33,7 @@ export interface FilterItem {
 export interface CatalogSource {
   readonly apps: readonly WorldApp[];
   readonly partners: readonly WorldPartner[];
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly TrafficLane[];
   readonly vocabulary: Vocabulary;
 }
 
@@ -56,7 +56,7 @@ function readable(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function metricItem(metric: Metric): FilterItem {
+function metricItem(metric: WorldMetric): FilterItem {
   return {
     id: metric.id,
     name: metric.name,

@@ -10,7 +10,7 @@
 import type { Atom } from './atoms.ts';
 import { fraction, mix } from './hash.ts';
 import { cost, countsAdRevenue, installs, type Measure, sumOf } from './measures.ts';
-import { counted, type Metric, type MetricLine, metricsOf, money, price, ratio } from './metric.ts';
+import { counted, type WorldMetric, type MetricLine, metricsOf, money, price, ratio } from './metric.ts';
 
 interface CohortPeriod {
   /** `d7`, `w2`, `m1`. */
@@ -150,7 +150,7 @@ export const cohortFamilies: readonly (readonly [id: string, name: string])[] = 
 ]);
 
 /** Every cohort family for every period. */
-export const cohortMetrics: readonly Metric[] = cohortPeriods.flatMap((period) => {
+export const cohortMetrics: readonly WorldMetric[] = cohortPeriods.flatMap((period) => {
   const measures = measuresOf(period);
   const lines = families.map(({ id, name, section, cumulative, formatting, of }): MetricLine => {
     const formula = of(measures);
@@ -168,7 +168,7 @@ export const cohortMetrics: readonly Metric[] = cohortPeriods.flatMap((period) =
 });
 
 /** The cohort metrics of the nth event, for every period: occurrences, and users who had it. */
-export function cohortEventMetrics(slug: string, nth: number): Metric[] {
+export function cohortEventMetrics(slug: string, nth: number): WorldMetric[] {
   const salt = salts.events + 2 * nth;
   const lines = cohortPeriods.flatMap((period): MetricLine[] => {
     const age = period.id.toUpperCase();
@@ -189,7 +189,7 @@ const lifetimeSize: Measure = (atom, ageHours, at) => {
 };
 
 /** Values without a period: they grow for ever. */
-export const lifetimeMetrics: readonly Metric[] = metricsOf('overview_metrics', 'Revenue', [
+export const lifetimeMetrics: readonly WorldMetric[] = metricsOf('overview_metrics', 'Revenue', [
   ['cohort_size', 'Cohort size', counted(lifetimeSize), { section: 'Retention' }],
   ['cohort_revenue', 'Cohort revenue', money(lifetimeIap)],
   ['cohort_ad_revenue', 'Cohort ad revenue', money(lifetimeAd)],

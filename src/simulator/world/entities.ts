@@ -9,7 +9,7 @@ export interface WorldPartner {
   readonly supports_cost_data: boolean;
 }
 
-export type Store = 'ios' | 'android';
+export type AppStore = 'ios' | 'android';
 
 export interface WorldApp {
   /** Exactly 12 alphanumeric characters. */
@@ -17,7 +17,7 @@ export interface WorldApp {
   readonly name: string;
   readonly storeId: string;
   /** The platform of the app's store; a few of its users come with neighbouring systems. */
-  readonly os: Store;
+  readonly os: AppStore;
 }
 
 export interface WorldLink {
@@ -81,7 +81,7 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
   const tokenLength = 12;
   const firstStoreId = 1_400_000_000;
   return Array.from({ length: count }, (_, index) => {
-    const os: Store = index % 2 === 0 ? 'ios' : 'android';
+    const os: AppStore = index % 2 === 0 ? 'ios' : 'android';
     return {
       token: tokenOf(mix(seed, hashText(`app ${index}`)), tokenLength),
       name: names[index % names.length] ?? '',

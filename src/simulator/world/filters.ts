@@ -1,7 +1,7 @@
 /** Filters of dimensions and metrics (service-interface: Dimension filters, Metric filters). */
 
 import { dimensionFilters, metricFilters } from '../../model/dimension.ts';
-import { inUnits, type Metric, type Vocabulary } from './metric.ts';
+import { inUnits, type WorldMetric, type Vocabulary } from './metric.ts';
 import { invalid, unsupported } from './refusal.ts';
 
 export interface DimensionFilter {
@@ -11,7 +11,7 @@ export interface DimensionFilter {
 }
 
 export interface MetricFilter {
-  readonly metric: Metric;
+  readonly metric: WorldMetric;
   /** Given the value in units of the metric; a value without information satisfies no comparison. */
   readonly accepts: (value: number | null) => boolean;
 }
@@ -77,7 +77,7 @@ export function parseFilters(query: URLSearchParams, vocabulary: Vocabulary): Fi
   return { dimensions: byDimension, metrics: byMetric };
 }
 
-function parseMetricFilter(metric: Metric, suffix: MetricSuffix, parameter: string, text: string): MetricFilter {
+function parseMetricFilter(metric: WorldMetric, suffix: MetricSuffix, parameter: string, text: string): MetricFilter {
   const limit = /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
   if (limit === null) throw invalid(parameter, 'is not a number');
   return {

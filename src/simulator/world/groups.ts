@@ -6,15 +6,15 @@
 
 import { isDateDimension } from '../../model/dimension.ts';
 import type { Atom, AtomStore } from './atoms.ts';
-import type { Bucket, Buckets } from './buckets.ts';
+import type { RowBucket, Buckets } from './buckets.ts';
 import { choose, hashText } from './hash.ts';
-import type { Lane, LaneDimension } from './lanes.ts';
+import type { TrafficLane, LaneDimension } from './lanes.ts';
 import type { Measure } from './measures.ts';
 import type { ReportQuery } from './query.ts';
 
 export type Dependency = string | readonly string[] | Readonly<Record<string, readonly string[]>>;
 
-export interface Identity {
+export interface RowIdentity {
   /** By text dimension; null where the service has no value. */
   readonly texts: ReadonlyMap<string, string | null>;
   readonly attrDependency: Readonly<Record<string, Dependency>>;
@@ -22,14 +22,14 @@ export interface Identity {
 }
 
 interface Identities {
-  readonly all: readonly Identity[];
+  readonly all: readonly RowIdentity[];
   /** The identity of each lane; -1 where a filter excludes it. */
   readonly indexByLane: Int32Array;
 }
 
 export interface Group {
-  readonly bucket: Bucket;
-  readonly identity: Identity;
+  readonly bucket: RowBucket;
+  readonly identity: RowIdentity;
   /** Exact integers, in the order of the measures. */
   readonly sums: number[];
 }
@@ -51,19 +51,19 @@ const idsOfNamed: ReadonlyMap<string, readonly LaneDimension[]> = new Map([
 const LISTS_EVERY = 40;
 
 /** A lane's text for a dimension, in a report's currency; null where the service has no value. */
-function textOf(lane: Lane, dimension: string, { currency }: ReportQuery): string | null {
+function textOf(lane: TrafficLane, dimension: string, { currency }: ReportQuery): string | null {
   if (dimension === 'currency') return currency.name;
   if (dimension === 'currency_code') return currency.code;
   return lane.shown.get(dimension) ?? null;
 }
 
-function dependencyOf({ texts }: Lane, ids: readonly LaneDimension[], seed: number): Record<string, Dependency> {
+function dependencyOf({ texts }: TrafficLane, ids: readonly LaneDimension[], seed: number): Record<string, Dependency> {
   const asLists = choose(seed, LISTS_EVERY) === 0;
   return Object.fromEntries(ids.map((id): [string, Dependency] => [id, asLists ? [texts[id]] : texts[id]]));
 }
 
 /** The identities of the lanes that a query's filters leave, in the lanes' order. */
-function createIdentities(query: ReportQuery, lanes: readonly Lane[]): Identities {
+function createIdentities(query: ReportQuery, lanes: readonly TrafficLane[]): Identities {
   const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
   const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
   const withChannel = dimensions.includes('channel');
@@ -71,7 +71,7 @@ function createIdentities(query: ReportQuery, lanes: readonly Lane[]): Identitie
   const filters = query.filters.dimensions.filter(({ dimension }) => !isDateDimension(dimension));
   const { osNames } = query;
 
-  const all: Identity[] = [];
+  const all: RowIdentity[] = [];
   const indexByKey = new Map<string, number>();
   const indexByLane = new Int32Array(lanes.length).fill(-1);
   for (const lane of lanes) {
@@ -104,7 +104,7 @@ function isCounted(atom: Atom, query: ReportQuery): boolean {
 }
 
 export interface Traffic {
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly TrafficLane[];
   readonly atoms: AtomStore;
 }
 

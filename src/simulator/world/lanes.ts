@@ -7,7 +7,7 @@
 
 import type { textDimensions } from '../../model/dimension.ts';
 import { countries } from './countries.ts';
-import { namedByNetwork, type Store, type WorldApp, type WorldLink, type WorldPartner } from './entities.ts';
+import { namedByNetwork, type AppStore, type WorldApp, type WorldLink, type WorldPartner } from './entities.ts';
 import { choose, fraction, hashText, mix } from './hash.ts';
 
 /** Dimensions that a lane fixes; the currency is the report's. */
@@ -19,7 +19,7 @@ export type Texts = Readonly<Record<LaneDimension, string>>;
 /** How a network is paid; the spend of a lane shows in one of the four cost metrics. */
 export const pricings = ['install', 'click', 'impression', 'event'] as const;
 
-export interface Lane {
+export interface TrafficLane {
   readonly index: number;
   /** Lanes of one app, network, country and operating system share it: their rows appear and vanish together. */
   readonly keySeed: number;
@@ -52,7 +52,7 @@ interface Device {
 
 const device = (osName: string, ...types: readonly [string, ...string[]]): Device => ({ osName, types });
 
-const devicesByStore: Readonly<Record<Store, readonly Device[]>> = {
+const devicesByStore: Readonly<Record<AppStore, readonly Device[]>> = {
   ios: [
     device('ios', 'phone', 'tablet', 'ipod'),
     device('macos', 'mac'),
@@ -177,8 +177,8 @@ export interface Land {
 }
 
 /** The lanes of a world, enough for about `rowsPerDay` combinations of app, network, country and system a day. */
-export function createLanes({ seed, rowsPerDay, apps, links, partners, shownTexts }: Land): readonly Lane[] {
-  const lanes: Lane[] = [];
+export function createLanes({ seed, rowsPerDay, apps, links, partners, shownTexts }: Land): readonly TrafficLane[] {
+  const lanes: TrafficLane[] = [];
   for (const app of apps) {
     const organicIndex = lanes.length;
     const networks = originsByNetwork(app, links, partners);

@@ -16,7 +16,7 @@ interface Formula {
   readonly combine: (sums: readonly number[], days: number) => number | null;
 }
 
-export interface Metric extends Formula {
+export interface WorldMetric extends Formula {
   readonly id: string;
   readonly name: string;
   readonly shortName: string;
@@ -33,11 +33,11 @@ export interface Metric extends Formula {
 export interface Vocabulary {
   readonly dimensions: readonly string[];
   /** Every metric by its id, in the order the catalog lists them. */
-  readonly metrics: ReadonlyMap<string, Metric>;
+  readonly metrics: ReadonlyMap<string, WorldMetric>;
 }
 
 /** A line of a table of metrics: id, name, formula, and what differs from the rest of the table. */
-export type MetricLine = readonly [id: string, name: string, formula: Formula, change?: Partial<Metric>];
+export type MetricLine = readonly [id: string, name: string, formula: Formula, change?: Partial<WorldMetric>];
 
 const MICRO = 1_000_000;
 
@@ -45,8 +45,8 @@ export function metricsOf(
   filter: MetricFilterName | null,
   section: string,
   lines: readonly MetricLine[],
-  common: Partial<Metric> = {},
-): Metric[] {
+  common: Partial<WorldMetric> = {},
+): WorldMetric[] {
   return lines.map(([id, name, formula, change]) => ({
     id,
     name,
@@ -109,6 +109,6 @@ export function dailyMean(measure: Measure, factor: number): Formula {
 }
 
 /** A value as a number in the metric's own terms: micro-units become units of the currency. */
-export function inUnits(metric: Metric, value: number): number {
+export function inUnits(metric: WorldMetric, value: number): number {
   return metric.unit === 'micros' ? value / MICRO : value;
 }

@@ -6,7 +6,7 @@
 
 import { cohortEventMetrics, cohortMetrics, lifetimeMetrics } from './cohort-metrics.ts';
 import * as of from './measures.ts';
-import { apart, counted, dailyMean, type Metric, metricsOf, money, price, ratio } from './metric.ts';
+import { apart, counted, dailyMean, type WorldMetric, metricsOf, money, price, ratio } from './metric.ts';
 
 /** Event slugs: one with a space, one with a hash suffix, one that looks as if it held a period. */
 const eventSlugs = ['purchase', 'first purchase', 'sign_up_a1b2c3', 'dulci_purchase_d7_s2s', 'level_10'] as const;
@@ -101,7 +101,7 @@ const events = eventSlugs.flatMap((slug, nth) => {
 });
 
 /** Every metric by its id, in the order the catalog lists them. */
-export const metrics: ReadonlyMap<string, Metric> = new Map(
+export const metrics: ReadonlyMap<string, WorldMetric> = new Map(
   [
     ...traffic,
     ...spend,

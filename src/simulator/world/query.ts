@@ -15,7 +15,7 @@ import {
 } from '../../model/calendar.ts';
 import { type Filters, parseFilters } from './filters.ts';
 import type { Moment } from './measures.ts';
-import type { Metric, Vocabulary } from './metric.ts';
+import type { WorldMetric, Vocabulary } from './metric.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -39,7 +39,7 @@ export interface SortKey {
 
 export interface ReportQuery {
   readonly dimensions: readonly string[];
-  readonly metrics: readonly Metric[];
+  readonly metrics: readonly WorldMetric[];
   readonly filters: Filters;
   readonly days: DayInterval;
   readonly weekStartsOn: WeekStart;
@@ -83,7 +83,7 @@ function parseDimensions(query: URLSearchParams, parameter: string, known: reado
   return names;
 }
 
-function parseMetrics(query: URLSearchParams, metrics: Vocabulary['metrics']): Metric[] {
+function parseMetrics(query: URLSearchParams, metrics: Vocabulary['metrics']): WorldMetric[] {
   return listOf(query, 'metrics').map((name) => {
     const metric = metrics.get(name);
     if (metric === undefined) throw unsupported('metric', name, 'metrics');

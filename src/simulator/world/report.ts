@@ -3,11 +3,11 @@
 import { addDays, startOfDayAt } from '../../model/calendar.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import type { AtomStore } from './atoms.ts';
-import { type Bucket, createBuckets } from './buckets.ts';
+import { type RowBucket, createBuckets } from './buckets.ts';
 import { type Dependency, type Group, groupAtoms } from './groups.ts';
 import { choose, hashText, mix } from './hash.ts';
-import type { Lane } from './lanes.ts';
-import { inUnits, type Metric } from './metric.ts';
+import type { TrafficLane } from './lanes.ts';
+import { inUnits, type WorldMetric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
 
 /** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
@@ -22,7 +22,7 @@ export interface Report {
 }
 
 export interface ReportSource {
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly TrafficLane[];
   readonly production: AtomStore;
   readonly sandbox: AtomStore;
 }
@@ -31,7 +31,7 @@ const MS_PER_HOUR = 3_600_000;
 
 /** A metric with the places of its measures among the sums of a group. */
 interface Column {
-  readonly metric: Metric;
+  readonly metric: WorldMetric;
   readonly positions: readonly number[];
   readonly seed: number;
 }
@@ -44,7 +44,7 @@ function valueOf(column: Column, sums: readonly number[], days: number): number 
 }
 
 /** Whether a metric's cumulative value is withheld from a bucket, as some of its cohorts are not complete. */
-function isWithheld(metric: Metric, bucket: Bucket, query: ReportQuery): boolean {
+function isWithheld(metric: WorldMetric, bucket: RowBucket, query: ReportQuery): boolean {
   if (!query.matureOnly || metric.completeAfterDays === null) return false;
   const completeAt = startOfDayAt(addDays(bucket.lastDay, 1 + metric.completeAfterDays), query.utcOffset);
   return completeAt.getTime() > query.moment.nowHour * MS_PER_HOUR;
@@ -108,7 +108,7 @@ function totalsOf(lines: readonly Line[], columns: readonly Column[], days: numb
 export function createReport(query: ReportQuery, source: ReportSource): Report | null {
   const wanted = [...query.metrics, ...query.filters.metrics.map((filter) => filter.metric)];
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
-  const columnOf = (metric: Metric): Column => ({
+  const columnOf = (metric: WorldMetric): Column => ({
     metric,
     positions: metric.measures.map((measure) => measures.indexOf(measure)),
     seed: hashText(metric.id),
@@ -165,7 +165,7 @@ function moneyText(micros: number): string {
 }
 
 /** A cell of a report; `seed` belongs to its row. */
-function writeValue(metric: Metric, value: number | null, seed: number): Cell {
+function writeValue(metric: WorldMetric, value: number | null, seed: number): Cell {
   if (value === null) return (seed & 1) === 0 ? null : '';
   const form = choose(mix(seed, value), ODD_EVERY);
   if (form === 0) return inUnits(metric, value);

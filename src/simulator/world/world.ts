@@ -20,7 +20,7 @@ import {
 } from './entities.ts';
 import { createLanes, type Texts } from './lanes.ts';
 import { SETTLING_DAYS } from './measures.ts';
-import type { Metric } from './metric.ts';
+import type { WorldMetric } from './metric.ts';
 import { metrics } from './metrics.ts';
 import { type Names, ordinaryNames } from './names.ts';
 import { parseQuery } from './query.ts';
@@ -44,7 +44,7 @@ export interface WorldOptions {
   readonly names: Names;
   /** Dimensions and metrics beside those of the service. */
   readonly moreDimensions: readonly string[];
-  readonly moreMetrics: readonly Metric[];
+  readonly moreMetrics: readonly WorldMetric[];
   /** By text dimension, what reports say of a lane; null where the service has no value, which passes no filter. */
   readonly shownTexts: (texts: Texts, laneIndex: number) => ReadonlyMap<string, string | null>;
 }

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { type Answer, GZIP_LEVEL, plainBytes } from '../../../src/simulator/answer.ts';
+import { type SimulatedAnswer, GZIP_LEVEL, plainBytes } from '../../../src/simulator/answer.ts';
 import type { WireFault } from './faults.ts';
 import { corruptGzip } from './mutations.ts';
 
@@ -19,7 +19,7 @@ type Headers = Readonly<Record<string, string>>;
 /** Sends an answer; rejects if the connection closes before its end. */
 export async function deliverWithFault(
   response: ServerResponse,
-  { status, headers: own, body }: Answer,
+  { status, headers: own, body }: SimulatedAnswer,
   { gzip, closed, fault }: Delivery,
 ): Promise<void> {
   const plain = plainBytes(body);

@@ -1,7 +1,7 @@
 /** Every form in which the service, or a proxy before it, has been seen to word an error (observed: error bodies). */
 
 import {
-  type Answer,
+  type SimulatedAnswer,
   bareAnswer,
   bytesAnswer,
   documentAnswer,
@@ -21,7 +21,7 @@ export const errorBodyForms = [
 
 export type ErrorBodyForm = (typeof errorBodyForms)[number];
 
-const bodies: Readonly<Record<ErrorBodyForm, (status: number, message: string) => Answer>> = {
+const bodies: Readonly<Record<ErrorBodyForm, (status: number, message: string) => SimulatedAnswer>> = {
   error_code: (status, message) => ownAnswer(status, 'error_code', message),
   error: (status, message) => ownAnswer(status, 'error', message),
   error_message: (status, message) => ownAnswer(status, 'error_message', message),
@@ -34,7 +34,7 @@ const bodies: Readonly<Record<ErrorBodyForm, (status: number, message: string) =
 };
 
 /** An answer with this status whose body says the message in the given form; `empty` says nothing. */
-export function errorAnswer(status: number, form: ErrorBodyForm, message: string): Answer {
+export function errorAnswer(status: number, form: ErrorBodyForm, message: string): SimulatedAnswer {
   return bodies[form](status, message);
 }
 

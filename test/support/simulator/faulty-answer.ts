@@ -1,6 +1,6 @@
 /** Faults turned into answers: what comes instead of one, and how a good one is spoilt before it is sent. */
 
-import type { Answer, JsonDocument } from '../../../src/simulator/answer.ts';
+import type { SimulatedAnswer, JsonDocument } from '../../../src/simulator/answer.ts';
 import { bodyBytes } from './answer.ts';
 import { errorAnswer } from './error-body.ts';
 import type { AnswerFault, InsteadFault } from './faults.ts';
@@ -14,14 +14,21 @@ export interface FaultedAddress {
 }
 
 /** The answer in place of the real one. */
-export function answerInstead(fault: Extract<InsteadFault, { kind: 'status' | 'redirect' }>, address: URL): Answer {
+export function answerInstead(
+  fault: Extract<InsteadFault, { kind: 'status' | 'redirect' }>,
+  address: URL,
+): SimulatedAnswer {
   if (fault.kind === 'status') return statusAnswer(fault);
   const location = new URL(`${address.pathname}${address.search}`, fault.origin).href;
   return withHeaders(errorAnswer(fault.status ?? 302, 'html', 'Moved'), { location });
 }
 
 /** The answer with one fault in it; as it was where the fault does not apply. */
-export function spoiltAnswer(answer: Answer, fault: AnswerFault, { address, ordinal }: FaultedAddress): Answer {
+export function spoiltAnswer(
+  answer: SimulatedAnswer,
+  fault: AnswerFault,
+  { address, ordinal }: FaultedAddress,
+): SimulatedAnswer {
   const { body } = answer;
   switch (fault.kind) {
     case 'report':
@@ -42,9 +49,9 @@ export function spoiltAnswer(answer: Answer, fault: AnswerFault, { address, ordi
   return answer;
 }
 
-function statusAnswer(fault: Extract<InsteadFault, { kind: 'status' }>): Answer {
+function statusAnswer(fault: Extract<InsteadFault, { kind: 'status' }>): SimulatedAnswer {
   const form = fault.body ?? 'error_code';
-  const answer: Answer =
+  const answer: SimulatedAnswer =
     typeof form === 'string'
       ? errorAnswer(fault.status, form, fault.message ?? `Scripted ${fault.status}`)
       : {
@@ -63,11 +70,11 @@ function retryAfterHeader(
   return { 'retry-after': form === 'seconds' ? String(seconds) : new Date(Date.now() + seconds * 1000).toUTCString() };
 }
 
-function withDocument(answer: Answer, change: (document: JsonDocument) => JsonDocument): Answer {
+function withDocument(answer: SimulatedAnswer, change: (document: JsonDocument) => JsonDocument): SimulatedAnswer {
   const { body } = answer;
   return body.kind === 'document' ? { ...answer, body: { kind: 'document', document: change(body.document) } } : answer;
 }
 
-function withHeaders(answer: Answer, headers: Readonly<Record<string, string>>): Answer {
+function withHeaders(answer: SimulatedAnswer, headers: Readonly<Record<string, string>>): SimulatedAnswer {
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }

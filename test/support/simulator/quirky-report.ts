@@ -1,13 +1,18 @@
 /** What a quirky world says of the rows of a report. Without quirks a report comes out as it went in. */
 
-import { type Answer, documentAnswer, isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
+import { type SimulatedAnswer, documentAnswer, isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
 import { errorAnswer } from './error-body.ts';
 import { addedWarning, rowsOf, withEachRow } from './mutations.ts';
 import { pageOfReport } from './report-pages.ts';
 import type { AskedReport, Quirks } from './quirks.ts';
 
 /** The service's answer to a report request as the quirks have it; a refusal is as it was. */
-export function quirkyAnswer(answer: Answer, quirks: Quirks, isAdditive: IsAdditive, request: ReportRequest): Answer {
+export function quirkyAnswer(
+  answer: SimulatedAnswer,
+  quirks: Quirks,
+  isAdditive: IsAdditive,
+  request: ReportRequest,
+): SimulatedAnswer {
   const { body } = answer;
   if (answer.status === 204) {
     const document = emptyReport(quirks);

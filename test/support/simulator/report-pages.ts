@@ -8,7 +8,7 @@ import { rowsOf } from './mutations.ts';
 import {
   encodeCursor,
   type LinkTo,
-  type Page,
+  type CursorPage,
   pageOf,
   pageRequestOf,
   pagingV1,
@@ -30,7 +30,7 @@ interface PageAddress {
 /** The page of a report that an address asks for, the totals as they were. */
 export function pageOfReport(report: JsonDocument, quirk: PagesQuirk, request: PageAddress): JsonDocument {
   const rows = rowsOf(report).map((item, position) => ({ position, item }));
-  const page = pageOf(rows, { after: positionAsked(quirk, request.address), before: null, limit: quirk.size }, false);
+  const page = pageOf(rows, { after: positionAsked(quirk, request.address), before: null, limit: quirk.size });
   const linkTo: LinkTo = (parameter, cursor) => {
     const link = new URL(request.address);
     link.searchParams.set(parameter, cursor);
@@ -50,9 +50,9 @@ export function pageOfReport(report: JsonDocument, quirk: PagesQuirk, request: P
   };
 }
 
-function paginationOf(page: Page<unknown>, { style }: PagesQuirk, linkTo: LinkTo, number: number): JsonDocument {
+function paginationOf(page: CursorPage<unknown>, { style }: PagesQuirk, linkTo: LinkTo, number: number): JsonDocument {
   if (style === 'v1') return pagingV1(page, linkTo);
-  if (style === 'v2') return pagingV2(page, linkTo, { v2Next: 'cursor', v2End: 'null' });
+  if (style === 'v2') return pagingV2(page, linkTo);
   if (style === 'cursor') return { next: page.after };
   return { page: number, next: page.after === null ? null : number + 1 };
 }

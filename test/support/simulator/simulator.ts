@@ -10,10 +10,10 @@ import { acceptsGzip, bareAnswer, send } from '../../../src/simulator/answer.ts'
 import type { LinkStore as PlainLinkStore } from '../../../src/simulator/link-store.ts';
 import { isCapped } from '../../../src/simulator/routes.ts';
 import {
-  type Chosen,
+  type SomeOf,
   type Exchange,
-  type Simulator as PlainSimulator,
-  type SimulatorOptions as PlainOptions,
+  type RunningSimulator as PlainSimulator,
+  type SimulatorSettings as PlainOptions,
   startSimulator as startPlain,
 } from '../../../src/simulator/simulator.ts';
 import { asBytes } from './answer.ts';
@@ -41,7 +41,7 @@ export interface Simulator extends Omit<PlainSimulator, 'world' | 'links'> {
   readonly links: LinkStore;
 }
 
-export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Promise<Simulator> {
+export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Promise<Simulator> {
   const { answerDelayMs = 0, gzip = true, world: worldOptions = {}, token = 'simulator-token', ...rest } = options;
   const world = createWorld(worldOptions);
   const script = createFaultScript();

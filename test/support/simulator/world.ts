@@ -4,7 +4,7 @@ import { addDays, type Day, daysIn, parseDay } from '../../../src/model/calendar
 import { choose, hashText, mix } from '../../../src/simulator/world/hash.ts';
 import type { Texts } from '../../../src/simulator/world/lanes.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
-import { counted, type Metric, metricsOf, money, price, ratio } from '../../../src/simulator/world/metric.ts';
+import { counted, type WorldMetric, metricsOf, money, price, ratio } from '../../../src/simulator/world/metric.ts';
 import {
   createWorld as createPlainWorld,
   defaultWorld as defaultPlainWorld,
@@ -66,7 +66,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   };
 }
 
-function made({ id, formatting, kind, listed }: StrangeMetric): Metric[] {
+function made({ id, formatting, kind, listed }: StrangeMetric): WorldMetric[] {
   const calculated = formatting.startsWith('money') ? price(allRevenue, installs) : ratio(allRevenue, cost);
   const formula = { count: counted(sessions), money: money(allRevenue), calculated }[kind];
   return metricsOf(listed, 'Conversion', [[id, id, { ...formula, formatting }]]);
