@@ -142,38 +142,58 @@ export const moversTable = ({ movers }: SliceStatus): FactTable => ({
   ]),
 });
 
-/** From nothing known to all: an eighth each. */
-const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+/** As many as stand beside a name on a usual terminal. */
+const MOST_AGES = 9;
 
-/** How much of a final total is known at each age. */
-export const maturationTable = ({ maturation }: SliceStatus): FactTable => ({
-  title: 'Known of the final total by age, in quartiles',
-  columns: columnsOf('~known of the final total', '#age', '#periods', '', '#quarter', '#half', '#three quarters'),
-  rows: maturation.map(({ metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 }) => [
-    metric,
-    String(age),
-    groupedText(periods),
-    bars[Math.max(0, Math.min(bars.length - 1, Math.round(median * bars.length) - 1))] ?? '',
-    ...[q25, median, q75].map((share) => percentText(share, 1)),
-  ]),
-});
+/** How much of a final total is known at each age, a row a metric; of many ages some, evenly chosen. */
+export function maturationTable({ maturation }: SliceStatus): FactTable {
+  const known = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
+  const shown = Math.min(known.length, MOST_AGES);
+  const ages = Array.from(
+    { length: shown },
+    (_, index) => known[Math.round((index * (known.length - 1)) / Math.max(1, shown - 1))] ?? 0,
+  );
+  const medians = new Map(
+    maturation.map(({ metric, age_days: age, share_median: share }) => [`${age} ${metric}`, Math.round(100 * share)]),
+  );
+  return {
+    title: 'Known of the final total by age in days: the median in percent',
+    columns: columnsOf('~% known at age', ...ages.map((age) => `#${age}`)),
+    rows: [...new Set(maturation.map(({ metric }) => metric))].map((metric) => [
+      metric,
+      ...ages.map((age) => String(medians.get(`${age} ${metric}`) ?? '')),
+    ]),
+  };
+}
 
-/** What projections would have come to, beside the values as they were. */
+/** What the projections that are made would have come to, beside the values as they were. */
 export function backtestTable({ backtest }: SliceStatus): FactTable {
   const share = (of: number | null): string => (of === null ? '' : percentText(of, 1));
   return {
     title: 'Projections put to the test: median error against what became final',
-    columns: columnsOf('~median error of projections', '#age', '#periods', '#projected', '#as is', '#in interval', '~'),
-    rows: backtest.map((age) => [
-      age.metric,
-      String(age.age_days),
-      groupedText(age.cohorts),
-      share(age.median_abs_error),
-      share(age.median_abs_error_as_is),
-      share(age.coverage),
-      age.reason === null ? 'projected' : `not projected: ${age.reason}`,
-    ]),
+    columns: columnsOf('~median error of projections', '#age', '#periods', '#projected', '#as is', '#in interval'),
+    rows: backtest
+      .filter(({ reason }) => reason === null)
+      .map((age) => [
+        age.metric,
+        String(age.age_days),
+        groupedText(age.cohorts),
+        share(age.median_abs_error),
+        share(age.median_abs_error_as_is),
+        share(age.coverage),
+      ]),
   };
+}
+
+/** Why metrics are projected at no age: the reason at the age that was tried most, a sentence for those that share it. */
+export function unprojected(slice: SliceStatus): string[] {
+  if (slice.backtest.length === 0) return unknownMaturation(slice);
+  const projected = new Set(slice.backtest.flatMap(({ metric, reason }) => (reason === null ? [metric] : [])));
+  const reasons = new Map<string, string>();
+  for (const { metric, reason } of slice.backtest.toSorted((one, other) => one.cohorts - other.cohorts)) {
+    if (reason !== null && !projected.has(metric)) reasons.set(metric, reason);
+  }
+  return sharedReasons([...reasons]);
 }
 
 /** Enough to see which; `--json` has them all. */
@@ -186,11 +206,14 @@ export function unknownMaturation({ maturation, histories }: SliceStatus): strin
   const unknown = histories.filter(
     ({ metric, horizon_days: horizon }) => horizon !== null && maturation.every((age) => age.metric !== metric),
   );
-  const reasons = [...new Set(unknown.map(reasonOf))];
-  return reasons.map((reason) => {
-    const metrics = unknown.filter((each) => reasonOf(each) === reason).map(({ metric }) => metric);
+  return sharedReasons(unknown.map((each) => [each.metric, reasonOf(each)]));
+}
+
+function sharedReasons(each: readonly (readonly [metric: string, reason: string])[]): string[] {
+  return [...new Set(each.map(([, reason]) => reason))].map((shared) => {
+    const metrics = each.flatMap(([metric, reason]) => (reason === shared ? [metric] : []));
     const more = metrics.length > NAMED ? ` and ${metrics.length - NAMED} more` : '';
-    return `${metrics.slice(0, NAMED).join(', ')}${more}: ${reason}`;
+    return `${metrics.slice(0, NAMED).join(', ')}${more}: ${shared}`;
   });
 }
 

@@ -16,6 +16,7 @@ import {
   slicesTable,
   sourceText,
   unknownMaturation,
+  unprojected,
   unmatchedText,
   type FactTable,
 } from './status-facts.ts';
@@ -77,14 +78,10 @@ function sliceLines(
 ): string[] {
   const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS) - INDENT;
   const inner = terminal === null ? null : terminal - INDENT;
-  const unknown = unknownMaturation(slice);
-  const ripening = (isShown: boolean, table: FactTable, missing: string): string[] =>
-    isShown
-      ? [
-          ...(table.rows.length === 0 ? [] : factText(table, inner).split('\n')),
-          ...unknown.map((reason) => `${missing}: ${reason}`),
-        ]
-      : [];
+  const ripening = (isShown: boolean, table: FactTable, missing: readonly string[]): string[] =>
+    isShown ? [...(table.rows.length === 0 ? [] : factText(table, inner).split('\n')), ...missing] : [];
+  const unknown = unknownMaturation(slice).map((reason) => `maturation not known yet: ${reason}`);
+  const untried = unprojected(slice).map((reason) => `not projected: ${reason}`);
   return [
     slice.name,
     ...[
@@ -93,8 +90,8 @@ function sliceLines(
       ...auditText(slice),
       ...unmatchedText(slice),
       ...tableLines(restatedTable(slice), inner),
-      ...ripening(shown.maturation, maturationTable(slice), 'maturation not known yet'),
-      ...ripening(shown.backtest, backtestTable(slice), 'no backtest yet'),
+      ...ripening(shown.maturation, maturationTable(slice), unknown),
+      ...ripening(shown.backtest, backtestTable(slice), untried),
     ].map(indented),
   ];
 }
