@@ -1,9 +1,8 @@
 /** What a status report says, as sentences and tables that the text and the page both render; pure. */
 
 import { FEWEST_PERIODS } from '../insight/development.ts';
-import { cellWords } from '../status/picture.ts';
-import { AUDITED_DAYS } from '../status/ripening.ts';
-import type { MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
+import { AUDITED_DAYS } from '../status/status-report.ts';
+import type { CellState, MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
   clockText,
@@ -16,8 +15,21 @@ import {
 } from './measure.ts';
 import { tableText, type Column } from './table.ts';
 
+/** The states in words, as a legend of the picture says them. */
+export const cellWords: Readonly<Record<CellState, string>> = {
+  final: 'final',
+  maturing: 'maturing',
+  open: 'not over yet',
+  cut: 'cut by the date period',
+  empty: 'no rows, to be confirmed',
+  rejected: 'rows rejected',
+  'not loaded': 'metric not loaded yet',
+  missing: 'missing',
+};
+
 /** A table with what its rows are about. */
 export interface FactTable {
+  /** Empty where a heading, or the first column, says it. */
   readonly title: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
@@ -44,7 +56,7 @@ export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): 
 /** Freshness, coverage and finality of every slice, one row each. */
 export function slicesTable({ slices, as_of: asOf }: StatusReport): FactTable {
   return {
-    title: 'Slices',
+    title: '',
     columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
     rows: slices.map((slice) => [
       slice.name,
@@ -114,9 +126,23 @@ const amountOrNone = (amount: number | null): string => (amount === null ? 'none
 const shareOf = (change: number, before: number | null, isComparable: boolean): string =>
   !isComparable || before === null || before === 0 ? '' : percentText(change, before, 'signed');
 
+/** What each metric means and whether it adds up, as the comment of its column says; when it is final, and by which rule. */
+export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
+  title: 'What each metric means, and when it is final',
+  columns: columnsOf('metric', '~meaning', 'final after', '~because'),
+  rows: metrics
+    .filter(({ kind }) => kind !== null)
+    .map(({ metric, meaning, horizon_days: days, horizon_from: from }) => [
+      metric,
+      meaning ?? '',
+      days === null ? 'never' : countText(days, 'day'),
+      from ?? '',
+    ]),
+});
+
 /** What moved in 7 days, by metric. */
 export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
-  title: 'Restated in 7 days, by metric',
+  title: '',
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
   rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
     metric,
@@ -159,10 +185,9 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
   return {
     title: 'Known of the final total by age in days: the median in percent',
     columns: columnsOf('~% known at age', ...ages.map((age) => `#${age}`)),
-    rows: [...new Set(maturation.map(({ metric }) => metric))].map((metric) => [
-      metric,
-      ...ages.map((age) => String(medians.get(`${age} ${metric}`) ?? '')),
-    ]),
+    rows: [...new Set(maturation.map(({ metric }) => metric))].map((metric) =>
+      [metric].concat(ages.map((age) => String(medians.get(`${age} ${metric}`) ?? ''))),
+    ),
   };
 }
 
@@ -248,7 +273,7 @@ export const periodsTable = ({ ages }: SliceStatus, most: number): FactTable => 
 export function runsTable(runs: readonly RunStatus[]): FactTable {
   const known = (count: number | null): string => (count === null ? '' : groupedText(count));
   return {
-    title: 'Last runs',
+    title: '',
     columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
     rows: runs.map((run) => [
       runText(run.run_id),
