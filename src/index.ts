@@ -345,7 +345,7 @@ export const startSimulator = plainVerb([], async (options: SimulatorOptions = {
   };
 });
 
-/** The guided tour: two simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */
+/** The guided tour: a month of simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */
 export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<readonly SyncSummary[]> => {
   const { runTour } = await import('./start/tour.ts');
   const { emit, tell, signal } = options;

@@ -1,29 +1,41 @@
 /** `ripen demo`: the guided tour, step by step on the screen. */
 
 import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { exitCodes } from '../errors.ts';
-import { demo as runTour, exitCodeOf, type TourStep } from '../index.ts';
+import type { Emit } from '../events.ts';
+import { demo as runTour, exitCodeOf, type SliceSummary, type SyncSummary, type TourStep } from '../index.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
+import type { SliceStatus } from '../status/status-report.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
-import { elapsedText, minuteText } from '../terminal/measure.ts';
+import { countText, elapsedText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { openProgress } from '../terminal/progress.ts';
 import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
 import { statusText } from '../terminal/status-text.ts';
-import { summaryText } from '../terminal/summary-text.ts';
-import { indented, tableText } from '../terminal/table.ts';
+import { loadedTable, summaryText } from '../terminal/summary-text.ts';
+import { indented, tableText, wrapped } from '../terminal/table.ts';
+import { wholeNumberOf } from './instant.ts';
 import { planText } from './plan.ts';
 import { writePage } from './status.ts';
 
 const USUAL_COLUMNS = 80;
 const INDENT = 2;
-const detailed = { details: true, maturation: false, backtest: false } as const;
+const MOST_NIGHTS = 366;
+const detailed = { details: true, maturation: true, backtest: false } as const;
+/** A dashboard of the published copy, to be built by who wants one. */
+const dashboard = fileURLToPath(new URL('../../config/bi/README.md', import.meta.url));
+
+interface DemoArguments extends GlobalArguments {
+  readonly nights: string;
+}
 
 /** Runs the tour; resolves to the exit code of the gravest failure of its nights, or that it was stopped. */
-export async function demo(args: GlobalArguments, shell: Shell): Promise<number> {
+export async function demo(args: DemoArguments, shell: Shell): Promise<number> {
   const { directory, environment, signal } = shell;
   const startedAt = shell.now();
+  const nights = wholeNumberOf(args.nights, '--nights', MOST_NIGHTS);
   const progress = openProgress(args, shell);
   const print = (text: string): void => {
     progress.makeRoom();
@@ -32,14 +44,18 @@ export async function demo(args: GlobalArguments, shell: Shell): Promise<number>
   const show = async (step: TourStep): Promise<void> => {
     print(step.kind === 'done' ? await doneText(step, shell) : stepText(step, shell));
   };
+  // The steps tell what each night came to; of what is not repainted, a month of nights would be a long list.
+  const isListed = !shell.isTerminal && args.log === 'text' && args.verbose !== true;
+  const emit: Emit = (event) => {
+    if (!isListed || event.type === 'warning' || event.type === 'failed') progress.emit(event);
+  };
   try {
-    const { emit } = progress;
-    const options = { directory, environment, file: args.config, now: startedAt, emit, signal };
-    const nights = await runTour(args.json ? options : { ...options, tell: show });
-    const failures = nights.flatMap((summary) => summary.failures);
+    const options = { directory, environment, file: args.config, now: startedAt, nights, emit, signal };
+    const summaries = await runTour(args.json ? options : { ...options, tell: show });
+    const failures = summaries.flatMap((summary) => summary.failures);
     if (failures.length > 0) shell.tell(failuresText(groupedFailures(failures)));
     const took = elapsedText(shell.now().getTime() - startedAt.getTime());
-    if (args.json) shell.print(jsonLine({ nights }));
+    if (args.json) shell.print(jsonLine({ nights: summaries }));
     else print(`The tour took ${took}.`);
     return signal.aborted ? exitCodes.interrupted : exitCodeOf(failuresOf(failures));
   } finally {
@@ -59,50 +75,125 @@ function typedPath(path: string, { directory }: Shell): string {
 }
 
 function stepText(step: Exclude<TourStep, { kind: 'done' }>, shell: Shell): string {
-  if (step.kind === 'begun') {
-    const folder = `${typedPath(dirname(step.config.warehouse), shell)}/`;
-    if (step.nightsLeft === null) {
-      return `Two nights against a service simulated on this machine, into ${folder}.\n`;
+  switch (step.kind) {
+    case 'begun':
+      return begunText(step, shell);
+    case 'planned':
+      return section(
+        `The last night, ${minuteText(step.night.toISOString())}: what is due, and why`,
+        planText(step.plan, true),
+      );
+    case 'playing':
+      return `== ${countText(step.nights.length, 'night')} between, of the first slice alone: what was new, what changed\n`;
+    case 'played':
+      return indented(playedText(step.summaries)).concat('\n');
+    case 'loaded':
+    default: {
+      const published = step.summary.published.map((copy) => ({ ...copy, path: typedPath(copy.path, shell) }));
+      const heading = step.isFirst
+        ? `The first night, ${minuteText(step.night.toISOString())}: everything is new`
+        : 'The last night: what it loaded';
+      return section(heading, summaryText({ ...step.summary, published }));
     }
-    const rest = step.nightsLeft === 0 ? 'both nights are in it already' : 'it is continued';
-    return `${folder} is there from an earlier tour: ${rest}. Delete it to start over.\n`;
   }
-  const at = minuteText(step.night.toISOString());
-  if (step.kind === 'planned')
-    return section(`The second night, ${at}: what is due, and why`, planText(step.plan, true));
-  const published = step.summary.published.map((copy) => ({ ...copy, path: typedPath(copy.path, shell) }));
-  return section(
-    step.isFirst ? `The first night, ${at}: everything is new` : 'The second night: what came of it',
-    summaryText({ ...step.summary, published }),
-  );
 }
 
-/** What the warehouse now holds, what an analyst gets out of its published copy, and where to look further. */
+function begunText({ config, nights, nightsLeft }: Extract<TourStep, { kind: 'begun' }>, shell: Shell): string {
+  const folder = `${typedPath(dirname(config.warehouse), shell)}/`;
+  if (nightsLeft === null)
+    return `${countText(nights, 'night')} of \`ripen sync\`, against a service simulated on this machine, into ${folder}.\n`;
+  const rest = nightsLeft === 0 ? 'every night is in it already' : `${countText(nightsLeft, 'night')} to go`;
+  return `${folder} is there from an earlier tour: ${rest}. Delete it to start over.\n`;
+}
+
+/** What several nights loaded together, a line a slice. */
+function playedText(summaries: readonly SyncSummary[]): string {
+  const slices = new Map<string, SliceSummary>();
+  for (const slice of summaries.flatMap((summary) => summary.slices)) {
+    const before = slices.get(slice.name);
+    slices.set(slice.name, before === undefined ? slice : together(before, slice));
+  }
+  return loadedTable([...slices.values()]);
+}
+
+function together(one: SliceSummary, other: SliceSummary): SliceSummary {
+  const sum = <K extends string>(of: Readonly<Record<K, number>>, and: Readonly<Record<K, number>>) => {
+    const names: readonly string[] = [...new Set([...Object.keys(of), ...Object.keys(and)])];
+    const [left, right] = [new Map<string, number>(Object.entries(of)), new Map<string, number>(Object.entries(and))];
+    return Object.fromEntries(names.map((name) => [name, (left.get(name) ?? 0) + (right.get(name) ?? 0)]));
+  };
+  return {
+    ...one,
+    windows: { ...one.windows, ...sum(one.windows, other.windows) },
+    rows: { ...one.rows, ...sum(one.rows, other.rows) },
+    periods: sum(one.periods, other.periods),
+    restated_periods: one.restated_periods + other.restated_periods,
+  };
+}
+
+/** What the warehouse knows by now, what an analyst gets out of its published copy, and where to look further. */
 async function doneText(
-  { config, status, question }: Extract<TourStep, { kind: 'done' }>,
+  { config, status, questions }: Extract<TourStep, { kind: 'done' }>,
   shell: Shell,
 ): Promise<string> {
   const typed = (path: string): string => typedPath(path, shell);
+  const columns = (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT;
   const shown = { ...status, warehouse: typed(status.warehouse) };
   const page = join(dirname(config.warehouse), 'status.html');
   await writePage(page, status, namedMode(shell));
   const file = typed(config.file);
+  const [copy] = questions.map((question) => typed(question.copy));
   const places = [
-    [typed(page), 'the same as a page with pictures'],
+    [typed(page), 'the same as a page with pictures: open it in a browser'],
     [`npx ripen status --config ${file}`, 'the status once more'],
-    [`npx ripen plan --config ${file}`, 'what the next night would ask for'],
-    ...(question === null ? [] : [[`duckdb -readonly ${typed(question.copy)}`, 'the copy for analysts']]),
-  ];
-  return [
-    section(
-      'What is final, what moved',
-      statusText(shown, (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT, detailed),
-    ),
-    ...(question === null
+    [`npx ripen plan --config ${file}`, 'what the next night would request'],
+    ...(copy === undefined
       ? []
-      : [section(`An analyst asks ${typed(question.copy)}`, question.sql, answerText(question.answer))]),
-    section('Look around', tableText([{ title: 'where' }, { title: 'what' }], places)),
+      : [
+          [`duckdb -readonly ${copy}`, 'SQL: `from network_daily_final` has final values alone'],
+          [typed(dashboard), `how to build a dashboard from ${copy}`],
+        ]),
+  ];
+  const lessons = status.slices.slice(0, 1).flatMap(lessonsOf);
+  return [
+    section('Where every value stands', statusText(shown, columns, detailed)),
+    ...questions.map(({ sql, answer }) => section(`An analyst asks ${copy}`, sql, answerText(answer))),
+    section('What the nights have shown', lessons.map((lesson) => wrapped(lesson, columns)).join('\n\n')),
+    section('Open next', tableText([{ title: 'where' }, { title: 'what' }], places)),
   ].join('\n');
+}
+
+/** A sentence each on finality, restatements, maturation, projections and audits, as far as the nights have shown them. */
+function lessonsOf(slice: SliceStatus): string[] {
+  const { name, cells, restated_nights: nights, maturation, backtest, audited } = slice;
+  const totals = nights.flatMap(({ metrics }) => metrics).reduce((sum, { periods }) => sum + periods, 0);
+  const [tried] = backtest
+    .filter(({ reason }) => reason === null)
+    .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
+  const first = maturation.find(({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1);
+  return [
+    `Final: ${groupedText(cells.final)} of ${groupedText(cells.expected)} values of ${name} (a day and a metric each) were fetched after they could last change. ${name}_final shows these alone.`,
+    ...(totals === 0
+      ? []
+      : [
+          `Restated: in ${countText(nights.length, 'night')}, ${countText(totals, 'total')} of a day changed after they were loaded. The table ripen.restatements has each, before and after.`,
+        ]),
+    ...(first === undefined
+      ? []
+      : [
+          `Maturing: a day after its end, half of the days had ${percentText(first.share_median, 1)} of their final ${first.metric} or less. ${name}_maturation has the curve of each metric.`,
+        ]),
+    ...(tried === undefined
+      ? []
+      : [
+          `Projected: from such curves, ${name}_projected tells what to expect of a value that still matures. At age ${tried.age_days} of ${tried.metric} that missed the final total by ${percentText(tried.median_abs_error ?? 0, 1)} (median of ${tried.cohorts} days), the value as it was by ${percentText(tried.median_abs_error_as_is ?? 0, 1)}.`,
+        ]),
+    ...(audited === null
+      ? []
+      : [
+          `Audited: final values of ${countText(audited.drawn_periods, 'day')} drawn at random, and of ${audited.periods - audited.drawn_periods} that were due for another value, were fetched again: ${groupedText(audited.changed)} of ${groupedText(audited.cells)} had changed.`,
+        ]),
+  ];
 }
 
 type Figure = string | number | null;

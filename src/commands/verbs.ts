@@ -275,8 +275,8 @@ export const verbs: readonly Verb[] = [
     async () => (await import('./simulator.ts')).simulator,
   ),
   verb(
-    ['demo', 'The guided tour: two simulated nights into ./data', 'ripen demo'],
-    {},
+    ['demo', 'The guided tour: a month of simulated nights into ./data', 'ripen demo'],
+    { nights: { ...text, default: '28', describe: 'How many; with fewer nothing is projected yet' } },
     async () => (await import('./demo.ts')).demo,
   ),
 ];

@@ -23,7 +23,8 @@ use([BarChart, LineChart, GridComponent, SVGRenderer]);
 export interface Series {
   /** One of the page's colours, such as `--series-1`, or a hatching, `url(#…)`; or one a value. */
   readonly colour: string | readonly string[];
-  readonly values: readonly number[];
+  /** Null where nothing is known: a line begins after it. */
+  readonly values: readonly (number | null)[];
 }
 
 /** A value a label, as a filled line of steps. */

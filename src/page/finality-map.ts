@@ -6,7 +6,6 @@
  * the page small, lets every stretch say its days, and fits any width without scaling a letter.
  */
 
-import { cellWords } from '../status/picture.ts';
 import {
   cellStates,
   type CellSpan,
@@ -15,6 +14,7 @@ import {
   type SliceStatus,
 } from '../status/status-report.ts';
 import { countText, percentText } from '../terminal/measure.ts';
+import { cellWords } from '../terminal/status-facts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
 /** Names of months stay readable at the width of a phone. */

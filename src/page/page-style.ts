@@ -37,6 +37,7 @@ thead th { color: var(--muted); font-weight: 500; border-bottom: 1px solid var(-
 tbody th { font-weight: 500; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 .number { text-align: right; }
+.long { min-width: 220px; white-space: normal; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 .side-by-side { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px 32px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
@@ -60,7 +61,7 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
 .series-4 { fill: var(--series-4); } .series-5 { fill: var(--series-5); }
 .ground { fill: var(--ground); } .stroke { fill: var(--gap); } .paper { fill: var(--paper); }
-.money { fill: var(--series-1); } .money-maturing { fill: url(#hatch-money); }
+.money { fill: var(--series-1); } .money-maturing { fill: url(#hatch-money); } .money-coming { fill: url(#dots-money); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }
 .legend b { font-weight: 500; color: var(--muted); }
 .swatch { width: 14px; height: 14px; margin-right: 6px; vertical-align: -2px; border-radius: 2px; }

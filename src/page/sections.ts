@@ -5,6 +5,7 @@ import { amountText, groupedText } from '../terminal/measure.ts';
 import {
   auditText,
   backtestTable,
+  dictionaryTable,
   maturationTable,
   moversTable,
   periodsTable,
@@ -12,6 +13,7 @@ import {
   sliceFacts,
   unknownMaturation,
   unmatchedText,
+  unprojected,
   type FactTable,
 } from '../terminal/status-facts.ts';
 import { areaChart, barChart, lineChart } from './charts.ts';
@@ -54,7 +56,10 @@ export function factTable(
   cells: (row: number, column: number) => Markup | null = () => null,
 ): Markup {
   if (rows.length === 0) return nothing;
-  const classOf = (column: number): string => (columns[column]?.align === 'right' ? 'number' : 'word');
+  const classOf = (column: number): string => {
+    const { align, shrinks = false } = columns[column] ?? {};
+    return align === 'right' ? 'number' : shrinks ? 'long' : 'word';
+  };
   return html`<div class="scroll">
     <table>
       ${
@@ -82,12 +87,12 @@ export function factTable(
   </div>`;
 }
 
-/** A table that is opened by its title. */
-function folded(table: FactTable): Markup {
-  if (table.rows.length === 0) return nothing;
+/** A table, and notes on it, opened by its title. */
+function folded(table: FactTable, notes: readonly Markup[] = []): Markup {
+  if (table.rows.length + notes.length === 0) return nothing;
   return html`<details>
     <summary>${table.title}</summary>
-    ${factTable({ ...table, title: '' })}
+    ${factTable({ ...table, title: '' })} ${notes}
   </details>`;
 }
 
@@ -117,17 +122,23 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
   return html`<section aria-labelledby="slice-${slice.name}">
     <h2 id="slice-${slice.name}">${slice.name}</h2>
     ${sliceFacts(slice, asOf).map(note)} ${finalityMap(slice)} ${isLoaded ? loaded(slice) : nothing}
-    ${folded(periodsTable(slice, MOST_PERIODS_LISTED))}
+    ${folded(periodsTable(slice, MOST_PERIODS_LISTED))} ${folded(dictionaryTable(slice))}
   </section> `;
 }
 
 function loaded(slice: SliceStatus): Markup {
   const unknown = unknownMaturation(slice).map((reason) => note(`How its values mature is not known yet: ${reason}.`));
-  return html`<div class="side-by-side">
-      ${rowsChart(slice)} ${slice.money.map(moneyChart)} ${maturationChart(slice)}
-    </div>
+  const { money, maturation, backtest } = slice;
+  const untried = backtest.length === 0 ? [] : unprojected(slice).map((reason) => note(`Not projected: ${reason}.`));
+  const pictures = [
+    ...money.filter(({ periods }) => periods.length > 0).map(moneyChart),
+    ...maturationChart(maturation),
+  ];
+  // Two stand beside each other: the rows fill a place that would stay empty.
+  const isEven = pictures.length > 0 && pictures.length % 2 === 0;
+  return html`<div class="side-by-side">${isEven ? pictures : [rowsChart(slice), ...pictures]}</div>
     ${[...unmatchedText(slice), ...auditText(slice)].map(note)} ${unknown} ${factTable(restatedTable(slice))}
-    ${folded(moversTable(slice))} ${folded(maturationTable(slice))} ${folded(backtestTable(slice))}`;
+    ${folded(moversTable(slice))} ${folded(maturationTable(slice))} ${folded(backtestTable(slice), untried)}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {
@@ -158,43 +169,54 @@ function rowsChart({ ages }: SliceStatus): Markup {
   return figure(title, areaChart(title, labels, { colour: '--series-1', values }));
 }
 
-/** What was spent or earned; what still matures is hatched. */
-function moneyChart({ kind, metric, periods }: MoneyMetric): Markup {
-  if (periods.length === 0) return nothing;
+/** What was spent or earned; what still matures is hatched, and what is expected to come is dotted on top of it. */
+function moneyChart({ kind, metric, currency, periods }: MoneyMetric): Markup {
   const groups = grouped(periods, MOST_BARS);
-  const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${perText(groups)} (${metric})`;
-  const sumOf = (isFinal: boolean): string =>
-    amountText(total(periods.filter((period) => period.is_final === isFinal).map(({ value }) => value)));
-  const series = {
+  const unit = currency === null ? '' : ` in ${currency}`;
+  const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${perText(groups)}${unit} (${metric})`;
+  const sumOf = (isFinal: boolean): number =>
+    total(periods.filter((period) => period.is_final === isFinal).map(({ value }) => value));
+  const comingOf = (group: typeof periods): number =>
+    total(group.map(({ value, projected }) => (projected === null ? 0 : Math.max(0, projected - (value ?? 0)))));
+  const coming = comingOf(periods);
+  const values = {
     colour: groups.map((group) => (group.every((period) => period.is_final) ? '--series-1' : 'url(#hatch-money)')),
     values: groups.map((group) => total(group.map(({ value }) => value))),
   };
+  const projected = coming === 0 ? [] : [{ colour: 'url(#dots-money)', values: groups.map(comingOf) }];
   const labels = groups.map((group) => (group[0]?.first_day ?? '').slice(5));
   return figure(
     title,
     legend([
-      { fill: 'money', word: 'final', figure: sumOf(true) },
-      { fill: 'money-maturing', word: 'still maturing', figure: sumOf(false) },
+      { fill: 'money', word: 'final', figure: amountText(sumOf(true)) },
+      { fill: 'money-maturing', word: 'still maturing', figure: amountText(sumOf(false)) },
+      ...(coming === 0 ? [] : [{ fill: 'money-coming', word: 'projected to come', figure: amountText(coming) }]),
     ]),
-    barChart(title, labels, [series]),
+    barChart(title, labels, [values, ...projected]),
   );
 }
 
-/** How much of a final total is known by age: the medians of the first metrics. */
-function maturationChart({ maturation }: SliceStatus): Markup {
-  if (maturation.length === 0) return nothing;
+/** How much of a final total is known by age: the medians of the metrics that take longest; none where that is not known. */
+function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
+  if (maturation.length === 0) return [];
   const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
-  const metrics = [...new Set(maturation.map(({ metric }) => metric))].slice(0, MOST_LINES);
-  const lines = metrics.map((metric, index) => ({
-    colour: `--series-${index + 1}`,
-    values: ages.map((age) => {
-      const found = maturation.find((each) => each.metric === metric && each.age_days === age);
-      return Math.round(1000 * (found?.share_median ?? 1)) / 10;
-    }),
-  }));
-  const title = 'How much of the final total is known by age in days: the median in percent';
-  const entries = metrics.map((word, index) => {
-    return { fill: `series-${index + 1}`, word, figure: `${lines[index]?.values[0] ?? 0} % at ${ages[0] ?? 0}` };
+  const curves = new Map<string, Map<number, number>>();
+  for (const { metric, age_days: age, share_median: share } of maturation) {
+    curves.set(metric, (curves.get(metric) ?? new Map<number, number>()).set(age, Math.round(1000 * share) / 10));
+  }
+  const missing = (curve: ReadonlyMap<number, number>): number =>
+    ages.reduce((sum, age) => sum + 100 - (curve.get(age) ?? 100), 0);
+  const slowest = [...curves].toSorted(([, one], [, other]) => missing(other) - missing(one)).slice(0, MOST_LINES);
+  const lines = slowest.map(([, curve], index) => {
+    const last = Math.max(...curve.keys());
+    // No fetch after the last age but the one that found the total final; nothing is known before the first.
+    const values = ages.map((age) => curve.get(age) ?? (age > last ? 100 : null));
+    return { colour: `--series-${index + 1}`, values };
   });
-  return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
+  const title = 'Known of the final total by age in days: the median in percent';
+  const entries = slowest.map(([word, curve], index) => {
+    const [[age, share] = [0, 0]] = curve;
+    return { fill: `series-${index + 1}`, word, figure: `${share} % at ${age}` };
+  });
+  return [figure(title, legend(entries), lineChart(title, ages.map(String), lines))];
 }

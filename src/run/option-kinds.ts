@@ -83,6 +83,7 @@ const kinds = {
   metricsFile: { is: (value) => value === null || isText(value), form: 'a path, or null' },
   mode: { is: whole(0, MOST_RIGHTS).is, form: 'rights of a file, from 0 to 0o777' },
   name: text,
+  nights: whole(1),
   now: instant,
   offline: flag,
   output: text,

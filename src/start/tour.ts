@@ -1,6 +1,7 @@
 /**
- * The guided tour: two nights against the bundled simulator, with the configuration that comes with the package; what the
- * second night fetched again and why; one analyst's question to the published copy. It is told step by step, as data.
+ * The guided tour: a month of nights against the bundled simulator, with the configuration that comes with the package, so
+ * that values are seen to mature, to be restated and to become final; then two questions of an analyst to the published copy.
+ * It is told step by step, as data.
  */
 
 import { existsSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import * as z from 'zod';
 
+import { readCatalog } from '../catalog/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
@@ -19,6 +21,7 @@ import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { explainPlan, type PlanReport } from '../run/plan-report.ts';
 import { connected, type SimulatedWorld, startWorld } from '../run/service-in-use.ts';
 import { fromService } from '../run/service-source.ts';
+import type { SourceDoor } from '../run/source.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status.ts';
@@ -26,12 +29,15 @@ import { sync } from '../sync.ts';
 import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
+import { isUnknownToEngine } from '../warehouse/warehouse.ts';
 
 /** The configuration that comes with the package, which may lie where nobody may write. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
 /** Its paths start one folder up, as from here. */
 const OWN_CONFIG = 'data/demo.yaml';
 
+/** Eight days have to become final before the first projection, and eight more have to be projected and become final. */
+const USUAL_NIGHTS = 28;
 const NIGHT = { hour: 2, minute: 30 } as const;
 /** A night that has only just begun could be later than the clock of the machine that reads it. */
 const MARGIN_MS = 60_000;
@@ -43,8 +49,10 @@ export interface TourOptions {
   readonly file?: string | undefined;
   /** Where a configuration's `${NAME}` is taken from; nowhere by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The instant before which the two nights lie; now by default. */
+  /** The instant before which the nights lie; now by default. */
   readonly now?: Date | null;
+  /** How many nights there are; 28 by default, as with fewer nothing is projected yet. */
+  readonly nights?: number | undefined;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
   /** Told each step when it is done; nobody by default. */
@@ -54,14 +62,18 @@ export interface TourOptions {
 /** A step of the tour, with what came of it. */
 export type TourStep =
   /** `nightsLeft` is null where there is no warehouse of an earlier tour. */
-  | { readonly kind: 'begun'; readonly config: Config; readonly nightsLeft: number | null }
-  | { readonly kind: 'planned'; readonly night: Date; readonly plan: PlanReport }
+  | { readonly kind: 'begun'; readonly config: Config; readonly nights: number; readonly nightsLeft: number | null }
   | { readonly kind: 'loaded'; readonly night: Date; readonly isFirst: boolean; readonly summary: SyncSummary }
+  /** The nights between the first and the last are about to be played; then they were. */
+  | { readonly kind: 'playing'; readonly nights: readonly Date[] }
+  | { readonly kind: 'played'; readonly summaries: readonly SyncSummary[] }
+  | { readonly kind: 'planned'; readonly night: Date; readonly plan: PlanReport }
   | {
       readonly kind: 'done';
       readonly config: Config;
       readonly status: StatusReport;
-      readonly question: Question | null;
+      /** None without a published copy. */
+      readonly questions: readonly Question[];
     };
 
 /** One analyst's question to the published copy, and what it answered. */
@@ -75,6 +87,7 @@ export interface Question {
 
 interface Touring {
   readonly config: Config;
+  readonly nights: readonly Date[];
   readonly emit: Emit;
   readonly signal: AbortSignal;
   readonly tell: (step: TourStep) => Promise<void>;
@@ -90,13 +103,14 @@ export async function runTour(options: TourOptions): Promise<readonly SyncSummar
   signal.throwIfAborted();
   const file = options.file ?? (await ownConfig(directory));
   const config = await readConfig({ file, directory, environment });
-  const tour: Touring = { config, emit, signal, tell };
-  const nights = twoNightsBefore(options.now ?? new Date());
-  const summaries = await runNights(tour, nights, await nightsLeft(tour, nights));
+  const nights = nightsBefore(options.now ?? new Date(), options.nights ?? USUAL_NIGHTS);
+  const tour: Touring = { config, nights, emit, signal, tell };
+  const summaries = await runNights(tour, await nightsLeft(tour));
   const hasFailed = summaries.some(({ failures }) => failures.length > 0);
-  if (options.tell !== undefined && !hasFailed && !signal.aborted) {
-    const status = await statusOf(config, nights[1], LOCK_WAIT_MS, { emit, signal });
-    await tell({ kind: 'done', config, status, question: await askedCopy(config) });
+  const last = nights.at(-1);
+  if (options.tell !== undefined && last !== undefined && !hasFailed && !signal.aborted) {
+    const status = await statusOf(config, last, LOCK_WAIT_MS, { emit, signal });
+    await tell({ kind: 'done', config, status, questions: await askedCopy(config) });
   }
   return summaries;
 }
@@ -116,85 +130,119 @@ async function ownConfig(directory: string): Promise<string> {
   }
 }
 
-/** The last two instants at which a nightly job would have run, a day apart. */
-export function twoNightsBefore(now: Date): readonly [Date, Date] {
+/** The last instants at which a nightly job would have run, a day apart, oldest first. */
+export function nightsBefore(now: Date, count: number): readonly Date[] {
   const latest = now.getTime() - MARGIN_MS;
   const today = new Date(latest).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
-  const second = today <= latest ? today : today - MS_PER_DAY;
-  return [new Date(second - MS_PER_DAY), new Date(second)];
+  const last = today <= latest ? today : today - MS_PER_DAY;
+  return Array.from({ length: count }, (_, index) => new Date(last - (count - 1 - index) * MS_PER_DAY));
 }
 
 /** Time only goes on: a night that an earlier tour has loaded, or gone past, is not run again. */
-async function nightsLeft({ config, emit, signal, tell }: Touring, nights: readonly Date[]): Promise<readonly Date[]> {
+async function nightsLeft({ config, nights, emit, signal, tell }: Touring): Promise<readonly Date[]> {
   if (!existsSync(config.warehouse)) {
-    await tell({ kind: 'begun', config, nightsLeft: null });
+    await tell({ kind: 'begun', config, nights: nights.length, nightsLeft: null });
     return nights;
   }
   const { runs } = await statusOf(config, new Date(), LOCK_WAIT_MS, { emit, signal });
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
-  await tell({ kind: 'begun', config, nightsLeft: left.length });
+  await tell({ kind: 'begun', config, nights: nights.length, nightsLeft: left.length });
   return left;
 }
 
-async function runNights(tour: Touring, nights: readonly Date[], left: readonly Date[]): Promise<SyncSummary[]> {
-  const { config, signal } = tour;
-  const [first] = left;
-  if (first === undefined) return [];
+/** The first night of all is whole, as is the last, before which what is due is told; those between are played in a row. */
+async function runNights(tour: Touring, left: readonly Date[]): Promise<SyncSummary[]> {
+  const { config, nights, signal, tell } = tour;
+  const [next] = left;
+  if (next === undefined) return [];
   if (config.service.kind !== 'simulator') {
     throw new Failure('USAGE_INVALID', `The tour was given ${config.file}, which names a real service.`, {
       hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
     });
   }
   signal.throwIfAborted();
-  const world = await startWorld(config.service, first);
+  const world = await startWorld(config.service, next);
   try {
+    const isBeginning = next === nights[0];
+    const between = left.slice(isBeginning ? 1 : 0, -1);
     const summaries: SyncSummary[] = [];
-    for (const night of left) {
-      if (signal.aborted) break;
-      summaries.push(await runNight(tour, world, night, night === nights[0]));
+    const play = async (night: Date, isWhole: boolean): Promise<SyncSummary> => {
+      const summary = await runNight(tour, world, { night, isWhole });
+      summaries.push(summary);
+      return summary;
+    };
+    if (isBeginning) await tell({ kind: 'loaded', night: next, isFirst: true, summary: await play(next, true) });
+    if (between.length > 0) {
+      await tell({ kind: 'playing', nights: between });
+      const played: SyncSummary[] = [];
+      for (const night of between) if (!signal.aborted) played.push(await play(night, false));
+      await tell({ kind: 'played', summaries: played });
     }
+    const last = left.at(-1);
+    if (last === undefined || (isBeginning && left.length === 1) || signal.aborted) return summaries;
+    const circumstances = { planAt: last, slices: null, lockWaitMs: LOCK_WAIT_MS, emit: tour.emit, signal };
+    await tell({ kind: 'planned', night: last, plan: await explainPlan(config, circumstances) });
+    await tell({ kind: 'loaded', night: last, isFirst: false, summary: await play(last, true) });
     return summaries;
   } finally {
     await world.close();
   }
 }
 
-/** Syncs as of one night. Before the second, what is due is told with its reasons. */
+/**
+ * Syncs as of one night, and publishes the last. One that is not whole requests reports of the first slice alone: a night of all
+ * that a nightly job does takes three times as long.
+ */
 async function runNight(
-  { config, emit, signal, tell }: Touring,
+  { config, nights, emit, signal }: Touring,
   world: SimulatedWorld,
-  night: Date,
-  isFirst: boolean,
+  { night, isWhole }: { readonly night: Date; readonly isWhole: boolean },
 ): Promise<SyncSummary> {
-  const request = { asOf: night, slices: null, lockWaitMs: LOCK_WAIT_MS };
   world.setNow(night);
-  if (!isFirst) {
-    await tell({
-      kind: 'planned',
-      night,
-      plan: await explainPlan(config, { planAt: night, slices: null, lockWaitMs: LOCK_WAIT_MS, emit, signal }),
-    });
-  }
-  const order = { ...request, command: 'sync', forced: null, acceptLoss: false, deadlineMs: null } as const;
-  const summary = await connected(world.service, emit, async (service) =>
-    sync(config, order, fromService(service), { emit, signal }),
-  );
-  await tell({ kind: 'loaded', night, isFirst, summary });
-  return summary;
+  const slices = isWhole ? null : config.slices.slice(0, 1).map(({ name }) => name);
+  const order = { command: 'sync', asOf: night, slices, lockWaitMs: LOCK_WAIT_MS, forced: null } as const;
+  const published = night === nights.at(-1) ? config : { ...config, publish: [] };
+  return connected(world.service, emit, async (service) => {
+    const source = fromService(service);
+    const from = isWhole ? source : reportsAlone(source);
+    return sync(published, { ...order, acceptLoss: false, deadlineMs: null }, from, { emit, signal });
+  });
+}
+
+/** A source without catalog, partners and links: those of the first night serve. */
+function reportsAlone(door: SourceDoor): SourceDoor {
+  return {
+    ...door,
+    open: (run) => ({
+      ...door.open(run),
+      begin: async () => ({ catalog: await readCatalog(run.warehouse, run.slices), slices: run.slices }),
+    }),
+  };
 }
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
-/** Asks the first snapshot; null where none is published. Throws what opening it throws. */
-async function askedCopy({ publish }: Config): Promise<Question | null> {
+/** Asks the first snapshot; none where none is published. A question without an answer yet is left out. */
+async function askedCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
-  if (copy === undefined) return null;
+  if (copy === undefined) return [];
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {
-    const sql = statement('start/earned_back').trimEnd();
-    return { copy, sql, answer: await opened.rows(sql, [], answerRow) };
+    const questions: Question[] = [];
+    for (const name of ['start/earned_back', 'start/to_expect']) {
+      const sql = statement(name).trimEnd();
+      const answer = await opened.rows(sql, [], answerRow).catch(ofUnknown);
+      if (answer.length > 0) questions.push({ copy, sql, answer });
+    }
+    return questions;
   } finally {
     await opened.close();
   }
+}
+
+/** A configuration of somebody's own has other slices. */
+function ofUnknown(thrown: unknown): [] {
+  if (isUnknownToEngine(thrown)) return [];
+  throw thrown;
 }

@@ -5,7 +5,7 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { proposedHorizonDays } from '../model/horizon-evidence.ts';
 import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
-import { AUDITED_DAYS } from './ripening.ts';
+import { AUDITED_DAYS } from './status-report.ts';
 import type { Health, HealthState, MetricHistory, RunStatus, SliceStatus, StatusReport } from './status-report.ts';
 
 /** A nightly job that is later than this has missed a night. */
@@ -15,7 +15,7 @@ const MISSING_AGE_DAYS = 2;
 /** Enough to see what went wrong; the run's own list has the rest. */
 const MOST_FAILURES = 5;
 
-interface Finding {
+interface HealthFinding {
   /** `well` is worth knowing and no trouble. */
   readonly state: HealthState;
   readonly message: string;
@@ -60,19 +60,19 @@ export function healthOf(
 
 const gravest = ['failed', 'watch', 'well'] as const satisfies readonly HealthState[];
 
-const startFinding = ({ code, message, hint }: FailedStart): Finding => ({
+const startFinding = ({ code, message, hint }: FailedStart): HealthFinding => ({
   state: 'failed',
   message: `${code}: ${message}`,
   hint,
 });
 
-const unconfiguredFinding = (slice: string): Finding => ({
+const unconfiguredFinding = (slice: string): HealthFinding => ({
   state: 'well',
   message: `${slice} is no longer configured; what was loaded of it is kept.`,
   hint: `To remove it, run \`ripen drop --slice ${slice}\`.`,
 });
 
-const neverLoaded: Finding = {
+const neverLoaded: HealthFinding = {
   state: 'watch',
   message: 'Nothing was loaded yet.',
   hint: 'Run `ripen sync`.',
@@ -100,13 +100,13 @@ function ended({ status, failures }: RunStatus): string {
   }
 }
 
-function runFindings(run: RunStatus): Finding[] {
+function runFindings(run: RunStatus): HealthFinding[] {
   const groups = groupedFailures(run.failures);
-  const shown = groups.slice(0, MOST_FAILURES).map(({ code, message, hint }): Finding => {
+  const shown = groups.slice(0, MOST_FAILURES).map(({ code, message, hint }): HealthFinding => {
     return { state: 'failed', message: `${code}: ${message}`, hint };
   });
   const more = groups.length - shown.length;
-  const rest: Finding[] = more > 0 ? [{ state: 'failed', message: `${more} more failed.`, hint: null }] : [];
+  const rest: HealthFinding[] = more > 0 ? [{ state: 'failed', message: `${more} more failed.`, hint: null }] : [];
   if (run.status === 'running') {
     const amid = run.refreshed === null ? '' : ', while it published';
     const message = `The process was killed, its machine stopped${amid}, or it could not record its end, as when the disk is full.`;
@@ -121,7 +121,7 @@ function runFindings(run: RunStatus): Finding[] {
 const RUN_AGAIN = 'Run `ripen sync` again; what was loaded is kept.';
 
 /** Of the runs up to the instant the latest counts: the newest may have planned for an earlier one, or by a wrong clock. */
-function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
+function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): HealthFinding[] {
   const asking = runs.filter(({ command }) => command !== 'replay');
   const [run] = (asking.length === 0 ? runs : asking)
     .filter(({ as_of: at }) => at <= planAt)
@@ -134,8 +134,8 @@ function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_o
   return [{ state: 'watch', message, hint: 'See whether the nightly job is still scheduled.' }];
 }
 
-function missingFindings({ slices }: Pick<StatusReport, 'slices'>): Finding[] {
-  return slices.flatMap((slice): Finding[] => {
+function missingFindings({ slices }: Pick<StatusReport, 'slices'>): HealthFinding[] {
+  return slices.flatMap((slice): HealthFinding[] => {
     const missing = slice.ages.filter(({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS);
     const [oldest] = missing;
     if (oldest === undefined) return [];
@@ -148,9 +148,9 @@ function missingFindings({ slices }: Pick<StatusReport, 'slices'>): Finding[] {
 }
 
 /** Periods that are held, but not as something to rely on. */
-function doubtfulFindings({ slices, as_of: planAt }: Pick<StatusReport, 'slices' | 'as_of'>): Finding[] {
+function doubtfulFindings({ slices, as_of: planAt }: Pick<StatusReport, 'slices' | 'as_of'>): HealthFinding[] {
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
-  return slices.flatMap((slice): Finding[] => {
+  return slices.flatMap((slice): HealthFinding[] => {
     const overdue = slice.ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince);
     const [oldest] = overdue;
     if (oldest === undefined) return [];
@@ -159,11 +159,11 @@ function doubtfulFindings({ slices, as_of: planAt }: Pick<StatusReport, 'slices'
   });
 }
 
-function futureFindings(future: Failure | null): Finding[] {
+function futureFindings(future: Failure | null): HealthFinding[] {
   return future === null ? [] : [{ state: 'failed', message: future.message, hint: future.hint }];
 }
 
-function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejected_rows'>): Finding[] {
+function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejected_rows'>): HealthFinding[] {
   const rows = rejected.reduce((sum, each) => sum + each.rows, 0);
   if (rows === 0) return [];
   return [
@@ -176,13 +176,13 @@ function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejec
 }
 
 /** Horizons that final totals speak against, and what would do for metrics without one. */
-function horizonFindings({ name, histories }: SliceStatus): Finding[] {
+function horizonFindings({ name, histories }: SliceStatus): HealthFinding[] {
   const wrong = histories.filter(({ final_changed: changed }) => changed > 0);
   const endless = histories.filter((each) => each.horizon_days === null && proposedOf(each) !== null);
   return [
-    ...wrong.slice(0, MOST_FAILURES).map((each): Finding => tooShort(name, each)),
+    ...wrong.slice(0, MOST_FAILURES).map((each): HealthFinding => tooShort(name, each)),
     ...more(name, 'watch', wrong.length - MOST_FAILURES, 'whose final totals changed'),
-    ...endless.slice(0, MOST_FAILURES).map((each): Finding => {
+    ...endless.slice(0, MOST_FAILURES).map((each): HealthFinding => {
       const { metric, last_change_age: age, later_looks: looks } = each;
       const message = `${name}: ${metric} never becomes final; its last change was seen at age ${age}, and ${looks} later looks found none.`;
       return {
@@ -195,11 +195,11 @@ function horizonFindings({ name, histories }: SliceStatus): Finding[] {
   ];
 }
 
-function more(name: string, state: HealthState, metrics: number, which: string): Finding[] {
+function more(name: string, state: HealthState, metrics: number, which: string): HealthFinding[] {
   return metrics <= 0 ? [] : [{ state, message: `${name}: ${metrics} more metrics ${which}.`, hint: null }];
 }
 
-function tooShort(name: string, history: MetricHistory): Finding {
+function tooShort(name: string, history: MetricHistory): HealthFinding {
   const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed, last_change_age: age } = history;
   const seen = age === null ? '' : `, as late as age ${age}`;
   const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${seen}.`;

@@ -1,4 +1,8 @@
-/** What `ripen status` reports, as `--json` prints it; the shape is public interface. */
+/** What `ripen status` reports, as `--json` prints it; the shape is public interface. What is a row of the ledger is its shape here. */
+
+import * as z from 'zod';
+
+import { count } from '../warehouse/sql.ts';
 
 /**
  * How a period stands. `cut`: only some of its days were asked for, as the date period begins or ends inside it; `empty`: it
@@ -46,22 +50,27 @@ export interface MetricStatus {
   readonly kind: string | null;
   /** How long after a period ends the value may change; null where it never becomes final, or is not known yet. */
   readonly horizon_days: number | null;
+  /** Where that is documented or stated; null before the metric was first loaded. */
+  readonly horizon_from: string | null;
+  /** What it measures, in which unit, and whether it adds up: the comment of its column; null where it has none. */
+  readonly meaning: string | null;
   readonly cells: Readonly<Record<CellState, number>>;
   /** In order, without a gap. */
   readonly spans: readonly CellSpan[];
 }
 
-export interface RestatedMetric {
-  readonly metric: string;
-  readonly periods: number;
+/** A row of `status/restatements`. */
+export const restatedMetric = z.object({
+  metric: z.string(),
+  periods: count,
   /** Of those periods the ones that had no value before; with any, the change is not one of what was there. */
-  readonly first_values: number;
-  readonly oldest_period: string;
+  first_values: count,
+  oldest_period: z.string(),
   /** The metric's total over those periods before the first change; null when none had a value. */
-  readonly before: number | null;
-  readonly after: number | null;
-  readonly change: number;
-}
+  before: z.number().nullable(),
+  after: z.number().nullable(),
+  change: z.number(),
+});
 
 /** What the loads of one day (UTC) found changed. */
 export interface RestatedNight {
@@ -71,64 +80,86 @@ export interface RestatedNight {
 }
 
 /** One total of one period that changed. */
-export interface Mover {
-  readonly metric: string;
-  readonly period: string;
-  readonly before: number | null;
-  readonly after: number | null;
-  readonly change: number;
-}
+export const mover = z.object({
+  metric: z.string(),
+  period: z.string(),
+  before: z.number().nullable(),
+  after: z.number().nullable(),
+  change: z.number(),
+});
 
 /** How much of the final total of a period was known at an age: quartiles of shares over final periods. */
-export interface MaturationAge {
-  readonly metric: string;
-  readonly age_days: number;
-  readonly periods: number;
-  readonly share_q25: number;
-  readonly share_median: number;
-  readonly share_q75: number;
-}
+export const maturationAge = z.object({
+  metric: z.string(),
+  age_days: count,
+  periods: count,
+  share_q25: z.number(),
+  share_median: z.number(),
+  share_q75: z.number(),
+});
 
 /** What would have been projected at an age, compared with what became final; errors are shares of the final total. */
-export interface BacktestAge {
-  readonly metric: string;
-  readonly age_days: number;
-  readonly cohorts: number;
-  readonly median_abs_error: number | null;
-  readonly median_abs_error_as_is: number | null;
+export const backtestAge = z.object({
+  metric: z.string(),
+  age_days: count,
+  cohorts: count,
+  median_abs_error: z.number().nullable(),
+  median_abs_error_as_is: z.number().nullable(),
   /** Share of final totals inside the 80 % interval as it was known on their day; null with fewer than eight. */
-  readonly coverage: number | null;
+  coverage: z.number().nullable(),
   /** Why the metric is not projected at that age; null where it is. */
-  readonly reason: string | null;
-}
+  reason: z.string().nullable(),
+});
 
 /** What fetches have shown of one additive metric. */
-export interface MetricHistory {
-  readonly metric: string;
+export const metricHistory = z.object({
+  metric: z.string(),
   /** Null where it never becomes final. */
-  readonly horizon_days: number | null;
+  horizon_days: z.number().nullable(),
   /** Periods whose final total was fetched again in the last 90 days, and how many of these totals had changed. */
-  readonly final_cells: number;
-  readonly final_changed: number;
+  final_cells: count,
+  final_changed: count,
   /** Periods that became final after an earlier fetch, and the most of them fetched at one age; null before they were counted. */
-  readonly matured_periods: number | null;
-  readonly most_at_one_age: number | null;
+  matured_periods: count.nullable(),
+  most_at_one_age: count.nullable(),
   /** The highest age at which a fetch found another total than the one before; null where none did. */
-  readonly last_change_age: number | null;
+  last_change_age: count.nullable(),
   /** Pairs of fetches that cover the days after that age and found no change. */
-  readonly later_looks: number | null;
-}
+  later_looks: count.nullable(),
+});
+
+export type MetricHistory = z.infer<typeof metricHistory>;
+
+/** Final cells count that were fetched again in so many days: older ones say little of the horizon that is configured now. */
+export const AUDITED_DAYS = 90;
+
+/** Final cells that were fetched again in that time, each counted once: a row of `status/audits`. */
+export const auditedCells = z.object({
+  periods: count,
+  cells: count,
+  changed: count,
+  /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
+  drawn_periods: count,
+  /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
+  drawn_changed: z.number(),
+});
+
+export const moneyPeriod = z.object({
+  first_day: z.string(),
+  value: z.number().nullable(),
+  is_final: z.boolean(),
+  /** The final value to expect; null where it is final already, or nothing is projected. */
+  projected: z.number().nullable(),
+});
 
 /** What a slice spent, or earned, by the one of its metrics that says most of it. */
 export interface MoneyMetric {
   readonly kind: 'spend' | 'revenue';
   readonly metric: string;
+  /** As the slice states it; null where it is the account's. */
+  readonly currency: string | null;
   /** In order; those without rows are left out. */
-  readonly periods: readonly {
-    readonly first_day: string;
-    readonly value: number | null;
-    readonly is_final: boolean;
-  }[];
+  readonly periods: readonly z.infer<typeof moneyPeriod>[];
 }
 
 /** Rows of the newest days that found no link, or in a slice without networks no partner. */
@@ -138,19 +169,6 @@ export interface Unmatched {
   readonly unmatched_rows: number;
   /** The five networks, or else partners or apps, with most of them. */
   readonly names: readonly { readonly name: string | null; readonly unmatched_rows: number }[];
-}
-
-/** Final cells that were fetched again in the last 90 days, each counted once. */
-export interface Audited {
-  readonly periods: number;
-  readonly cells: number;
-  readonly changed: number;
-  /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
-  readonly drawn_periods: number;
-  /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
-  readonly drawn_changed: number;
-  /** With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw. */
-  readonly wrong_share_below: number | null;
 }
 
 export interface SliceStatus {
@@ -170,18 +188,23 @@ export interface SliceStatus {
   /** Periods of the table being built because the slice's meaning changed; null when none is. */
   readonly building_periods: number | null;
   /** Over the last 7 days, most often restated first. */
-  readonly restated: readonly RestatedMetric[];
+  readonly restated: readonly z.infer<typeof restatedMetric>[];
   /** Over the last 7 days, the 10 totals that moved most, measured against what they were. */
-  readonly movers: readonly Mover[];
+  readonly movers: readonly z.infer<typeof mover>[];
   /** Over the last 30 days, oldest first; days on which nothing moved are left out. */
   readonly restated_nights: readonly RestatedNight[];
   /** By metric in configured order, then age; empty with too little history. */
-  readonly maturation: readonly MaturationAge[];
-  readonly backtest: readonly BacktestAge[];
+  readonly maturation: readonly z.infer<typeof maturationAge>[];
+  readonly backtest: readonly z.infer<typeof backtestAge>[];
   /** In configured order. */
   readonly histories: readonly MetricHistory[];
   /** Null before a final cell was fetched again. */
-  readonly audited: Audited | null;
+  readonly audited:
+    | (z.infer<typeof auditedCells> & {
+        /** With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw. */
+        readonly wrong_share_below: number | null;
+      })
+    | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
   /** Null for a slice whose rows name neither links nor partners, or no date. */

@@ -1,5 +1,5 @@
 /**
- * What is fresh, what is final, what moved: read from the ledger, and held against what the slices cover.
+ * What is fresh, what is final, what moved: read from the ledger, and compared with what the slices cover.
  *
  * Asks the service nothing and changes nothing; answers from the published copy while a run holds the warehouse.
  */
@@ -11,78 +11,18 @@ import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { lastDay } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
-import { periodStates as ledgerStates } from '../model/maturity.ts';
-import type { Slice } from '../model/slice.ts';
 import { hasStars, withStars } from '../model/stars.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
 import { readListedMetrics } from '../warehouse/listed-metrics.ts';
 import { refuseLinkToNowhere, withWarehouse } from '../warehouse/opening.ts';
-import { parseWeekStart } from '../model/calendar.ts';
 import { count, dayShape, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type HeldStretch, metricStatuses, summedCells } from './cells.ts';
-import { expectedPeriods, nextRefreshAt } from './coverage.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
-import { noRuns, readLastRuns } from './last-runs.ts';
-import { readMoney } from './money.ts';
-import { nothingMeasured, readRipening, type Ripening } from './ripening.ts';
-import { readUnmatched } from './unmatched.ts';
-import { readRestated } from './restated.ts';
-import { cellStates, type MoneyMetric, type SliceStatus, type StatusReport, type Unmatched } from './status-report.ts';
-
-const heldPeriod = z.object({
-  start_day: dayShape,
-  end_day: dayShape,
-  asked_start: dayShape,
-  asked_end: dayShape,
-  fetched_at: instant,
-  rows: count,
-  rejected: count,
-  state: z.enum(ledgerStates),
-  is_unproven: z.boolean(),
-  next_refresh_at: instant.nullable(),
-  // Null of a period whose load the ledger does not have.
-  is_as_configured: z.boolean().nullable(),
-});
-
-const heldStretch = z.object({
-  metric: z.string(),
-  kind: z.string(),
-  horizon_seconds: count.nullable(),
-  state: z.enum(cellStates),
-  first_day: z.string(),
-  last_day: z.string(),
-});
-
-const tableState = z.object({
-  week_starts_on: z.number().nullable().transform(parseWeekStart),
-  is_live: z.boolean(),
-  building_periods: count.nullable(),
-});
-
-/** What the ledger has of one slice; nothing of a slice that was never loaded. */
-interface Held {
-  readonly table: z.infer<typeof tableState> | null;
-  readonly periods: readonly z.infer<typeof heldPeriod>[];
-  readonly stretches: readonly HeldStretch[];
-  readonly restated: Pick<SliceStatus, 'restated' | 'movers' | 'restated_nights'>;
-  readonly ripening: Ripening;
-  readonly money: readonly MoneyMetric[];
-  readonly unmatched: Unmatched | null;
-}
-
-const nothingHeld: Held = {
-  table: null,
-  periods: [],
-  stretches: [],
-  restated: { restated: [], movers: [], restated_nights: [] },
-  ripening: nothingMeasured,
-  money: [],
-  unmatched: null,
-};
+import { sliceStatus } from './slice-status.ts';
+import type { RejectedRows, RunStatus, RunWarning, SliceStatus, StatusReport } from './status-report.ts';
 
 /**
  * The status at an instant; without a warehouse, that of one to which nothing was loaded yet. `snapshot` is the path of the
@@ -97,9 +37,7 @@ export async function readStatus(
   const slices: SliceStatus[] = [];
   const listed = warehouse !== null && config.slices.some(hasStars) ? await readListedMetrics(warehouse) : [];
   for (const stated of config.slices) {
-    const slice = withStars(stated, listed);
-    const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, planAt);
-    slices.push(sliceStatus(slice, held, planAt));
+    slices.push(await sliceStatus(warehouse, withStars(stated, listed), planAt));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
@@ -112,60 +50,6 @@ export async function readStatus(
 async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse: Warehouse): Promise<string[]> {
   const held = await warehouse.rows(statement('publish/slices'), [], z.object({ slice: z.string() }));
   return held.map(({ slice }) => slice).filter((name) => slices.every((slice) => slice.name !== name));
-}
-
-async function readHeld(warehouse: Warehouse, of: Slice, planAt: Date): Promise<Held> {
-  const slice = of.name;
-  const configured = [fingerprintOf(of), JSON.stringify(of.metrics)];
-  // A simulator's clock may stand later than the machine's.
-  const now = new Date(Math.max(Date.now(), planAt.getTime()));
-  const [table] = await warehouse.rows(statement('status/table'), [slice], tableState);
-  return {
-    table: table ?? null,
-    periods: await warehouse.rows(statement('status/periods'), [slice, ...configured], heldPeriod),
-    stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
-    restated: await readRestated(warehouse, slice, planAt),
-    ripening: await readRipening(warehouse, slice, planAt),
-    money: table?.is_live === true ? await readMoney(warehouse, of, now) : [],
-    unmatched: table?.is_live === true ? await readUnmatched(warehouse, of) : null,
-  };
-}
-
-/** The status of one slice; pure. */
-function sliceStatus(slice: Slice, held: Held, planAt: Date): SliceStatus {
-  const expected = expectedPeriods(slice, held.periods, held.table?.week_starts_on ?? null, planAt);
-  const ages = expected.map(({ status }) => status);
-  const starts = expected.map(({ start }) => start);
-  const metrics = metricStatuses(slice.metrics, ages, starts, held.stretches);
-  const standing = (state: (typeof ages)[number]['state']): number =>
-    ages.filter((period) => period.state === state).length;
-  const fetches = held.periods.map((period) => period.fetched_at.getTime());
-  return {
-    name: slice.name,
-    newest_period: held.periods.findLast((period) => period.rows > 0)?.start_day ?? null,
-    newest_fetch_at: fetches.length === 0 ? null : new Date(Math.max(...fetches)).toISOString(),
-    next_refresh_at: nextRefreshAt(slice, ages, planAt),
-    rows: held.periods.reduce((sum, period) => sum + period.rows, 0),
-    periods: {
-      expected: ages.length,
-      loaded: ages.length - standing('missing'),
-      missing: standing('missing'),
-      open: standing('open'),
-      maturing: standing('maturing'),
-      final: standing('final'),
-      cut: standing('cut'),
-      empty: standing('empty'),
-    },
-    cells: summedCells(metrics),
-    unproven_periods: held.periods.filter((period) => period.is_unproven).length,
-    building_periods: held.table?.building_periods ?? null,
-    ...held.restated,
-    ...held.ripening,
-    money: held.money,
-    unmatched: held.unmatched,
-    metrics,
-    ages,
-  };
 }
 
 /**
@@ -208,3 +92,91 @@ function withoutSnapshot(held: Failure, snapshot: string, unread: unknown): Fail
     cause: held,
   });
 }
+
+/** Two weeks of nights: enough to see a pattern. */
+const RUNS = 14;
+
+const isoInstant = instant.transform((at) => at.toISOString());
+
+/** What of a run's summary is shown; a summary that an earlier version wrote may lack it. */
+const summaryShape = z
+  .object({
+    status: z.string(),
+    slices: z.array(z.object({ rows: z.object({ loaded: z.number() }) })),
+    service: z.object({ requests: z.number(), retries: z.number() }),
+    failures: z.array(
+      z.object({
+        code: z.string(),
+        slice: z.string().nullable(),
+        window: z.string().nullable(),
+        message: z.string(),
+        hint: z.string().nullable(),
+      }),
+    ),
+  })
+  .nullable()
+  .catch(null);
+
+const runStatus = z
+  .object({
+    run_id: z.string(),
+    command: z.string(),
+    as_of: isoInstant,
+    started_at: isoInstant,
+    finished_at: isoInstant.nullable(),
+    status: z.string(),
+    exit_code: z.number().nullable(),
+    summary: z.string().nullable(),
+  })
+  .transform(({ summary: text, ...run }): RunStatus => {
+    const summary = summaryShape.parse(text === null ? null : JSON.parse(text));
+    return {
+      ...run,
+      refreshed: summary?.status ?? null,
+      rows_loaded: summary?.slices.reduce((sum, { rows }) => sum + rows.loaded, 0) ?? null,
+      requests: summary?.service.requests ?? null,
+      retries: summary?.service.retries ?? null,
+      failures: summary?.failures ?? [],
+    };
+  });
+
+const runWarning = z
+  .object({
+    slice: z.string().nullable(),
+    start_day: dayShape.nullable(),
+    end_day: dayShape.nullable(),
+    code: z.string(),
+    message: z.string(),
+  })
+  .transform(({ slice, start_day: start, end_day: end, code, message }): RunWarning => {
+    const window = start === null || end === null ? null : `${start}:${lastDay({ start, end })}`;
+    return { slice, window, code, message };
+  });
+
+const rejectedRows = z
+  .object({ slice: z.string(), start_day: dayShape, end_day: dayShape, reason: z.string(), rows: count })
+  .transform(({ slice, start_day: start, end_day: end, reason, rows }): RejectedRows => {
+    return { slice, window: `${start}:${lastDay({ start, end })}`, reason, rows };
+  });
+
+type LastRuns = Pick<StatusReport, 'runs' | 'warnings' | 'rejected_rows'>;
+
+/**
+ * The newest runs, with the warnings and the rejected rows of the newest alone. In a copy the newest, which made it, had
+ * not ended: there its status is that of what it had done until then.
+ */
+async function readLastRuns(warehouse: Warehouse, isCopy: boolean): Promise<LastRuns> {
+  const found = await warehouse.rows(statement('status/runs'), [RUNS], runStatus);
+  const runs = isCopy ? found.map((run, at) => (at === 0 ? asItStood(run) : run)) : found;
+  const newest = runs.at(0)?.run_id;
+  if (newest === undefined) return noRuns;
+  return {
+    runs,
+    warnings: await warehouse.rows(statement('status/run_warnings'), [newest], runWarning),
+    rejected_rows: await warehouse.rows(statement('status/run_rejected_rows'), [newest], rejectedRows),
+  };
+}
+
+const asItStood = (run: RunStatus): RunStatus => ({ ...run, status: run.refreshed ?? run.status });
+
+const noRuns: LastRuns = { runs: [], warnings: [], rejected_rows: [] };

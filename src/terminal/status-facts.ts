@@ -1,9 +1,8 @@
 /** What a status report says, as sentences and tables that the text and the page both render; pure. */
 
 import { FEWEST_PERIODS } from '../insight/development.ts';
-import { cellWords } from '../status/picture.ts';
-import { AUDITED_DAYS } from '../status/ripening.ts';
-import type { MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
+import { AUDITED_DAYS } from '../status/status-report.ts';
+import type { CellState, MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
   clockText,
@@ -16,8 +15,21 @@ import {
 } from './measure.ts';
 import { tableText, type Column } from './table.ts';
 
+/** The states in words, as a legend of the picture says them. */
+export const cellWords: Readonly<Record<CellState, string>> = {
+  final: 'final',
+  maturing: 'maturing',
+  open: 'not over yet',
+  cut: 'cut by the date period',
+  empty: 'no rows, to be confirmed',
+  rejected: 'rows rejected',
+  'not loaded': 'metric not loaded yet',
+  missing: 'missing',
+};
+
 /** A table with what its rows are about. */
 export interface FactTable {
+  /** Empty where a heading, or the first column, says it. */
   readonly title: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
@@ -44,7 +56,7 @@ export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): 
 /** Freshness, coverage and finality of every slice, one row each. */
 export function slicesTable({ slices, as_of: asOf }: StatusReport): FactTable {
   return {
-    title: 'Slices',
+    title: '',
     columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
     rows: slices.map((slice) => [
       slice.name,
@@ -114,9 +126,23 @@ const amountOrNone = (amount: number | null): string => (amount === null ? 'none
 const shareOf = (change: number, before: number | null, isComparable: boolean): string =>
   !isComparable || before === null || before === 0 ? '' : percentText(change, before, 'signed');
 
+/** What each metric means and whether it adds up, as the comment of its column says; when it is final, and by which rule. */
+export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
+  title: 'What each metric means, and when it is final',
+  columns: columnsOf('metric', '~meaning', 'final after', '~because'),
+  rows: metrics
+    .filter(({ kind }) => kind !== null)
+    .map(({ metric, meaning, horizon_days: days, horizon_from: from }) => [
+      metric,
+      meaning ?? '',
+      days === null ? 'never' : countText(days, 'day'),
+      from ?? '',
+    ]),
+});
+
 /** What moved in 7 days, by metric. */
 export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
-  title: 'Restated in 7 days, by metric',
+  title: '',
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
   rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
     metric,
@@ -142,38 +168,57 @@ export const moversTable = ({ movers }: SliceStatus): FactTable => ({
   ]),
 });
 
-/** From nothing known to all: an eighth each. */
-const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+/** As many as stand beside a name on a usual terminal. */
+const MOST_AGES = 9;
 
-/** How much of a final total is known at each age. */
-export const maturationTable = ({ maturation }: SliceStatus): FactTable => ({
-  title: 'Known of the final total by age, in quartiles',
-  columns: columnsOf('~known of the final total', '#age', '#periods', '', '#quarter', '#half', '#three quarters'),
-  rows: maturation.map(({ metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 }) => [
-    metric,
-    String(age),
-    groupedText(periods),
-    bars[Math.max(0, Math.min(bars.length - 1, Math.round(median * bars.length) - 1))] ?? '',
-    ...[q25, median, q75].map((share) => percentText(share, 1)),
-  ]),
-});
+/** How much of a final total is known at each age, a row a metric; of many ages some, evenly chosen. */
+export function maturationTable({ maturation }: SliceStatus): FactTable {
+  const known = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
+  const shown = Math.min(known.length, MOST_AGES);
+  const ages = Array.from(
+    { length: shown },
+    (_, index) => known[Math.round((index * (known.length - 1)) / Math.max(1, shown - 1))] ?? 0,
+  );
+  const medians = new Map(
+    maturation.map(({ metric, age_days: age, share_median: share }) => [`${age} ${metric}`, Math.round(100 * share)]),
+  );
+  return {
+    title: 'Known of the final total by age in days: the median in percent',
+    columns: columnsOf('~% known at age', ...ages.map((age) => `#${age}`)),
+    rows: [...new Set(maturation.map(({ metric }) => metric))].map((metric) =>
+      [metric].concat(ages.map((age) => String(medians.get(`${age} ${metric}`) ?? ''))),
+    ),
+  };
+}
 
-/** What projections would have come to, beside the values as they were. */
+/** What the projections that are made would have come to, beside the values as they were. */
 export function backtestTable({ backtest }: SliceStatus): FactTable {
   const share = (of: number | null): string => (of === null ? '' : percentText(of, 1));
   return {
     title: 'Projections put to the test: median error against what became final',
-    columns: columnsOf('~median error of projections', '#age', '#periods', '#projected', '#as is', '#in interval', '~'),
-    rows: backtest.map((age) => [
-      age.metric,
-      String(age.age_days),
-      groupedText(age.cohorts),
-      share(age.median_abs_error),
-      share(age.median_abs_error_as_is),
-      share(age.coverage),
-      age.reason === null ? 'projected' : `not projected: ${age.reason}`,
-    ]),
+    columns: columnsOf('~median error of projections', '#age', '#periods', '#projected', '#as is', '#in interval'),
+    rows: backtest
+      .filter(({ reason }) => reason === null)
+      .map((age) => [
+        age.metric,
+        String(age.age_days),
+        groupedText(age.cohorts),
+        share(age.median_abs_error),
+        share(age.median_abs_error_as_is),
+        share(age.coverage),
+      ]),
   };
+}
+
+/** Why metrics are projected at no age: the reason at the age that was tried most, a sentence for those that share it. */
+export function unprojected(slice: SliceStatus): string[] {
+  if (slice.backtest.length === 0) return unknownMaturation(slice);
+  const projected = new Set(slice.backtest.flatMap(({ metric, reason }) => (reason === null ? [metric] : [])));
+  const reasons = new Map<string, string>();
+  for (const { metric, reason } of slice.backtest.toSorted((one, other) => one.cohorts - other.cohorts)) {
+    if (reason !== null && !projected.has(metric)) reasons.set(metric, reason);
+  }
+  return sharedReasons([...reasons]);
 }
 
 /** Enough to see which; `--json` has them all. */
@@ -186,11 +231,14 @@ export function unknownMaturation({ maturation, histories }: SliceStatus): strin
   const unknown = histories.filter(
     ({ metric, horizon_days: horizon }) => horizon !== null && maturation.every((age) => age.metric !== metric),
   );
-  const reasons = [...new Set(unknown.map(reasonOf))];
-  return reasons.map((reason) => {
-    const metrics = unknown.filter((each) => reasonOf(each) === reason).map(({ metric }) => metric);
+  return sharedReasons(unknown.map((each) => [each.metric, reasonOf(each)]));
+}
+
+function sharedReasons(each: readonly (readonly [metric: string, reason: string])[]): string[] {
+  return [...new Set(each.map(([, reason]) => reason))].map((shared) => {
+    const metrics = each.flatMap(([metric, reason]) => (reason === shared ? [metric] : []));
     const more = metrics.length > NAMED ? ` and ${metrics.length - NAMED} more` : '';
-    return `${metrics.slice(0, NAMED).join(', ')}${more}: ${reason}`;
+    return `${metrics.slice(0, NAMED).join(', ')}${more}: ${shared}`;
   });
 }
 
@@ -225,7 +273,7 @@ export const periodsTable = ({ ages }: SliceStatus, most: number): FactTable => 
 export function runsTable(runs: readonly RunStatus[]): FactTable {
   const known = (count: number | null): string => (count === null ? '' : groupedText(count));
   return {
-    title: 'Last runs',
+    title: '',
     columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
     rows: runs.map((run) => [
       runText(run.run_id),

@@ -1,12 +1,19 @@
 /** A status report for people: whether all is well, a line a slice, the last runs; on request one slice in detail; pure. */
 
-import { cellWords, pictureMarks, pictureOf } from '../status/picture.ts';
-import { cellStates, periodStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
+import {
+  type CellState,
+  cellStates,
+  type MetricStatus,
+  periodStates,
+  type SliceStatus,
+  type StatusReport,
+} from '../status/status-report.ts';
 import { countText, groupedText } from './measure.ts';
 import { oneLine } from './printable.ts';
 import {
   auditText,
   backtestTable,
+  cellWords,
   factText,
   maturationTable,
   oddTable,
@@ -16,6 +23,7 @@ import {
   slicesTable,
   sourceText,
   unknownMaturation,
+  unprojected,
   unmatchedText,
   type FactTable,
 } from './status-facts.ts';
@@ -77,14 +85,10 @@ function sliceLines(
 ): string[] {
   const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS) - INDENT;
   const inner = terminal === null ? null : terminal - INDENT;
-  const unknown = unknownMaturation(slice);
-  const ripening = (isShown: boolean, table: FactTable, missing: string): string[] =>
-    isShown
-      ? [
-          ...(table.rows.length === 0 ? [] : factText(table, inner).split('\n')),
-          ...unknown.map((reason) => `${missing}: ${reason}`),
-        ]
-      : [];
+  const ripening = (isShown: boolean, table: FactTable, missing: readonly string[]): string[] =>
+    isShown ? [...(table.rows.length === 0 ? [] : factText(table, inner).split('\n')), ...missing] : [];
+  const unknown = unknownMaturation(slice).map((reason) => `maturation not known yet: ${reason}`);
+  const untried = unprojected(slice).map((reason) => `not projected: ${reason}`);
   return [
     slice.name,
     ...[
@@ -93,10 +97,41 @@ function sliceLines(
       ...auditText(slice),
       ...unmatchedText(slice),
       ...tableLines(restatedTable(slice), inner),
-      ...ripening(shown.maturation, maturationTable(slice), 'maturation not known yet'),
-      ...ripening(shown.backtest, backtestTable(slice), 'no backtest yet'),
+      ...ripening(shown.maturation, maturationTable(slice), unknown),
+      ...ripening(shown.backtest, backtestTable(slice), untried),
     ].map(indented),
   ];
+}
+
+/** From ink to nothing as there is less to rely on; what wants a look is a letter or a sign. */
+const pictureMarks: Readonly<Record<CellState, string>> = {
+  final: '█',
+  maturing: '▒',
+  open: '░',
+  cut: '╌',
+  empty: '○',
+  rejected: '!',
+  'not loaded': '?',
+  missing: '·',
+};
+
+interface PictureLine {
+  /** Metrics that stand alike in every period, in configured order. */
+  readonly metrics: readonly string[];
+  /** One mark a period, oldest first. */
+  readonly marks: string;
+}
+
+/** The lines in the order of their first metrics: forty metrics have five or six ways to ripen. */
+function pictureOf(metrics: readonly MetricStatus[]): PictureLine[] {
+  const byMarks = new Map<string, string[]>();
+  for (const { metric, spans } of metrics) {
+    const marks = spans.map(({ state, periods }) => pictureMarks[state].repeat(periods)).join('');
+    const alike = byMarks.get(marks);
+    if (alike === undefined) byMarks.set(marks, [metric]);
+    else alike.push(metric);
+  }
+  return [...byMarks].map(([marks, alike]) => ({ metrics: alike, marks }));
 }
 
 /** The marks of the states that occur, each with its word. */

@@ -11,7 +11,7 @@ const MOST_STRETCHES = 5;
 export function summaryText(summary: SyncSummary): string {
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
   return [
-    ...(summary.slices.length === 0 ? [] : [slicesTable(summary.slices), '']),
+    ...(summary.slices.length === 0 ? [] : [loadedTable(summary.slices), '']),
     ...summary.slices.flatMap(emptyLine),
     ...dimensionsLine(summary),
     serviceLine(summary.service),
@@ -22,7 +22,8 @@ export function summaryText(summary: SyncSummary): string {
   ].join('\n');
 }
 
-function slicesTable(slices: readonly SliceSummary[]): string {
+/** What was loaded, a line a slice. */
+export function loadedTable(slices: readonly SliceSummary[]): string {
   const hasRejects = slices.some((slice) => slice.rows.rejected > 0);
   return tableText(
     [

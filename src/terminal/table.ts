@@ -96,6 +96,17 @@ function shrunk(columns: readonly Column[], natural: readonly number[], terminal
   return widths;
 }
 
+/** A text in lines of at most so many columns, where its words allow it. */
+export function wrapped(text: string, columns: number): string {
+  const lines: string[] = [];
+  for (const word of oneLine(text).split(' ')) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`;
+    if (lines.length > 0 && textWidth(longer) <= columns) lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines.join('\n');
+}
+
 /** Every line of a text that is not empty, two blanks further in. */
 export function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, GAP);

@@ -148,8 +148,11 @@ test('the tour of a package that lies elsewhere writes into the current folder, 
   }
   await symlink(`${root}node_modules`, `${elsewhere}/node_modules`);
   await mkdir(installation.path('here'));
-  const tour = await startProcess(process.execPath, [`${elsewhere}/dist/cli.js`, 'demo'], installation.path('here'))
-    .ended;
+  const tour = await startProcess(
+    process.execPath,
+    [`${elsewhere}/dist/cli.js`, 'demo', '--nights', '2'],
+    installation.path('here'),
+  ).ended;
   expect(tour.code).toBe(0);
   expect(await readdir(installation.path('here', 'data'))).toEqual(
     expect.arrayContaining(['analytics.duckdb', 'demo.yaml', 'status.html', 'warehouse.duckdb']),

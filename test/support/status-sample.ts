@@ -1,8 +1,10 @@
 /** A status report to render: what a test does not care about filled in, finality laid out as it ripens. */
 
+import type * as z from 'zod';
+
 import { addDays, day } from '../../src/model/calendar.ts';
-import { metricStatuses, summedCells, type HeldStretch } from '../../src/status/cells.ts';
 import { healthOf } from '../../src/status/health.ts';
+import { type heldStretch, metricStatuses, periodCounts, summedCells } from '../../src/status/periods.ts';
 import type { PeriodStatus, RunStatus, SliceStatus, StatusReport } from '../../src/status/status-report.ts';
 
 export const AS_OF = '2026-02-14T03:00:00.000Z';
@@ -43,11 +45,9 @@ export function sampleSlice(given: {
   const held = given.metrics.flatMap((metric) => stretchesOf(metric, starts));
   const metrics = metricStatuses(
     given.metrics.map(({ metric }) => metric),
-    ages,
-    starts,
+    ages.map((status) => ({ start: status.first_day, status })),
     held,
   );
-  const standing = (state: PeriodStatus['state']): number => ages.filter((each) => each.state === state).length;
   return {
     name: given.name ?? 'daily',
     newest_period: starts.at(-1) ?? null,
@@ -57,16 +57,7 @@ export function sampleSlice(given: {
     money: [],
     unmatched: null,
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
-    periods: {
-      expected: ages.length,
-      loaded: ages.length - standing('missing'),
-      missing: standing('missing'),
-      open: 0,
-      maturing: standing('maturing'),
-      final: standing('final'),
-      cut: standing('cut'),
-      empty: standing('empty'),
-    },
+    periods: periodCounts(ages),
     cells: summedCells(metrics),
     building_periods: null,
     restated: [],
@@ -91,10 +82,12 @@ export function ripenedSlice(name: string, days: number): SliceStatus {
   const money = (['spend', 'revenue'] as const).map((kind) => ({
     kind,
     metric: kind === 'spend' ? 'cost' : 'all_revenue',
+    currency: 'EUR',
     periods: base.ages.map(({ first_day: day }, index) => ({
       first_day: day,
       value: 1000 + (index % 50) * 20,
       is_final: index < days - 14,
+      projected: index < days - 14 ? null : 2500,
     })),
   }));
   const moved = { periods: 4, first_values: 1, oldest_period: '2026-02-01', before: 4_000_000, after: 3_990_000 };
@@ -143,9 +136,14 @@ export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'matur
   };
 }
 
-function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly string[]): HeldStretch[] {
+function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly string[]): z.output<typeof heldStretch>[] {
   const settled = Math.max(0, starts.length - horizonDays);
-  const common = { metric, kind: 'cohort', horizon_seconds: horizonDays * 86_400 };
+  const common = {
+    metric,
+    kind: 'cohort',
+    horizon_seconds: horizonDays * 86_400,
+    horizon_from: 'documented as cohort',
+  };
   const [first, lastFinal, firstMaturing, last] = [starts[0], starts[settled - 1], starts[settled], starts.at(-1)];
   return [
     ...(first === undefined || lastFinal === undefined

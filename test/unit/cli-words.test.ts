@@ -9,7 +9,7 @@ import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
 import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
-import { twoNightsBefore } from '../../src/start/tour.ts';
+import { nightsBefore } from '../../src/start/tour.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 
 const VERSION = '1.2.3';
@@ -283,12 +283,12 @@ describe('an instant on the command line', () => {
   });
 });
 
-describe('the two nights of the tour', () => {
+describe('the nights of the tour', () => {
   test.each([
     ['2026-02-14T12:00:00Z', '2026-02-13T02:30:00.000Z', '2026-02-14T02:30:00.000Z'],
     ['2026-02-14T02:30:30Z', '2026-02-12T02:30:00.000Z', '2026-02-13T02:30:00.000Z'],
     ['2026-03-01T00:00:00Z', '2026-02-27T02:30:00.000Z', '2026-02-28T02:30:00.000Z'],
-  ])('at %s they are %s and %s', (now, first, second) => {
-    expect(twoNightsBefore(new Date(now)).map((night) => night.toISOString())).toStrictEqual([first, second]);
+  ])('at %s are, if there are 2, %s and %s', (now, first, second) => {
+    expect(nightsBefore(new Date(now), 2).map((night) => night.toISOString())).toStrictEqual([first, second]);
   });
 });

@@ -247,7 +247,7 @@ slices: [{ name: a, <<: *daily }]`;
     expect(resolvedText(text, source).split('\n').length).toBeGreaterThan(300);
   });
 
-  test('config/demo.yaml simulates, writes to ./data and declares an hourly, a daily and a monthly slice', async () => {
+  test('config/demo.yaml simulates, writes to ./data and declares a daily and a monthly slice', async () => {
     const config = await readConfig({ file: 'config/demo.yaml', directory: ROOT, environment: {} });
     const dataDirectory = join(ROOT, 'data');
     expect(config.warehouse).toBe(join(dataDirectory, 'warehouse.duckdb'));
@@ -257,9 +257,8 @@ slices: [{ name: a, <<: *daily }]`;
     ]);
     expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
       ['network_daily', 'day'],
-      ['app_hourly', 'hour'],
       ['campaign_monthly', 'month'],
     ]);
-    expect(config.service).toMatchObject({ kind: 'simulator', seed: 1 });
+    expect(config.service).toMatchObject({ kind: 'simulator', seed: 42 });
   });
 });

@@ -42,6 +42,8 @@ const temporaryTables: Record<string, string> = {
       (name) => [`spend/${name}`, statement('spend/make_lines')],
     ),
   ),
+  'start/to_expect': `create temp table network_daily_projected (day date, metric varchar, age_days integer, value double,
+    projected double, low double, high double)`,
   'load/totals_after': `create temp table ${staging.after} (p date, n bigint)`,
 };
 

@@ -3,12 +3,12 @@
 import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { expectedPeriods, type HeldPeriod } from '../../src/status/coverage.ts';
+import { expectedPeriods } from '../../src/status/periods.ts';
 import { slice } from '../support/slice.ts';
 
 const NOW = new Date('2026-01-20T05:00:00Z');
 
-const heldOver = (start: string, end: string): HeldPeriod => ({
+const heldOver = (start: string, end: string) => ({
   start_day: day(start),
   end_day: day(end),
   asked_start: day(start),
@@ -16,7 +16,8 @@ const heldOver = (start: string, end: string): HeldPeriod => ({
   fetched_at: new Date('2026-01-19T05:00:00Z'),
   rows: 7,
   rejected: 0,
-  state: 'final',
+  state: 'final' as const,
+  is_unproven: false,
   next_refresh_at: null,
   is_as_configured: true,
 });

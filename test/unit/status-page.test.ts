@@ -74,6 +74,7 @@ describe('the page', () => {
       '#hatch-missing',
       '#hatch-not-loaded',
       '#hatch-money',
+      '#dots-money',
     ]);
   });
 
@@ -140,8 +141,8 @@ describe('how a slice ripens', () => {
       .replaceAll(/<[^>]*>/g, ' ')
       .replaceAll(/\s+/g, ' ');
 
-  test('has the error of a projection beside that of the value as it is, 2 and 5 %, and why an age is not projected', () => {
-    expect(textOf({})).toContain('installs 1 30 2 % 5 % 80 % not projected: installs are few');
+  test('says why a metric is projected at no age', () => {
+    expect(textOf({})).toContain('Not projected: installs: installs are few.');
   });
 });
 
@@ -244,24 +245,39 @@ describe('what was spent and earned', () => {
     first_day: addDays(day('2026-01-15'), index),
     value: 10,
     is_final: index < 20,
+    projected: index < 25 ? null : 12,
   }));
   const money = [
-    { kind: 'spend', metric: 'cost', periods },
-    { kind: 'revenue', metric: 'all_revenue', periods: periods.slice(0, 20) },
+    { kind: 'spend', metric: 'cost', currency: 'EUR', periods },
+    { kind: 'revenue', metric: 'all_revenue', currency: null, periods: periods.slice(0, 20) },
   ] as const;
 
-  test('is drawn by period, the 10 maturing ones of 30 hatched, with both sums beside it', () => {
+  test('is drawn by period, the 10 maturing ones of 30 hatched, what is projected to come dotted, with its currency and sums', () => {
     const page = statusPage(
       sampleReport([sampleSlice({ days: 30, metrics: [{ metric: 'cost', horizonDays: 14 }], change: { money } })]),
     );
     const [, spend = '', revenue = ''] = page.split(/(?=<figcaption>(?:Spend|Revenue) per period)/);
-    expect(spend).toContain('Spend per period (cost)');
+    expect(spend).toContain('Spend per period in EUR (cost)');
     expect(spend.match(/<path[^>]*fill="url\(#hatch-money\)"/g)).toHaveLength(10);
     expect(spend.match(/<path[^>]*fill="var\(--series-1\)"/g)).toHaveLength(20);
-    expect(spend.replaceAll(/<[^>]*>|\s+/g, ' ')).toMatch(/final +200 .*still maturing +100 /);
+    expect(spend.replaceAll(/<[^>]*>|\s+/g, ' ')).toMatch(/final +200 .*still maturing +100 +projected to come +10 /);
+    expect(spend.match(/fill="url\(#dots-money\)"/g)?.length).toBeGreaterThanOrEqual(5);
     expect(revenue.split('<figure>')[0]).not.toContain('fill="url(#hatch-money)"');
     expect(page).toContain('id="hatch-money"');
   });
+});
+
+test('each metric is explained in a closed list: its meaning, when it is final and by which rule; escaped', () => {
+  const slice = sampleSlice({ days: 5, metrics: [{ metric: 'cost', horizonDays: 14 }] });
+  const metrics = slice.metrics.map((metric) => ({
+    ...metric,
+    meaning: 'Spend <of> all & sundry (adds up over rows).',
+  }));
+  const page = statusPage(sampleReport([{ ...slice, metrics }]));
+  const [, list = ''] = page.split(/<details>\s*<summary>What each metric means, and when it is final<\/summary>/);
+  expect(list.split('</details>')[0]?.replaceAll(/<[^>]*>|\s+/g, ' ')).toMatch(
+    /cost +Spend &lt;of&gt; all &amp; sundry \(adds up over rows\)\. +14 days +documented as cohort/,
+  );
 });
 
 test('rows without a link or a partner are counted, and named after their networks', () => {

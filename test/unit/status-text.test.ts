@@ -274,14 +274,18 @@ describe('how a slice ripens', () => {
   const textOf = (change: Partial<typeof three>, shown: { maturation: boolean; backtest: boolean }): string =>
     statusText(sampleReport([{ ...three, ...change }]), 160, { details: true, ...shown });
 
-  test('is a line a metric and age: the periods, a bar and the three quartiles', () => {
-    const text = textOf({ maturation: [age] }, { maturation: true, backtest: false });
-    expect(text).toMatch(/installs +1 +30 +█ +90 % +95 % +101 %/);
+  test('is a line a metric with the median at each age, of 30 ages at 9', () => {
+    const ages = Array.from({ length: 30 }, (_, index) => ({ ...age, age_days: index + 1 }));
+    const text = textOf({ maturation: ages }, { maturation: true, backtest: false });
+    expect(text).toMatch(/at age( +\d+){9}\n +installs( +95){9}\n/);
+    expect(text).toMatch(/at age +1 .* 30\n/);
   });
 
-  test('tells why a metric is not projected at an age', () => {
-    const text = textOf({ backtest: [score] }, { maturation: false, backtest: true });
-    expect(text).toMatch(/installs +1 +30 +2 % +5 % +80 % +not projected: the 80 % interval held only 40 % of 30/);
+  test('tells what projections came to, and why a metric is projected at no age', () => {
+    const projected = { ...score, metric: 'clicks', reason: null };
+    const text = textOf({ backtest: [score, projected] }, { maturation: false, backtest: true });
+    expect(text).toMatch(/clicks +1 +30 +2 % +5 % +80 %\n/);
+    expect(text).toMatch(/not projected: installs: the 80 % interval held only 40 % of 30/);
   });
 
   test('says which condition failed where it is not known how values mature, with its numbers, and nothing where it was not asked for', () => {
@@ -293,7 +297,7 @@ describe('how a slice ripens', () => {
     expect(because(5, 5)).toContain(
       'maturation not known yet: installs: 5 periods became final after an earlier fetch; 8 are needed',
     );
-    expect(because(5, 5)).toContain('no backtest yet: installs: 5 periods became final');
+    expect(because(5, 5)).toContain('not projected: installs: 5 periods became final');
     expect(because(20, 6)).toContain(
       '20 periods became final after an earlier fetch, at most 6 of them fetched at the same age; 8 are needed',
     );

@@ -19,11 +19,16 @@ export function networksTable(networks) {
   );
 }
 
-/** How many cells of each slice are final, and up to when it reaches. */
-export function finalityTable(slices) {
+/** Up to which day each metric is final, and how much of it is. */
+export function finalityTable(metrics) {
   return table(
-    ['slice', 'newest period', 'cells', 'final'],
-    slices.map((of) => [of.slice, of.newest_period, amountText(of.cells), percentText(of.final_cells, of.cells)]),
+    ['metric', 'final until', 'values', 'final'],
+    metrics.map((of) => [
+      of.metric,
+      wordText(of.final_until),
+      amountText(of.cells),
+      percentText(of.final_cells, of.cells),
+    ]),
     2,
   );
 }

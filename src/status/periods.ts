@@ -1,0 +1,150 @@
+/** The periods and cells a slice is to have, compared with those it has; pure. */
+
+import * as z from 'zod';
+
+import { addDays, dayAt, lastDay, startOfDayAt, type WeekStart } from '../model/calendar.ts';
+import { coveredPeriods } from '../model/coverage.ts';
+import { periodStates as ledgerStates } from '../model/maturity.ts';
+import { ageOf, DEFAULT_WEEK_START } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
+import { count, dayShape, instant } from '../warehouse/sql.ts';
+import {
+  type CellSpan,
+  type CellState,
+  cellStates,
+  type MetricStatus,
+  type PeriodState,
+  type PeriodStatus,
+  type SliceStatus,
+} from './status-report.ts';
+
+/** A period the warehouse holds: a row of `status/periods`. */
+export const heldPeriod = z.object({
+  start_day: dayShape,
+  end_day: dayShape,
+  asked_start: dayShape,
+  asked_end: dayShape,
+  fetched_at: instant,
+  rows: count,
+  rejected: count,
+  state: z.enum(ledgerStates),
+  is_unproven: z.boolean(),
+  next_refresh_at: instant.nullable(),
+  /** False where the configured slice means something else, or has a metric more; null where that is not known. */
+  is_as_configured: z.boolean().nullable(),
+});
+
+/** Neighbouring held periods in which a metric stands alike, by the start days of the first and the last: a row of `status/finality`. */
+export const heldStretch = z.object({
+  metric: z.string(),
+  kind: z.string(),
+  horizon_seconds: count.nullable(),
+  horizon_from: z.string(),
+  state: z.enum(cellStates),
+  first_day: z.string(),
+  last_day: z.string(),
+});
+
+/** A period, and the first day of its calendar bucket, under which the ledger has it. */
+export interface Expected {
+  readonly start: string;
+  readonly status: PeriodStatus;
+}
+
+/** Every period of the slice's coverage at an instant, in order; empty when it covers no day yet. */
+export function expectedPeriods(
+  slice: Slice,
+  held: readonly z.infer<typeof heldPeriod>[],
+  weekStartsOn: WeekStart | null,
+  planAt: Date,
+): Expected[] {
+  const byStart = new Map(held.map((period) => [period.start_day, period]));
+  const loaded = held.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
+  return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
+    const sameStart = byStart.get(period.bucket.start);
+    // Of a slice that has another date dimension, or another date period and none, what is held is not this period.
+    const found = sameStart?.end_day === period.bucket.end ? sameStart : undefined;
+    const next = found?.is_as_configured === false ? planAt : (found?.next_refresh_at ?? null);
+    return {
+      start: period.bucket.start,
+      status: {
+        first_day: period.asked.start,
+        last_day: lastDay(period.asked),
+        age_days: ageOf(period, planAt, slice.utcOffset),
+        state: found?.state ?? 'missing',
+        fetched_at: found?.fetched_at.toISOString() ?? null,
+        rows: found?.rows ?? null,
+        rejected: found?.rejected ?? null,
+        next_refresh_at: next?.toISOString() ?? null,
+      },
+    };
+  });
+}
+
+/** How many periods there are, and how they stand. */
+export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['periods'] {
+  const counts: Record<PeriodState, number> = { missing: 0, open: 0, maturing: 0, final: 0, cut: 0, empty: 0 };
+  for (const { state } of periods) counts[state] += 1;
+  return { expected: periods.length, loaded: periods.length - counts.missing, ...counts };
+}
+
+/**
+ * From when on something is due: at once while a period is missing, or not over and not just fetched; else when the
+ * first period expects something, or the date period moves on to another day. Null when nothing is expected any more.
+ */
+export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], planAt: Date): string | null {
+  const now = planAt.toISOString();
+  if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now))) return now;
+  const tomorrow = startOfDayAt(addDays(dayAt(planAt, slice.utcOffset), 1), slice.utcOffset);
+  const moves = 'day' in slice.datePeriod.last ? [] : [tomorrow.toISOString()];
+  const expected = periods.map((period) => period.next_refresh_at).filter((at) => at !== null);
+  return [...expected, ...moves].toSorted().at(0) ?? null;
+}
+
+const SECONDS_PER_DAY = 86_400;
+
+/** Every metric's finality over every period, in configured order; `meanings` are the comments of the columns. */
+export function metricStatuses(
+  metrics: readonly string[],
+  periods: readonly Expected[],
+  stretches: readonly z.infer<typeof heldStretch>[],
+  meanings: ReadonlyMap<string, string | null> = new Map(),
+): MetricStatus[] {
+  return metrics.map((metric) => {
+    const held = stretches.filter((stretch) => stretch.metric === metric);
+    const [first] = held;
+    const horizon = first?.horizon_seconds ?? null;
+    const spans: CellSpan[] = [];
+    for (const { start, status } of periods) {
+      const stretch = held.find(({ first_day: from, last_day: to }) => from <= start && start <= to);
+      const state = status.state === 'missing' ? 'missing' : (stretch?.state ?? 'not loaded');
+      const open = spans.at(-1);
+      if (open?.state === state) {
+        spans.splice(-1, 1, { ...open, last_day: status.last_day, periods: open.periods + 1 });
+      } else {
+        spans.push({ state, first_day: status.first_day, last_day: status.last_day, periods: 1 });
+      }
+    }
+    return {
+      metric,
+      kind: first?.kind ?? null,
+      horizon_days: horizon === null ? null : horizon / SECONDS_PER_DAY,
+      horizon_from: first?.horizon_from ?? null,
+      meaning: meanings.get(metric) ?? null,
+      cells: countedCells(spans),
+      spans,
+    };
+  });
+}
+
+function countedCells(spans: readonly CellSpan[]): Record<CellState, number> {
+  const counts = { final: 0, maturing: 0, open: 0, cut: 0, empty: 0, rejected: 0, 'not loaded': 0, missing: 0 };
+  for (const { state, periods } of spans) counts[state] += periods;
+  return counts;
+}
+
+/** The cells of several metrics together. */
+export function summedCells(metrics: readonly MetricStatus[]): SliceStatus['cells'] {
+  const spans = metrics.flatMap((metric) => metric.spans);
+  return { ...countedCells(spans), expected: spans.reduce((sum, { periods }) => sum + periods, 0) };
+}
