@@ -49,10 +49,9 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   const { plans } = planning;
   const prepared = new Map(targets);
   for (const plan of plans) await recordPlan(plan, run);
-  const planned = plans.flatMap(({ slice, windows: asked }) => {
+  const planned = plans.flatMap(({ slice, windows }) => {
     const target = targets.get(slice.name);
-    const due = new Set(asked.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
-    return target?.state === 'live' ? [{ target, due }] : [];
+    return target?.state === 'live' ? [{ target, windows }] : [];
   });
   await recordPostponed(run.warehouse, planned, run.planAt);
 

@@ -42,6 +42,13 @@ export function periodTotals(
   const parts = tables.map(({ live: { slice, metrics, table }, since, types }) => {
     const grain = slice.grain ?? 'day';
     const known = adding({ metrics });
+    if (slice.cube !== undefined) {
+      const type = parseColumnType(types.get('value') ?? '') ?? DOUBLE;
+      return `select ${literal(slice.name)} as slice, ${periodOf(slice)} as start_day, s.metric, ${doubleSum('s."value"', type)} as value
+from ${table} as s
+where s.${identifier(grain)} >= ${dayLiteral(grain, since)} and s.metric in (${known.map(({ id }) => literal(id)).join(', ')})
+group by 2, 3`;
+    }
     const sums = known.map(({ id }, at) => {
       const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
       return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
@@ -80,19 +87,22 @@ export function projectedView({ slice, fingerprint, metrics, table }: LiveTable)
   if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   const values = ripening({ metrics }).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
+  const isCube = slice.cube !== undefined;
+  const value = isCube ? 's."value"::double' : `case p.metric ${values.join(' ')} end`;
   return `create or replace view ${projectedName(slice.name)} as
 with current_projections as (
     select p.*
     from ripen.projections as p
-    join ripen.periods as h on h.slice = p.slice and h.start_day = p.period and h.load_id = p.load_id
-    where p.slice = ${literal(slice.name)} and h.fingerprint = ${literal(fingerprint)}
+    semi join ripen.periods as h
+        on h.slice = p.slice and h.start_day = p.period and h.load_id = p.load_id and h.fingerprint = ${literal(fingerprint)}
+    where p.slice = ${literal(slice.name)}
 ),
 
 cells as (
-    select ${dimensions}, p.metric, p.age_days, case p.metric ${values.join(' ')} end as value,
+    select ${dimensions}, p.metric, p.age_days, ${value} as value,
         p.factor as "factor,", p.factor_low as "low,", p.factor_high as "high,", p.periods as "periods,"
     from ${table} as s
-    join current_projections as p on p.period = ${periodOf(slice)}
+    join current_projections as p on p.period = ${periodOf(slice)}${isCube ? ' and p.metric = s.metric' : ''}
 )
 
 select ${[...slice.dimensions.map(identifier), 'metric', 'age_days'].join(', ')}, value, value * "factor," as projected,

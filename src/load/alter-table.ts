@@ -54,6 +54,23 @@ export async function rebuildTable(
   for (const { name, type } of added) await record(name, 'column added', null, type);
 }
 
+/** Widens the values of a cube, without loss, as `alterColumns` does; one type holds those of all its metrics. */
+export async function widenValue(
+  warehouse: Warehouse,
+  target: Target,
+  value: ColumnType,
+  runId: string,
+): Promise<Target> {
+  const { slice, table, columns } = target;
+  const [before, after] = [columns.cube?.value ?? value, formatColumnType(value)];
+  if (columns.cube === undefined || formatColumnType(before) === after) return target;
+  const using = castExactly('"value"', before, value);
+  await warehouse.run(`alter table ${table} alter column "value" type ${after} using ${using}`);
+  const change = { name: 'value', change: 'column widened', before: formatColumnType(before), after };
+  await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+  return { ...target, columns: { ...columns, cube: { ...columns.cube, value } } };
+}
+
 /**
  * Widens metric columns, without loss, as recorded schema changes, before the transaction touches any row; returns the target with its
  * new types.

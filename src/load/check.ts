@@ -39,7 +39,7 @@ export async function findingsOf(
   const [first] = windows.values();
   if (first === undefined) throw new RangeError('There was no window to check.');
   await warehouse.run(
-    asScript([stageRows(target.table, staged), totalTyped(target.columns, target.slice.grain, first.replaced.start)]),
+    asScript([stageRows(staged), totalTyped(target.columns, target.slice.grain, first.replaced.start)]),
   );
   const partsOf = (windowNo: number): Staged['parts'] => staged.parts.filter((part) => part.windowNo === windowNo);
   const withRejected = [...windows].filter(([windowNo]) => partsOf(windowNo).some(({ hasRejected }) => hasRejected));

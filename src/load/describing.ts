@@ -55,6 +55,7 @@ const hasRatio = remembering(
 );
 
 function viewStatements(target: Target): string[] {
+  if (target.columns.cube !== undefined) return cubeStatements(target);
   const { slice } = target;
   const comments = columnComments(target);
   const final = `main.${identifier(`${slice.name}_final`)}`;
@@ -71,9 +72,33 @@ function viewStatements(target: Target): string[] {
   ];
 }
 
-function tableComment({ slice }: Target): string {
+/** Of a cube the view of its final rows; it is itself what `_cohorts` makes of any other slice. */
+function cubeStatements(target: Target): string[] {
+  const { slice, fingerprint, metrics, table } = target;
+  const final = `main.${identifier(`${slice.name}_final`)}`;
+  const ripe = metrics.flatMap(({ id, horizonMs }) =>
+    horizonMs === null ? [] : [`(${literal(id)}, ${(horizonMs + slice.settleMs) / 1000})`],
+  );
+  const names = tableColumns(target.columns).map(({ name }) => `s.${identifier(name)}`);
+  const from =
+    ripe.length === 0
+      ? `${table} as s\nwhere false`
+      : `${table} as s
+join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
+join ripen.periods as p
+    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodOf(target)} and p.age = s.age
+where p.sound_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
+  return [
+    `create or replace view ${final} as\nselect\n    ${names.join(',\n    ')}\nfrom ${from}`,
+    ...commentOn('view', final, `${tableComment(target)} Final rows alone.`, columnComments(target)),
+    `drop view if exists ${cohortsName(slice.name)}`,
+  ];
+}
+
+function tableComment({ slice, columns }: Target): string {
   const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
-  return `Report slice ${slice.name}: one row per ${slice.dimensions.join(', ')}; ${filters.join('; ')}.`;
+  const key = [...slice.dimensions, ...(columns.cube === undefined ? [] : ['metric'])];
+  return `Report slice ${slice.name}: one row per ${key.join(', ')}; ${filters.join('; ')}.`;
 }
 
 function columnComments(target: Target): Map<string, string> {
@@ -93,11 +118,12 @@ function columnComments(target: Target): Map<string, string> {
       `${words} (${unitOf(target, item?.formatting ?? '')}; ${summingText(metric)}; ${horizonText(metric)}).`,
     ];
   });
+  const isCube = target.columns.cube !== undefined;
   return new Map([
     ...dimensions,
-    ...metrics,
+    ...(isCube ? cubeComments : metrics),
     ['attr_dependency', 'Ids the service attached to the row; part of its key.'],
-    ['_extra', 'Keys the service sent unasked; else NULL.'],
+    ...(isCube ? [] : [['_extra', 'Keys the service sent unasked; else NULL.'] as const]),
     ['_load_id', 'The load that brought the row: ripen.loads.load_id.'],
   ]);
 }
@@ -108,6 +134,18 @@ function unitOf({ slice }: Target, formatting: string): string {
   if (formatting === 'percent') return 'a fraction: 0.25 is 25 %';
   return formatting === '' ? 'unit unknown to the catalog' : formatting;
 }
+
+/** What the columns of a cube say of themselves. */
+const cubeComments: readonly (readonly [string, string])[] = [
+  [
+    'cohort',
+    'What is measured: the metric without its age, as configured; rows of several must not be summed together',
+  ],
+  ['metric', 'The metric as the service names it; ripen.slice_metrics says whether its values add up'],
+  ['age', 'Age of the cohort as the service writes it, such as d7; rows of several ages must not be summed together'],
+  ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
+  ['value', 'The value; a value that is NULL is no row, and a zero is one'],
+];
 
 /** What becomes of a metric over several rows. */
 function summingText({ id, additive }: Metric): string {

@@ -1,8 +1,11 @@
 /** From judged windows to results: which of their periods are believed, which go together, and what is told of them. */
 
+import * as z from 'zod';
+
 import type { Day } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { subjectOf, type Window } from '../model/window.ts';
+import { count, dayShape } from '../warehouse/sql.ts';
 import type { Sound } from './answers.ts';
 import type { Found } from './check.ts';
 import { emptyStretches, lossFailure, sharesOf } from './guard.ts';
@@ -12,6 +15,7 @@ import type { ProvenWindow } from './proof.ts';
 import { replaceWindows } from './replace.ts';
 import type { Rejects } from './rejects.ts';
 import { rememberAdditivity } from './slice-metrics.ts';
+import { countCells } from './sums-sql.ts';
 import type { Columns } from './target.ts';
 import type { Staged } from './window-sql.ts';
 
@@ -42,11 +46,13 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
   const others: Replaceable[][] = [];
   const windows = all.map(({ sound }) => sound.spooled.window);
   const knownOf = await knownPeriods(warehouse, request.target, windows);
+  const cells = await cellsIn(warehouse, { ...request.target, columns: staged.columns }, all);
   for (const judged of all) {
     const { spooled } = judged.sound;
     const fetchedAt = request.fetchedAt ?? spooled.requestedAt;
     const known = knownOf(spooled.window);
-    const counts = { come: cameIn(spooled.window, judged.found), known };
+    const came = cameIn(spooled.window, judged.found);
+    const counts = { come: cells.get(judged.sound.windowNo)?.(came) ?? came, known };
     const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
     const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
@@ -73,8 +79,37 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
   return { results, target };
 }
 
-/** Whether what is stored of a window is what `totals` counted: each row once, as it came, in the types of the table. */
+const cellsRow = z.object({ window_no: z.number(), start_day: dayShape, rows: count });
+
+/**
+ * Of a cube, by window, what its rows count as: the values that are not zero, as rows of zeros come and go with the metrics that are
+ * requested beside them; one where there are only such rows. Empty for any other slice.
+ */
+async function cellsIn(
+  warehouse: LoadRequest['warehouse'],
+  { slice, columns }: LoadRequest['target'],
+  [first, ...others]: readonly Judged[],
+): Promise<ReadonlyMap<number, (rows: ReadonlyMap<Day, number>) => ReadonlyMap<Day, number>>> {
+  if (columns.cube === undefined || first === undefined) return new Map();
+  const sql = countCells(columns, slice.grain, first.sound.spooled.window.replaced.start);
+  const found = await warehouse.rows(sql, [], cellsRow);
+  const cellsOf = (windowNo: number, start: Day): number =>
+    found.find((each) => each.window_no === windowNo && each.start_day === start)?.rows ?? 0;
+  return new Map(
+    [first, ...others].map(({ sound: { windowNo } }) => [
+      windowNo,
+      (rows) =>
+        new Map([...rows].map(([start, some]) => [start, Math.max(cellsOf(windowNo, start), Math.min(some, 1))])),
+    ]),
+  );
+}
+
+/**
+ * Whether what is stored of a window is what `totals` counted: each row once, as it came, in the types of the table. A cube
+ * stores a row for each value.
+ */
 function isOrdinary({ found }: Judged, staged: Staged, { target: { slice, columns } }: LoadRequest): boolean {
+  if (slice.cube !== undefined) return false;
   const types = (of: Columns): string => of.metrics.map(({ type }) => formatColumnType(type)).join();
   const isAsItCame = found.copies === 0 && found.rejects === undefined;
   return slice.grain !== null && isAsItCame && types(staged.columns) === types(columns);

@@ -44,7 +44,7 @@ export async function letGo(
     const rows = await warehouse.run(deleteDays(table, slice.grain, days));
     if (rows > 0) warehouse.reclaimAtClose();
     const bounds = ledgerBounds(slice.grain, days);
-    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds]);
+    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds, null]);
     return { periods: old.length, rows, before };
   });
 }

@@ -7,6 +7,7 @@ import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
+import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
 import { computedAt, nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
@@ -24,12 +25,22 @@ import type { Comparison } from './totals.ts';
 export type Known = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
 const knownRow = z
-  .object({ start_day: dayShape, end_day: dayShape, rows: count, empty_runs: count, fetched_at: instant })
-  .transform(({ start_day: start, end_day: end, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }): Known => {
-    return { bucket: { start, end }, rows, emptyRuns, fetchedAt };
+  .object({
+    start_day: dayShape,
+    end_day: dayShape,
+    rows: count,
+    empty_runs: count,
+    fetched_at: instant,
+    age: z.string(),
+  })
+  .transform(({ start_day: start, end_day: end, rows, empty_runs: emptyRuns, fetched_at: fetchedAt, age }) => {
+    return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age };
   });
 
-/** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
+/**
+ * By first day of the period, of every window; of a report without a date dimension the one period, by the window's. Of a cube what
+ * is held of the ages that the window requests, and the latest fetch of them.
+ */
 export async function knownPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
@@ -41,11 +52,25 @@ export async function knownPeriods(
   if (start === undefined || end === undefined) return () => new Map();
   const bounds = ledgerBounds(slice.grain, { start, end });
   const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
-  return ({ replaced }) => {
-    const mine = slice.grain === null ? found : found.filter(({ bucket }) => isWithin(bucket.start, replaced));
-    return new Map(mine.map((known) => [slice.grain === null ? replaced.start : known.bucket.start, known]));
+  return ({ replaced, slice: { metrics } }) => {
+    const ages = new Set(metrics.map(ageIn(slice)));
+    const known = new Map<Day, Known>();
+    for (const { age, ...each } of found) {
+      if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced))) continue;
+      const start = slice.grain === null ? replaced.start : each.bucket.start;
+      const other = known.get(start);
+      known.set(start, other === undefined ? each : together(other, each));
+    }
+    return known;
   };
 }
+
+const together = (one: Known, other: Known): Known => ({
+  bucket: one.bucket,
+  rows: one.rows + other.rows,
+  emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
+  fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,
+});
 
 const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
@@ -82,12 +107,19 @@ export interface Load extends Proven {
   readonly loadId: string;
 }
 
-/** Rows that each period has once a window was replaced; null where its own are what is stored. */
-type Counted = ReadonlyMap<Day, number> | null;
+/** What is stored of each period once a window was replaced. */
+export interface Counts {
+  readonly rows: ReadonlyMap<Day, number>;
+  /** Of a cube by age how many values are not zero; empty for any other slice. */
+  readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
+}
+
+/** Null where a window's own rows are what is stored. */
+type Counted = Counts | null;
 
 /** Rows that a window has once it was replaced; one that is counted stands alone. */
 export const storedRows = ({ rows }: Load, counted: Counted): number =>
-  counted === null ? rows : [...counted.values()].reduce((sum, each) => sum + each, 0);
+  counted === null ? rows : [...counted.rows.values()].reduce((sum, each) => sum + each, 0);
 
 /** A statement that records the loads of a slice. */
 export function recordLoads(
@@ -126,19 +158,24 @@ export function recordLoads(
 export function recordPeriods(target: Target, loads: readonly Load[], counted: Counted): string[] {
   const { slice, fingerprint, metrics } = target;
   const held = loads.filter(({ known }) => known.size > 0);
+  const byAge = [...metricsByAge(slice, metrics)];
+  const forgottenAges = slice.cube === undefined ? null : JSON.stringify(byAge.map(([age]) => age));
   const forgotten = joined(held.map(({ spooled }) => spooled.window.replaced)).map((days) =>
-    bound('load/forget_periods', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days)]),
+    bound('load/forget_periods', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days), forgottenAges]),
   );
   const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects, maturity }) =>
-    spooled.window.periods.map(({ period }) => {
-      const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
-      const before = known.get(period.bucket.start);
-      const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, period, fetchedAt, slice);
+    spooled.window.periods.flatMap(({ period }) => {
+      const { start } = period.bucket;
+      const all = (counted?.rows ?? periodRows).get(start) ?? 0;
+      // An age of which every value is zero is no empty one.
+      const isEmpty = slice.cube === undefined ? all === 0 : (periodRows.get(start) ?? 0) === 0;
+      const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
       const rejected = rejectedIn(period, rejects.days);
       const stated = evidenceOf(maturity, period, fetchedAt);
-      const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict, ...stated };
       const immature = stated.evidence?.immature ?? [];
-      return {
+      const loaded = { fetchedAt, metrics: spooled.window.slice.metrics, rejected, emptyRuns, verdict, ...stated };
+      return byAge.map(([age, some]) => ({
+        age,
         load_id: loadId,
         fetched_at: timestamp(fetchedAt),
         verdict,
@@ -148,15 +185,15 @@ export function recordPeriods(target: Target, loads: readonly Load[], counted: C
         asked_end: period.asked.end,
         ends_at: timestamp(endOf(period, slice.utcOffset)),
         whole: isWhole(period),
-        rows,
+        rows: slice.cube === undefined ? all : (counted?.ages.get(age)?.get(start) ?? 0),
         rejected,
         empty_runs: emptyRuns,
-        state: stateOf(period, metrics, slice, held),
-        sound_at: instantOrNull(soundAt(period, held)),
+        state: stateOf(period, some, slice, loaded),
+        sound_at: instantOrNull(soundAt(period, loaded)),
         computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
         immature: immature.length === 0 ? null : immature,
-        next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
-      };
+        next_refresh_at: instantOrNull(nextRefreshAt(period, some, slice, loaded)),
+      }));
     }),
   );
   return [...forgotten, bound('load/record_periods', [slice.name, fingerprint, JSON.stringify(periods)])];
@@ -172,7 +209,7 @@ function emptyRunsAfter(
   fetchedAt: Date,
   { utcOffset, settleMs }: Slice,
 ): number {
-  if (before === undefined || before.rows > 0) return 1;
+  if (before === undefined || before.emptyRuns === 0) return 1;
   const isOver = (at: Date, end: Day): boolean => at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
   if (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end)) return 1;
   return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);

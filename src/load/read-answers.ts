@@ -19,7 +19,7 @@ import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, SliceColumns } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
-import { count, identifier } from '../warehouse/sql.ts';
+import { count, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pageOf, type ReportPage } from './report-page.ts';
 import { becameDouble, type Columns, type MetricColumn, type Target } from './target.ts';
@@ -124,7 +124,7 @@ export class ReadAnswers {
         if (unfit.length === 0 || isDouble(metric.type)) continue;
         const isCrowded = unfit.some((each) => each.isCrowded) && unfit.every((each) => each.isOfDoubles);
         const mayBeDouble = isCrowded && metric.declared.kind !== 'BIGINT' && !isDouble(type) && !neverDouble.has(id);
-        const isOfDoubles = mayBeDouble && (await holdsDoubles(warehouse, metric, target.table));
+        const isOfDoubles = mayBeDouble && (await holdsDoubles(warehouse, metric, target));
         const wider = isOfDoubles
           ? DOUBLE
           : unfit.reduce<ColumnType | null>(
@@ -211,7 +211,7 @@ const heldRow = z.object({ others: count });
  * Whether the nearest double is shown as every number of a metric in a table, or is that in as many digits. Those of up to 15 digits
  * are.
  */
-async function holdsDoubles(warehouse: Warehouse, { id, type }: MetricColumn, table: string): Promise<boolean> {
+async function holdsDoubles(warehouse: Warehouse, { id, type }: MetricColumn, target: Target): Promise<boolean> {
   const [text, exact] = [
     `cast(${identifier(id)} as VARCHAR)`,
     type.kind === 'BIGINT' ? 'DECIMAL(19,0)' : formatColumnType(type),
@@ -222,10 +222,16 @@ async function holdsDoubles(warehouse: Warehouse, { id, type }: MetricColumn, ta
   const exactly = said.map((each) => `try_cast(${each} as ${exact})`).join(', ');
   const [held] = await warehouse.rows(
     `select count(*) as others
-     from ${table}
+     from ${valuesOf(target, id)}
      where case when length(${text}) > 15 then not coalesce(cast(${text} as ${exact}) in (${exactly}), false) end`,
     [],
     heldRow,
   );
   return held?.others === 0;
 }
+
+/** The stored values of a metric, in a column of its name. */
+const valuesOf = ({ table, columns }: Target, id: string): string =>
+  columns.cube === undefined
+    ? table
+    : `(select "value" as ${identifier(id)} from ${table} where metric = ${literal(id)})`;

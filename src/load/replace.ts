@@ -2,13 +2,14 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { alterColumns } from './alter-table.ts';
+import { alterColumns, widenValue } from './alter-table.ts';
 import {
+  type Counts,
   joined,
   type Load,
   type Proven,
@@ -18,17 +19,9 @@ import {
   storedRows,
 } from './load-ledger.ts';
 import { columnsFor } from './read-answers.ts';
-import type { Target } from './target.ts';
-import { recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
-import {
-  deleteDays,
-  insertRows,
-  insideDays,
-  REJECTED,
-  type Replacing,
-  type StagedPart,
-  stagedRows,
-} from './window-sql.ts';
+import { type Target, valueType } from './target.ts';
+import { countAges, recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
+import { insertRows, insideDays, REJECTED, type Replacing, rowsOf, type StagedPart, stagedRows } from './window-sql.ts';
 
 /** Windows to be replaced together. */
 interface Replacement {
@@ -59,6 +52,7 @@ interface Replaced {
 const loadIdRow = z.object({ load_id: z.string() });
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 const periodRowsRow = z.object({ start_day: dayShape, rows: count });
+const ageRow = periodRowsRow.extend({ age: z.string() });
 
 /** Makes the rows of windows visible, all or none. */
 export async function replaceWindows(
@@ -80,7 +74,7 @@ export async function replaceWindows(
     const inserted = await warehouse.run(
       asScript([
         ...(isKnown ? [totalPeriods('before', wider, slice.grain, ranges)] : []),
-        ...ranges.map((days) => deleteDays(wider.table, slice.grain, days)),
+        ...ranges.map((days) => `delete from ${wider.table} where ${rowsOf(wider.columns, slice.grain, days)}`),
         ...(isKnown && isPlain
           ? [
               totalAfter(
@@ -92,7 +86,8 @@ export async function replaceWindows(
         ...(rows > 0 ? [insertLoads(wider, loads, replacement)] : []),
       ]),
     );
-    if (rows > 0 && inserted !== rows && !windows.some(({ collapse }) => collapse)) {
+    const isCounted = slice.cube === undefined && !windows.some(({ collapse }) => collapse);
+    if (rows > 0 && inserted !== rows && isCounted) {
       throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
     }
     if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
@@ -102,7 +97,7 @@ export async function replaceWindows(
       windows.flatMap(({ rejects }) => rejects.recorded),
       runId,
     );
-    const counted = isPlain ? null : await rowsAfter(warehouse);
+    const counted = isPlain ? null : await countsAfter(warehouse, wider, ranges);
     const records = [recordLoads(wider, loads, counted, runId), ...recordPeriods(wider, loads, counted)];
     await warehouse.run(asScript(records));
     return {
@@ -170,10 +165,19 @@ async function restate(
   );
 }
 
-/** The rows each period has now, from the totals taken after it was replaced. */
-async function rowsAfter(warehouse: Warehouse): Promise<ReadonlyMap<Day, number>> {
+/** The rows each period has now, from the totals taken after it was replaced; and of a cube its values by age. */
+async function countsAfter(
+  warehouse: Warehouse,
+  { slice, table, columns }: Target,
+  ranges: readonly DayInterval[],
+): Promise<Counts> {
   const found = await warehouse.rows(statement('load/totals_after'), [], periodRowsRow);
-  return new Map(found.map(({ start_day: start, rows }) => [start, rows]));
+  const ages = new Map<string, Map<Day, number>>();
+  for (const days of columns.cube === undefined ? [] : ranges) {
+    const counts = await warehouse.rows(countAges({ table, columns }, slice.grain, days), [], ageRow);
+    for (const { start_day: start, age, rows } of counts) ages.set(age, (ages.get(age) ?? new Map()).set(start, rows));
+  }
+  return { rows: new Map(found.map(({ start_day: start, rows }) => [start, rows])), ages };
 }
 
 /** Widens the table's columns that do not hold every value of the windows exactly. */
@@ -187,6 +191,11 @@ async function widenAsNeeded(
     target.columns,
     staged.parts.filter(({ windowNo }) => numbers.has(windowNo)),
   );
+  const { cube, metrics } = target.columns;
+  if (cube !== undefined) {
+    const columns = { ...target.columns, metrics: wider?.metrics ?? metrics };
+    return widenValue(warehouse, { ...target, columns }, valueType(columns.metrics, cube.value), runId);
+  }
   const widened = (wider?.metrics ?? []).filter(({ type }, at) => {
     const before = target.columns.metrics[at]?.type;
     return before !== undefined && formatColumnType(before) !== formatColumnType(type);

@@ -7,10 +7,10 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
-import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import type { Metric, SeenAdditivity } from '../model/metric.ts';
-import { ageIn } from '../model/cube.ts';
+import { ageIn, metricsByAge } from '../model/cube.ts';
+import type { Window } from '../model/window.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
 import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
@@ -98,13 +98,18 @@ const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<stri
   return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
 });
 
+/** The metrics that a slice had when they were last recorded, in their order. */
+export async function recordedIds(warehouse: Warehouse, slice: string): Promise<readonly string[]> {
+  return (await readRecorded(warehouse, slice)).map(({ metric }) => metric);
+}
+
 /** The metrics of a slice that were last recorded as of no documented form. */
 export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {
   const recorded = await readRecorded(warehouse, slice);
   return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
 }
 
-const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape });
+const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape, age: z.string() });
 
 /**
  * Records anew when the next refresh is expected of the periods whose refresh was expected by an instant, and which are not `due`
@@ -112,43 +117,54 @@ const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_
  */
 export async function recordPostponed(
   warehouse: Warehouse,
-  planned: readonly { readonly target: Target; readonly due: ReadonlySet<Day> }[],
+  planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
   planAt: Date,
 ): Promise<void> {
   const overdue = await warehouse.rows(
-    'select slice, fingerprint, start_day from ripen.periods where next_refresh_at <= $1::timestamp',
+    'select slice, fingerprint, start_day, age from ripen.periods where next_refresh_at <= $1::timestamp',
     [timestamp(planAt)],
     overdueRow,
   );
-  const byTable = new Map<string, Day[]>();
-  for (const { slice, fingerprint, start_day: start } of overdue) {
+  const byTable = new Map<string, string[]>();
+  for (const { slice, fingerprint, start_day: start, age } of overdue) {
     const key = `${slice} ${fingerprint}`;
-    byTable.set(key, [...(byTable.get(key) ?? []), start]);
+    byTable.set(key, [...(byTable.get(key) ?? []), `${start} ${age}`]);
   }
-  for (const { target, due } of planned) {
-    const starts = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
-    const postponed = new Set(starts.filter((start) => !due.has(start)));
-    if (postponed.size > 0) await recordStates(warehouse, target, ({ bucket }) => postponed.has(bucket.start));
+  for (const { target, windows } of planned) {
+    const cells = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
+    const due = new Set(windows.flatMap(cellsIn));
+    const postponed = new Set(cells.filter((cell) => !due.has(cell)));
+    if (postponed.size > 0) await recordStates(warehouse, target, (start, age) => postponed.has(`${start} ${age}`));
   }
+}
+
+/** Period and age of what a window requests. */
+function cellsIn({ slice, periods }: Window): string[] {
+  const ages = [...new Set(slice.metrics.map(ageIn(slice)))];
+  return periods.flatMap(({ period: { bucket } }) => ages.map((age) => `${bucket.start} ${age}`));
 }
 
 async function recordStates(
   warehouse: Warehouse,
   { slice, metrics, fingerprint }: Target,
-  isMeant: (held: LoadedPeriod) => boolean = () => true,
+  isMeant: (start: Day, age: string) => boolean = () => true,
 ): Promise<void> {
   const { live, building } = await readSliceLedger(warehouse, slice.name);
   const table = [live, building].find((known) => known?.fingerprint === fingerprint);
-  const periods = [...(table?.periods.values() ?? [])].filter(isMeant);
-  if (periods.length === 0) return;
-  const states = periods.map((held) => {
-    const next = nextRefreshAt(held, metrics, slice, held);
-    return {
-      start_day: held.bucket.start,
-      state: stateOf(held, metrics, slice, held),
-      next_refresh_at: next === null ? null : timestamp(next),
-    };
+  const states = [...metricsByAge(slice, metrics)].flatMap(([age, some]) => {
+    const periods = age === '' ? table?.periods : table?.ages?.get(age);
+    const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
+    return meant.map((held) => {
+      const next = nextRefreshAt(held, some, slice, held);
+      return {
+        age,
+        start_day: held.bucket.start,
+        state: stateOf(held, some, slice, held),
+        next_refresh_at: next === null ? null : timestamp(next),
+      };
+    });
   });
+  if (states.length === 0) return;
   await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, JSON.stringify(states)]);
 }
 

@@ -10,7 +10,8 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { formatColumnType } from '../model/column-type.ts';
+import { formatColumnType, parseColumnType } from '../model/column-type.ts';
+import { metricsByAge } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
@@ -23,14 +24,14 @@ import {
 } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
+import { heldColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { alterColumns, dropProjected, rebuildTable } from './alter-table.ts';
 import { describeSlice } from './describing.ts';
-import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
+import { readAdditivity, recordedIds, recordedUnknown } from './slice-metrics.ts';
 import { columnsAsStored, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
 
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
@@ -70,6 +71,7 @@ export async function prepareTable(
       runId,
     );
   });
+  if (slice.cube !== undefined && known !== null) await removeMetrics(warehouse, { slice, fingerprint, table }, runId);
   const existing = await heldColumnTypes(warehouse, table, slice.name);
   const columns = columnsOf(slice, metrics, existing);
   const wanted = tableColumns(columns);
@@ -82,6 +84,13 @@ export async function prepareTable(
     });
     return target;
   }
+  if (columns.cube !== undefined) {
+    // As it is stored; a type that the catalog made wider is needed by the first value of it.
+    const value = parseColumnType(existing.get('value') ?? '') ?? columns.cube.value;
+    const target: Target = { ...base, columns: { ...columns, cube: { ...columns.cube, value } } };
+    await warehouse.transact(async () => describeSlice(warehouse, target));
+    return target;
+  }
   const asItIs: Target = { ...base, columns: columnsAsStored(columns, existing) };
   const widened = new Map(
     columns.metrics
@@ -92,6 +101,32 @@ export async function prepareTable(
     if (widened.size > 0) return alterColumns(warehouse, asItIs, widened, runId);
     await describeSlice(warehouse, asItIs);
     return asItIs;
+  });
+}
+
+/** Removes the rows of metrics that a cube has no longer: should one return, its periods are due again. */
+async function removeMetrics(
+  warehouse: Warehouse,
+  { slice, fingerprint, table }: Pick<Target, 'slice' | 'fingerprint' | 'table'>,
+  runId: string,
+): Promise<void> {
+  const recorded = await recordedIds(warehouse, slice.name);
+  const removed = recorded.filter((id) => !slice.metrics.includes(id));
+  if (removed.length === 0) return;
+  const ages = JSON.stringify([
+    ...metricsByAge(
+      slice,
+      slice.metrics.map((id) => ({ id })),
+    ).keys(),
+  ]);
+  await warehouse.transact(async () => {
+    await warehouse.run(`delete from ${table} where metric in (${removed.map(literal).join(', ')})`);
+    await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);
+    for (const name of removed) {
+      await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
+      const change = { name, change: 'metric removed', before: name, after: null };
+      await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+    }
   });
 }
 
@@ -217,7 +252,7 @@ export async function turnWeeks(
 /** Forgets what the ledger says of a table that is gone; that its totals moved compares with none of another's. */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
-  await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null]);
+  await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
   await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
 }
 

@@ -8,8 +8,8 @@ import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
-import type { Columns } from './target.ts';
-import { additiveOf, insideDays, PART, periodOf, REJECTED, staging, WINDOW } from './window-sql.ts';
+import { ageOfMetric, type Columns } from './target.ts';
+import { additiveOf, insideDays, PART, periodOf, REJECTED, rowsOf, staging, WINDOW } from './window-sql.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
@@ -85,6 +85,8 @@ export function totalPeriods(
   grain: DateDimension | null,
   ranges: readonly DayInterval[],
 ): string {
+  const { cube } = target.columns;
+  if (cube !== undefined) return totalCells(name, target, grain, { ranges, value: cube.value });
   const sums = additiveOf(target.columns).map(
     ({ id, type }, at) => `,\n    ${exactSum(identifier(id), type)} as ${totalIn[name]}${at}`,
   );
@@ -98,6 +100,53 @@ where ${insideDays(grain, days)}
 group by 1`,
   );
   return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
+}
+
+/** The same for the rows of a cube that hold the metrics of the columns. */
+function totalCells(
+  name: 'before' | 'after',
+  { table, columns }: { readonly table: string; readonly columns: Columns },
+  grain: DateDimension | null,
+  { ranges, value }: { readonly ranges: readonly DayInterval[]; readonly value: ColumnType },
+): string {
+  const sums = additiveOf(columns).map(
+    ({ id }, at) => `,\n    max(s) filter (where metric = ${literal(id)}) as ${totalIn[name]}${at}`,
+  );
+  const parts = ranges.map(
+    (days) => `select ${periodOf(grain, days.start)} as p, metric, count(*) as n, ${exactSum('"value"', value)} as s
+from ${table}
+where ${rowsOf(columns, grain, days)}
+group by 1, 2`,
+  );
+  return `create or replace temp table ${staging[name]} as
+select
+    p,
+    sum(n) as n${sums.join('')}
+from (
+${parts.join('\nunion all\n')}
+)
+group by 1`;
+}
+
+/** Of a cube per period of some days and age: how many of the stored values of these metrics are not zero. */
+export function countAges(
+  { table, columns }: { readonly table: string; readonly columns: Columns },
+  grain: DateDimension | null,
+  days: DayInterval,
+): string {
+  return `select ${periodOf(grain, days.start)} as start_day, age, count_if("value" <> 0) as rows
+from ${table}
+where ${rowsOf(columns, grain, days)}
+group by 1, 2`;
+}
+
+/** Of a cube per window and period in `typed`: how many values of its metrics are not zero. */
+export function countCells({ metrics }: Columns, grain: DateDimension | null, start: Day): string {
+  const counts = metrics.map(({ id }) => `coalesce(count_if(${identifier(id)} <> 0), 0)`);
+  return `select ${WINDOW} as window_no, ${periodOf(grain, start)} as start_day, ${counts.join(' + ')} as rows
+from ${staging.typed}
+where ${REJECTED} is null
+group by 1, 2`;
 }
 
 /** The same for the rows that windows in `totals` bring. */
@@ -123,8 +172,9 @@ const RESTATED = 'DECIMAL(34, 12)';
 export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
   // Lists of totals, and one part for each type: a statement with a join for each metric would need memory for every one of them.
   const byType = new Map<string, { readonly type: ColumnType; readonly metrics: { id: string; at: number }[] }>();
-  for (const [at, { id, type }] of additiveOf(columns).entries()) {
+  for (const [at, { id, type: own }] of additiveOf(columns).entries()) {
     if (except.has(id)) continue;
+    const type = columns.cube?.value ?? own;
     const known = byType.get(formatColumnType(type));
     if (known === undefined) byType.set(formatColumnType(type), { type, metrics: [{ id, at }] });
     else known.metrics.push({ id, at });
@@ -134,6 +184,7 @@ export function recordRestatements(columns: Columns, except: ReadonlySet<string>
     return `select
     p,
     metric,
+    age,
     ${sumAsDecimal('b', type, RESTATED)} as before,
     ${sumAsDecimal('a', type, RESTATED)} as after,
     ${exactText('b', type)} as before_text,
@@ -142,6 +193,7 @@ from (
     select
         p,
         unnest([${metrics.map(({ id }) => literal(id)).join(', ')}]) as metric,
+        unnest([${metrics.map(({ id }) => literal(ageOfMetric(columns, id))).join(', ')}]) as age,
         unnest(${list('before')}) as b,
         unnest(${list('after')}) as a
     from both_totals
@@ -173,7 +225,7 @@ from (
 ${parts.join('\nunion all\n')}
 ) as m
 join loads as i on i.start_day <= m.p and m.p < i.end_day
-join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
+join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p and h.age = m.age
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
 left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric
 returning load_id::varchar as load_id, period`;

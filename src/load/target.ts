@@ -1,10 +1,18 @@
 /** The table a slice's rows go to, and its columns, as every step of a load needs to know them. Pure. */
 
 import type { Catalog } from '../model/catalog.ts';
-import { capacityOf, type ColumnType, formatColumnType, parseColumnType, widen } from '../model/column-type.ts';
+import {
+  capacityOf,
+  type ColumnType,
+  commonType,
+  formatColumnType,
+  parseColumnType,
+  widen,
+} from '../model/column-type.ts';
+import { cubeColumns } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { Metric } from '../model/metric.ts';
-import type { Slice } from '../model/slice.ts';
+import type { CubeMetric, Slice } from '../model/slice.ts';
 import { identifier } from '../warehouse/sql.ts';
 
 /** Where a slice's rows go, and in which shape. */
@@ -40,7 +48,39 @@ export const becameDouble = ({ type, declared }: Pick<MetricColumn, 'type' | 'de
 /** A slice's columns, in configured order. */
 export interface Columns {
   readonly dimensions: readonly string[];
+  /** In a cube they are rows of the table, not columns of it. */
   readonly metrics: readonly MetricColumn[];
+  /** Set for a cube. */
+  readonly cube?: {
+    /** The type of the column `value`, which holds the values of every metric. */
+    readonly value: ColumnType;
+    /** By id of the metric. */
+    readonly of: ReadonlyMap<string, CubeMetric>;
+  };
+}
+
+/** The age that the ledger accounts a metric under; nothing outside of a cube. */
+export const ageOfMetric = ({ cube }: Columns, id: string): string => cube?.of.get(id)?.age ?? '';
+
+/** A target for windows that request some of its metrics: of a cube only these are loaded, of any other slice the others are NULL. */
+export function narrowedTo(target: Target, metrics: readonly string[]): Target {
+  const kept = new Set(metrics);
+  const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
+  if (target.columns.cube === undefined) return { ...target, slice };
+  const columns = { ...target.columns, metrics: target.columns.metrics.filter(({ id }) => kept.has(id)) };
+  return { ...target, slice, columns, metrics: target.metrics.filter(({ id }) => kept.has(id)) };
+}
+
+/** The target with what the loading of some of its metrics changed. */
+export function withChanges(target: Target, loaded: Target): Target {
+  const metrics = new Map(loaded.metrics.map((metric) => [metric.id, metric]));
+  const columns = new Map(loaded.columns.metrics.map((column) => [column.id, column]));
+  return {
+    ...loaded,
+    slice: target.slice,
+    metrics: target.metrics.map((metric) => metrics.get(metric.id) ?? metric),
+    columns: { ...loaded.columns, metrics: target.columns.metrics.map((column) => columns.get(column.id) ?? column) },
+  };
 }
 
 function dimensionType(name: string): string {
@@ -50,13 +90,22 @@ function dimensionType(name: string): string {
 
 /** Name and type of every column of a slice's table, in order. */
 export function tableColumns(columns: Columns): { readonly name: string; readonly type: string }[] {
-  return [
-    ...columns.dimensions.map((name) => ({ name, type: dimensionType(name) })),
-    ...columns.metrics.map(({ id, type }) => ({ name: id, type: formatColumnType(type) })),
-    { name: 'attr_dependency', type: 'JSON' },
-    { name: '_extra', type: 'JSON' },
-    { name: '_load_id', type: 'BIGINT' },
-  ];
+  const { cube } = columns;
+  const dimensions = columns.dimensions.map((name) => ({ name, type: dimensionType(name) }));
+  const key = { name: 'attr_dependency', type: 'JSON' };
+  const loadId = { name: '_load_id', type: 'BIGINT' };
+  if (cube !== undefined) {
+    const types = {
+      cohort: 'VARCHAR',
+      metric: 'VARCHAR',
+      age: 'VARCHAR',
+      age_days: 'INTEGER',
+      value: formatColumnType(cube.value),
+    };
+    return [...dimensions, ...cubeColumns.map((name) => ({ name, type: types[name] })), key, loadId];
+  }
+  const metrics = columns.metrics.map(({ id, type }) => ({ name: id, type: formatColumnType(type) }));
+  return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
 }
 
 export function createTable(table: string, columns: Columns): string {
@@ -66,20 +115,33 @@ export function createTable(table: string, columns: Columns): string {
 
 /** The columns a slice's table is to have; a column that exists keeps its type where that is wider. */
 export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {
-  return {
+  const columns: Columns = {
     dimensions: slice.dimensions,
     metrics: metrics.map(({ id, type, additive, additivity }) => ({
       id,
       additive,
       isAssumed: additivity === 'assumed',
       declared: type,
-      type: keepWide(type, existing.get(id)),
+      type: slice.cube === undefined ? keepWide(type, existing.get(id)) : type,
     })),
   };
+  if (slice.cube === undefined) return columns;
+  const has = parseColumnType(existing.get('value') ?? '');
+  const value = valueType(columns.metrics, has);
+  return { ...columns, cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) } };
+}
+
+/** The type of a cube's values that holds those of its metrics, and those it has. */
+export function valueType(metrics: readonly MetricColumn[], has: ColumnType | null): ColumnType {
+  const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
+  if (first === undefined) throw new RangeError('A cube has at least one metric.');
+  return commonType([first, ...others]);
 }
 
 /** The same columns with the types they are stored with. */
 export function columnsAsStored(columns: Columns, existing: ReadonlyMap<string, string>): Columns {
+  // The types of a cube's metrics are those of answers.
+  if (columns.cube !== undefined) return columns;
   const metrics = columns.metrics.map((metric) => ({
     ...metric,
     type: parseColumnType(existing.get(metric.id) ?? '') ?? metric.type,

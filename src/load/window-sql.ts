@@ -12,10 +12,11 @@
 import type { Day, DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
+import type { CubeMetric } from '../model/slice.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import type { ReadAnswer } from './read-answers.ts';
-import type { Columns, MetricColumn } from './target.ts';
+import { type Columns, type MetricColumn, tableColumns } from './target.ts';
 
 /** The temporary relations of a batch. */
 export const staging = {
@@ -124,15 +125,22 @@ export function castExactly(value: string, from: ColumnType, to: ColumnType): st
   return `cast(${text} as ${formatColumnType(to)})`;
 }
 
+/** The columns of `typed` without a value. */
+const noRow = ({ dimensions, metrics }: Columns): string =>
+  tableColumns({ dimensions, metrics })
+    .flatMap(({ name, type }) => (name === '_load_id' ? [] : [`null::${type} as ${identifier(name)}`]))
+    .join(', ');
+
 /** The view `typed`; without parts of no rows. */
-export function stageRows(
-  table: string,
-  { columns, parts, replacing }: Omit<Staged, 'parts'> & { readonly parts: readonly StagedPart[] },
-): string {
+export function stageRows({
+  columns,
+  parts,
+  replacing,
+}: Omit<Staged, 'parts'> & { readonly parts: readonly StagedPart[] }): string {
   const rows =
     parts.length > 0
       ? stagedRows(columns, parts, replacing)
-      : `select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id"), null::VARCHAR as ${REJECTED} from ${table} limit 0`;
+      : `select 0 as ${WINDOW}, 0 as ${PART}, ${noRow(columns)}, null::VARCHAR as ${REJECTED} limit 0`;
   return `create or replace temp view ${staging.typed} as\n${rows}`;
 }
 
@@ -232,6 +240,13 @@ export function deleteDays(table: string, grain: DateDimension | null, days: Day
   return `delete from ${table} where ${insideDays(grain, days)}`;
 }
 
+/** The rows of some days that hold the metrics of these columns: every row outside of a cube. */
+export function rowsOf(columns: Columns, grain: DateDimension | null, days: DayInterval): string {
+  if (columns.cube === undefined) return insideDays(grain, days);
+  const ids = columns.metrics.map(({ id }) => literal(id)).join(', ');
+  return `${insideDays(grain, days)} and metric in (${ids})`;
+}
+
 /** Rows that windows get, and how. */
 interface Inserted {
   /** A query for them, in the types of the table. */
@@ -248,6 +263,7 @@ interface Inserted {
 
 /** Copies staged rows into the slice's table, laid out by date. */
 export function insertRows(table: string, columns: Columns, grain: DateDimension | null, from: Inserted): string {
+  if (columns.cube !== undefined) return insertCells(table, { ...columns, cube: columns.cube }, grain, from);
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', EXTRA].map(
     identifier,
   );
@@ -262,4 +278,54 @@ select ${from.collapse ? one : ''}${names.join(', ')}, ${loadId}
 from (
 ${from.rows}
 )${from.where === null ? '' : `\nwhere ${from.where}`}${order.length === 0 ? '' : `\norder by ${order.join(', ')}`}`;
+}
+
+/** The rows of a cube with a column for each of some metrics, of which one has a value. */
+export function metricColumns(
+  table: string,
+  { dimensions, metrics, cube }: Columns & Required<Pick<Columns, 'cube'>>,
+): string {
+  const cells = metrics.map(
+    ({ id, type }) =>
+      `case when metric = ${literal(id)} then ${castExactly('"value"', cube.value, type)} end as ${identifier(id)}`,
+  );
+  const ids = metrics.map(({ id }) => literal(id)).join(', ');
+  return `(select ${[...dimensions.map(identifier), ...cells].join(', ')} from ${table} where metric in (${ids}))`;
+}
+
+/** Copies staged rows into the table of a cube, a row for each value. */
+function insertCells(
+  table: string,
+  { dimensions, metrics, cube }: Columns & Required<Pick<Columns, 'cube'>>,
+  grain: DateDimension | null,
+  from: Inserted,
+): string {
+  const key = [...dimensions, 'attr_dependency'].map(identifier).join(', ');
+  const listed = (of: (column: MetricColumn) => string): string => `[${metrics.map(of).join(', ')}]`;
+  const placed = (of: (metric: CubeMetric) => string): string =>
+    `${listed(({ id }) => of(cube.of.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
+  const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
+  return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")
+select
+    ${key},
+    ${placed(({ cohort }) => literal(cohort))},
+    ${placed(({ metric }) => literal(metric))},
+    ${placed(({ age }) => literal(age))},
+    ${placed(({ ageDays }) => String(ageDays))},
+    "value",
+    load_id
+from (
+    select
+        ${key},
+        ${loadId} as load_id,
+        unnest(range(1, ${metrics.length + 1})) as place,
+        unnest(${listed(({ id, type }) => castExactly(identifier(id), type, cube.value))}) as "value"
+    from (
+        select ${from.collapse ? `distinct on (${key}) ` : ''}*
+        from (
+${from.rows}
+        )${from.where === null ? '' : `\n        where ${from.where}`}
+    )
+)
+where "value" is not null${grain === null ? '' : `\norder by ${identifier(grain)}`}`;
 }

@@ -65,6 +65,13 @@ export function haveCommonType(types: readonly ColumnType[]): boolean {
   return whole + fraction <= MAX_DIGITS;
 }
 
+/** The one type that holds every value of all these: the narrowest exact one, or the nearest doubles where no exact one does. */
+export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType {
+  if (!haveCommonType(types)) return DOUBLE;
+  const [first, ...others] = types;
+  return others.reduce<ColumnType>((sofar, type) => widen(sofar, capacityOf(type)) ?? DOUBLE, first);
+}
+
 interface Decimal {
   readonly negative: boolean;
   /** Integer digits without leading zeros; empty for a magnitude below one. */

@@ -28,10 +28,7 @@ export const leastSettled = (states: readonly PeriodState[]): PeriodState =>
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */
-export type Held = Pick<
-  LoadedPeriod,
-  'fetchedAt' | 'metrics' | 'rows' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'
->;
+export type Held = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'>;
 
 /** An empty answer is believed once so many runs in a row have met it. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;

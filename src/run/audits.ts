@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { asFailure } from '../errors.ts';
 import { fetchPages, type Paging, readReport } from '../extract/pages.ts';
 import { evidenceOf, maturityOf, statedMaturity } from '../load/evidence.ts';
-import { additiveOf, insideDays } from '../load/window-sql.ts';
+import { additiveOf, insideDays, metricColumns } from '../load/window-sql.ts';
 import type { MetricColumn, Target } from '../load/target.ts';
 import { compareTotals, type Comparison, type MetricSum, statedTotals } from '../load/totals.ts';
 import type { Slice } from '../model/slice.ts';
@@ -158,7 +158,7 @@ const sumsRow = z.object({
 /** How many rows of a window are stored, and the exact sums of some of their metrics, in their order. */
 async function storedSums(
   warehouse: Run['warehouse'],
-  { table, slice }: Target,
+  { table, slice, columns }: Target,
   metrics: readonly MetricColumn[],
   { replaced }: Window,
 ): Promise<{ readonly rows: number; readonly sums: MetricSum[] }> {
@@ -170,7 +170,7 @@ async function storedSums(
     [${each((name, { type }) => sumText(exactSum(name, type), type))}]::varchar[] as sums,
     [${each((name) => `sum(abs(${name}::double))`)}]::double[] as magnitudes,
     [${each((name) => `count(*) filter (where ${name} <> 0)`)}]::varchar[] as non_zero
-from ${table}
+from ${columns.cube === undefined ? table : metricColumns(table, { cube: columns.cube, dimensions: slice.dimensions, metrics })}
 where ${insideDays(slice.grain, replaced)}`,
     [],
     sumsRow,

@@ -12,6 +12,7 @@ import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
+import { narrowedTo } from '../load/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import type { Draw } from '../plan/audit.ts';
 import { inOrder } from '../plan/plan.ts';
@@ -78,7 +79,8 @@ function openSource(run: Run, service: Service): Source {
         // Into the columns of its slice as they are now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);
-          if (target?.fingerprint === window.fingerprint) await columns.answers.readLanded(pages, target.columns);
+          if (target?.fingerprint !== window.fingerprint) return;
+          await columns.answers.readLanded(pages, narrowedTo(target, window.slice.metrics).columns);
         },
         adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
       });

@@ -11,6 +11,7 @@ import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../load/slice-metrics.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
+import { narrowedTo, withChanges } from '../load/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, partId, subjectOf, type Window, windowOf } from '../model/window.ts';
@@ -107,20 +108,19 @@ class WindowLoader {
     for (const { window } of spooled) this.#open.delete(window.id);
     const { slice } = target;
     // The ledger learns which metrics came, so that those added since the answers were archived are due.
-    const metrics = slice.metrics.filter((metric) => first.window.slice.metrics.includes(metric));
     const loaded = await loadBatch(
       spooled.filter(({ window }) => this.#isCurrent(window)),
       {
         warehouse,
         runId,
-        target: { ...target, slice: { ...slice, metrics } },
+        target: narrowedTo(target, first.window.slice.metrics),
         fetchedAt,
         // Whatever was archived had been accepted, losses too.
         acceptLoss: request.acceptLoss || !this.#source.canAsk,
         read: this.#source.read,
       },
     );
-    this.#targets.set(slice.name, { ...loaded.target, slice });
+    this.#targets.set(slice.name, withChanges(target, loaded.target));
     return loaded.results;
   }
 

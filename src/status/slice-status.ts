@@ -7,7 +7,7 @@ import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import { faultyShareBelow } from '../model/confidence.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { Slice } from '../model/slice.ts';
-import { type Column, columnsOf } from '../warehouse/relations.ts';
+import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
 import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import { doubleSum } from '../warehouse/sums.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -129,7 +129,7 @@ function auditedOf(audits: z.infer<typeof auditedCells>): SliceStatus['audited']
 async function readMoney(
   warehouse: Warehouse,
   slice: Slice,
-  columns: readonly Column[],
+  columns: readonly RelationColumn[],
   planAt: Date,
 ): Promise<MoneyMetric[]> {
   const { name, grain } = slice;

@@ -71,7 +71,7 @@ const statements: Record<string, () => string> = {
   'staged-rows-of-other-types': () => stagedRows(columns, [...files, narrower], unchanged),
   'staged-rows-of-shared-files': () =>
     stagedRows(columns, [...files, ...sharing], new Map([[RATIO, 'nullif("value", 0)']])),
-  'stage-no-rows': () => stageRows(TABLE, { columns, parts: [], replacing: unchanged }),
+  'stage-no-rows': () => stageRows({ columns, parts: [], replacing: unchanged }),
   'rejected-rows': () => rejectedRows('day', [3]),
   'rejected-rows-without-a-date': () => rejectedRows(null, [3]),
   'duplicate-keys': () => duplicateKeys(columns, [0, 3]),

@@ -52,7 +52,6 @@ function loaded(
 const held = (fetchedAt: Date, change: Partial<Held> = {}): Held => ({
   fetchedAt,
   metrics: [null, ...Array.from({ length: 101 }, (_, days) => days)].map((days) => metric(days).id),
-  rows: 10,
   rejected: 0,
   emptyRuns: 0,
   verdict: 'proven',
