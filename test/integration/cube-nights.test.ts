@@ -1,0 +1,115 @@
+/** Cubes over nights: what is stored in long form, what of it is final, and what is requested. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { column, query } from '../support/contents.ts';
+import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const nightAt = (number: number): Date => new Date(Date.UTC(2026, 5, number, 2, 30));
+const simulator = { world: smallWorld };
+
+function cubeOf(cohorts: Readonly<Record<string, readonly string[]>>, change: Partial<Slice> = {}): Slice {
+  const cube = cubeMetrics(cohorts);
+  return slice({
+    name: 'curve',
+    dimensions: ['day', 'app_token', 'network', 'country_code'],
+    metrics: cube.map(({ metric }) => metric),
+    cube,
+    datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
+    ...change,
+  });
+}
+
+const ages = agesIn('d0..d20') ?? [];
+const youngAges = agesIn('d0..d8') ?? [];
+const curve = cubeOf({
+  all_revenue_total: youngAges,
+  retained_users: ['d0', 'd7'],
+  'purchase_{age}_events_cohort': youngAges,
+});
+/** The same numbers, all of them requested each night. */
+const { cube: _, ...undivided } = curve;
+const wide: Slice = { ...undivided, name: 'wide', refresh: 'nightly' };
+
+const KEY = 'day, app_token, network, country_code';
+
+/** The cells of a wide table in long form. */
+const cellsOf = (table: string, { metrics }: Slice): string =>
+  `unpivot (select ${KEY}, ${metrics.map((id) => `${id}::decimal(25, 6) as ${id}`).join(', ')} from ${table})
+   on ${metrics.join(', ')} into name metric value value`;
+
+/** How many cells of a cube and of the wide table differ, among those that the cube holds. */
+const differing = (ending: string): string =>
+  `select count(*) from curve${ending} as c left join (${cellsOf(`wide${ending}`, curve)}) as w using (${KEY}, metric)
+   where c.value is distinct from w.value`;
+
+/** Metrics times days of the report requests of a slice, told by how many metrics the wide one has. */
+function cellsRequested(of: Scenario): { readonly cube: number; readonly wide: number } {
+  const cells = { cube: 0, wide: 0 };
+  for (const { period, query: asked } of askedReports(of)) {
+    const metrics = (asked.get('metrics') ?? '').split(',').length;
+    cells[metrics === curve.metrics.length ? 'wide' : 'cube'] += metrics * daysOf(period);
+  }
+  return cells;
+}
+
+test('14 nights of a cube and of the same slice requested whole: every final row is the same, and the due cells alone are requested', async () => {
+  scenario = await openScenario([curve, wide], { simulator });
+  await runNight(scenario, nightAt(1));
+  expect(await column(scenario, differing(''))).toEqual(['0']);
+  scenario.simulator.asked.reset();
+  for (let night = 2; night <= 14; night += 1) {
+    const summary = await runNight(scenario, nightAt(night));
+    expect(summary.failures).toEqual([]);
+  }
+  expect(await column(scenario, 'select count(*) > 5000 from curve_final')).toEqual(['true']);
+  expect(await column(scenario, differing('_final'))).toEqual(['0']);
+  // What is final in the wide table is final in the cube.
+  const missing = `select count(*) from (${cellsOf('wide_final', curve)}) as w anti join curve_final as c using (${KEY}, metric)`;
+  expect(await column(scenario, missing)).toEqual(['0']);
+  const { cube, wide: all } = cellsRequested(scenario);
+  expect(cube).toBeGreaterThan(0);
+  expect(cube / all).toBeLessThan(0.5);
+}, 300_000);
+
+test('a metric that is added is loaded for every period, one that is removed leaves no row, and the rest is not requested again', async () => {
+  const small = cubeOf({ all_revenue_total: ['d0', 'd1', 'd7'], retained_users: ['d1'] });
+  scenario = await openScenario([small], { simulator });
+  await runNight(scenario, nightAt(1));
+  const other = cubeOf({ all_revenue_total: ['d0', 'd7', 'd14'] });
+  scenario.simulator.asked.reset();
+  await runNight(scenario, nightAt(1), { slices: [other] });
+  expect(await column(scenario, 'select distinct metric from curve order by 1')).toEqual([
+    'all_revenue_total_d0',
+    'all_revenue_total_d14',
+    'all_revenue_total_d7',
+  ]);
+  expect(askedReports(scenario).map(({ query: asked }) => asked.get('metrics'))).toEqual(['all_revenue_total_d14']);
+  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd14'")).toEqual(['31']);
+  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd1'")).toEqual(['0']);
+});
+
+test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
+  const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { maxUrlBytes: 1000 });
+  scenario = await openScenario([small], { simulator });
+  const isLate = reports({ metrics: (metrics) => metrics.includes('all_revenue_total_d20') });
+  scenario.simulator.script({ match: isLate, times: 5, fault: { kind: 'status', status: 400, body: 'message' } });
+  const failed = await runNight(scenario, nightAt(1));
+  expect(failed.failures.map(({ code }) => code)).toEqual(Array(5).fill('SOURCE_REFUSED'));
+  expect(await column(scenario, "select count(*) > 0 from curve where age = 'd0'")).toEqual(['true']);
+  expect(await column(scenario, "select count(*) from curve where age = 'd20'")).toEqual(['0']);
+  const mended = await runNight(scenario, nightAt(2));
+  expect(mended.failures).toEqual([]);
+  expect(await query(scenario, 'select count(distinct age) as ages, count(distinct day) as days from curve')).toEqual([
+    { ages: '21', days: '32' },
+  ]);
+});
