@@ -2,12 +2,13 @@
 
 import { join } from 'node:path';
 
-import type { LoadedPeriod, SliceTable } from '../model/ledger.ts';
+import { ageIn } from '../model/cube.ts';
+import { heldAt, type LoadedPeriod, type SliceTable } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { windowOf } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf, narrowed } from './entry.ts';
+import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf } from './entry.ts';
 import { measureFile } from './files.ts';
 
 /** What a replay loads of a slice. */
@@ -24,38 +25,77 @@ export async function newestWhole(
   slice: Slice,
   table: SliceTable | null,
 ): Promise<Newest> {
-  const held = new Map<string, LoadedPeriod>();
-  for (const period of table?.periods.values() ?? []) held.set(periodKey({ period }, slice), period);
   const taken = new Set<string>();
   const windows: ArchivedWindow[] = [];
   const damages: Damage[] = [];
   for (const entry of entries.toReversed()) {
-    const [useful] = narrowed(entry, (due) => {
-      const key = periodKey(due, slice);
-      return !taken.has(key) && !isLater(held.get(key), entry.entry);
+    const useful = usefulParts(entry, slice, (age, period) => {
+      const isTaken = taken.has(cellKey(age, period, slice));
+      return !isTaken && !isLater(heldOf(table, age, period, slice), entry.entry);
     });
-    if (useful === undefined) continue;
+    if (useful.length === 0) continue;
     const because = await damageOf(entry);
     if (because !== null) {
       damages.push({ path: entry.path, because });
       continue;
     }
-    windows.unshift(useful);
-    for (const due of useful.entry.periods) taken.add(periodKey(due, slice));
+    windows.unshift(...useful);
+    for (const { entry: part } of useful) {
+      for (const age of agesIn(part, slice)) {
+        for (const { period } of part.periods) taken.add(cellKey(age, period, slice));
+      }
+    }
   }
   return { windows, damages };
 }
+
+type ArchivedPeriod = Pick<Period, 'bucket'>;
+
+/** The ages of a cube that an entry has and the slice still wants; that of any other slice is empty. */
+const agesIn = ({ metrics }: ArchiveEntry, slice: Slice): string[] =>
+  [...new Set(metrics.map(ageIn(slice)))].filter((age) => (age === '') === (slice.cube === undefined));
+
+/** The periods of an entry to load, those of a cube by the ages that are to be loaded of them. */
+function usefulParts(
+  { path, entry }: ArchivedWindow,
+  slice: Slice,
+  isUseful: (age: string, period: ArchivedPeriod) => boolean,
+): ArchivedWindow[] {
+  const parts = new Map<string, { readonly ages: readonly string[]; readonly periods: ArchiveEntry['periods'] }>();
+  for (const due of entry.periods) {
+    const ages = agesIn(entry, slice).filter((age) => isUseful(age, due.period));
+    const part = parts.get(ages.join());
+    if (ages.length > 0 && part === undefined) parts.set(ages.join(), { ages, periods: [due] });
+    else part?.periods.push(due);
+  }
+  const ageOf = ageIn(slice);
+  return [...parts.values()].map(({ ages, periods }) => {
+    return {
+      path,
+      entry: { ...entry, periods, metrics: entry.metrics.filter((metric) => ages.includes(ageOf(metric))) },
+    };
+  });
+}
+
+/** What a table holds of a cell; a report without a date dimension has one period, whatever days each answer covered. */
+function heldOf(
+  table: SliceTable | null,
+  age: string,
+  { bucket }: ArchivedPeriod,
+  { grain }: Slice,
+): LoadedPeriod | undefined {
+  if (grain === null) return [...(table?.periods.values() ?? [])].at(-1);
+  return heldAt(table, age, bucket.start);
+}
+
+const cellKey = (age: string, { bucket }: ArchivedPeriod, { grain }: Slice): string =>
+  `${grain === null ? '' : bucket.start} ${age}`;
 
 /** Whether a period was loaded from a later answer; under one as-of instant, from one that was requested later. */
 function isLater(held: LoadedPeriod | undefined, entry: ArchiveEntry): boolean {
   if (held === undefined) return false;
   const laterMs = held.fetchedAt.getTime() - fetchedAtOf(entry).getTime();
   return laterMs > 0 || (laterMs === 0 && held.requestedAt > entry.requestedAt);
-}
-
-/** A report without a date dimension has one period, whatever days each answer covered. */
-function periodKey({ period }: { readonly period: Pick<Period, 'bucket'> }, { grain }: Slice): string {
-  return grain === null ? '' : period.bucket.start;
 }
 
 /** What is wrong with an entry's bodies; null when every byte is as it was written. */
