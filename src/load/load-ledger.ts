@@ -20,12 +20,12 @@ import type { Reject, Rejects } from './rejects.ts';
 import type { Target } from './target.ts';
 import type { Comparison } from './totals.ts';
 
-/** What is held of a period before a load. */
-export type Known = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
+/** What is stored of a period before a load. */
+export type PeriodKnown = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
 const knownRow = z
   .object({ start_day: dayShape, end_day: dayShape, rows: count, empty_runs: count, fetched_at: instant })
-  .transform(({ start_day: start, end_day: end, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }): Known => {
+  .transform(({ start_day: start, end_day: end, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }): PeriodKnown => {
     return { bucket: { start, end }, rows, emptyRuns, fetchedAt };
   });
 
@@ -34,7 +34,7 @@ export async function knownPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
   windows: readonly Window[],
-): Promise<(window: Window) => Map<Day, Known>> {
+): Promise<(window: Window) => Map<Day, PeriodKnown>> {
   const starts = windows.map(({ replaced }) => replaced.start).sort();
   const ends = windows.map(({ replaced }) => replaced.end).sort();
   const [start, end] = [starts.at(0), ends.at(-1)];
@@ -42,8 +42,8 @@ export async function knownPeriods(
   const bounds = ledgerBounds(slice.grain, { start, end });
   const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
   return ({ replaced }) => {
-    const mine = slice.grain === null ? found : found.filter(({ bucket }) => isWithin(bucket.start, replaced));
-    return new Map(mine.map((known) => [slice.grain === null ? replaced.start : known.bucket.start, known]));
+    const own = slice.grain === null ? found : found.filter(({ bucket }) => isWithin(bucket.start, replaced));
+    return new Map(own.map((known) => [slice.grain === null ? replaced.start : known.bucket.start, known]));
   };
 }
 
@@ -73,8 +73,8 @@ export interface Proven {
   /** When it was requested, or the as-of instant it was requested under. */
   readonly fetchedAt: Date;
   readonly maturity: WindowMaturity;
-  /** What is held of its periods; none of a window that was never loaded. */
-  readonly known: ReadonlyMap<Day, Known>;
+  /** What is stored of its periods; none of a window that was never loaded. */
+  readonly known: ReadonlyMap<Day, PeriodKnown>;
 }
 
 /** A window that is being replaced. */
@@ -125,8 +125,8 @@ export function recordLoads(
 /** Statements that record how the periods of the loads are stored from now on. */
 export function recordPeriods(target: Target, loads: readonly Load[], counted: Counted): string[] {
   const { slice, fingerprint, metrics } = target;
-  const held = loads.filter(({ known }) => known.size > 0);
-  const forgotten = joined(held.map(({ spooled }) => spooled.window.replaced)).map((days) =>
+  const reloaded = loads.filter(({ known }) => known.size > 0);
+  const forgotten = joined(reloaded.map(({ spooled }) => spooled.window.replaced)).map((days) =>
     bound('load/forget_periods', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days)]),
   );
   const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects, maturity }) =>
@@ -136,7 +136,15 @@ export function recordPeriods(target: Target, loads: readonly Load[], counted: C
       const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, period, fetchedAt, slice);
       const rejected = rejectedIn(period, rejects.days);
       const stated = evidenceOf(maturity, period, fetchedAt);
-      const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict, ...stated };
+      const stored = {
+        fetchedAt,
+        metrics: spooled.window.slice.metrics,
+        rows,
+        rejected,
+        emptyRuns,
+        verdict,
+        ...stated,
+      };
       const immature = stated.evidence?.immature ?? [];
       return {
         load_id: loadId,
@@ -151,11 +159,11 @@ export function recordPeriods(target: Target, loads: readonly Load[], counted: C
         rows,
         rejected,
         empty_runs: emptyRuns,
-        state: stateOf(period, metrics, slice, held),
-        sound_at: instantOrNull(soundAt(period, held)),
+        state: stateOf(period, metrics, slice, stored),
+        sound_at: instantOrNull(soundAt(period, stored)),
         computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
         immature: immature.length === 0 ? null : immature,
-        next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
+        next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, stored)),
       };
     }),
   );
@@ -167,7 +175,7 @@ export function recordPeriods(target: Target, loads: readonly Load[], counted: C
  * is over they are counted anew, as those from before say nothing of what came later in it.
  */
 function emptyRunsAfter(
-  before: Known | undefined,
+  before: PeriodKnown | undefined,
   { bucket }: Period,
   fetchedAt: Date,
   { utcOffset, settleMs }: Slice,

@@ -21,7 +21,7 @@ import type { ColumnsRead, SliceColumns } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { pageOf, type ReportPage } from './report-page.ts';
+import { pageOf, type AnswerPage } from './report-page.ts';
 import { becameDouble, type Columns, type MetricColumn, type Target } from './target.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages state beside them. */
@@ -33,7 +33,7 @@ export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {
   /** The types its metrics have there, in table order; the table's may have become wider since. */
   readonly types: readonly ColumnType[];
   /** In their order. */
-  readonly pages: readonly ReportPage[];
+  readonly pages: readonly AnswerPage[];
 }
 
 type Pages = readonly SavedBody[];

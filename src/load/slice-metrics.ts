@@ -109,17 +109,17 @@ export async function recordPostponed(
 async function recordStates(
   warehouse: Warehouse,
   { slice, metrics, fingerprint }: Target,
-  isMeant: (held: LoadedPeriod) => boolean = () => true,
+  isMeant: (period: LoadedPeriod) => boolean = () => true,
 ): Promise<void> {
   const { live, building } = await readSliceLedger(warehouse, slice.name);
   const table = [live, building].find((known) => known?.fingerprint === fingerprint);
   const periods = [...(table?.periods.values() ?? [])].filter(isMeant);
   if (periods.length === 0) return;
-  const states = periods.map((held) => {
-    const next = nextRefreshAt(held, metrics, slice, held);
+  const states = periods.map((period) => {
+    const next = nextRefreshAt(period, metrics, slice, period);
     return {
-      start_day: held.bucket.start,
-      state: stateOf(held, metrics, slice, held),
+      start_day: period.bucket.start,
+      state: stateOf(period, metrics, slice, period),
       next_refresh_at: next === null ? null : timestamp(next),
     };
   });

@@ -93,7 +93,7 @@ export class DateColumn implements KeyColumn {
   #readText(body: BodyWindow, at: number, row: number): number {
     const end = skipValue(body, at);
     if (end === STOPPED) return STOPPED;
-    // A bare number at the end of what has come may go on.
+    // A bare number at the end of what has arrived may go on.
     if (end === body.end) return body.stop(end, '');
     const written = textIn(body, at, end);
     if (written === null) return body.stop(at, 'a text that is not UTF-8');
@@ -159,8 +159,8 @@ export class DateColumn implements KeyColumn {
     return true;
   }
 
-  get heldBytes(): number {
-    return this.#labels.heldBytes;
+  get textBytes(): number {
+    return this.#labels.textBytes;
   }
 
   grow(rows: number): void {
