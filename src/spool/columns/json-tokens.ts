@@ -234,6 +234,20 @@ export function readMembers(body: BodyWindow, at: number, take: (name: string, v
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** The value at `at`: as it is written, and what it says, a text unescaped; null where the reader stops. */
+export function wholeValue(
+  body: BodyWindow,
+  at: number,
+): { readonly end: number; readonly written: string; readonly said: string } | null {
+  const end = skipValue(body, at);
+  const isWhole = end !== STOPPED && end < body.end;
+  const written = isWhole ? textIn(body, at, end) : null;
+  if (written !== null) return { end, written, said: body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written };
+  // A bare number at the end of what has arrived may go on.
+  if (end !== STOPPED) body.stop(isWhole ? at : end, 'a text that is not UTF-8');
+  return null;
+}
+
 /** The bytes in `[from, to)` as text; null where they are not UTF-8. */
 export function textIn({ bytes }: BodyWindow, from: number, to: number): string | null {
   const text = bytes.subarray(from, to);

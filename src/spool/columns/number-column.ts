@@ -11,7 +11,7 @@ import {
   parseDecimal,
   widen,
 } from '../../model/column-type.ts';
-import { type BodyWindow, MINUS, POINT, QUOTE, skipValue, STOPPED, textIn, ZERO } from './json-tokens.ts';
+import { type BodyWindow, MINUS, POINT, QUOTE, STOPPED, wholeValue, ZERO } from './json-tokens.ts';
 import { type CellColumn, type ColumnGroup, widened, widenedFlags } from './parquet-file.ts';
 import type { MetricCells, Unfit } from './reading.ts';
 import type { RejectedColumn } from './rejected-column.ts';
@@ -167,17 +167,13 @@ export class NumberColumn implements CellColumn {
 
   /** A value of any form: NULL, a number in whatever writing, or what is none. */
   #readText(body: BodyWindow, at: number, row: number): number {
-    const end = skipValue(body, at);
-    if (end === STOPPED) return STOPPED;
-    // A bare number at the end of what has arrived may go on.
-    if (end === body.end) return body.stop(end, '');
-    const written = textIn(body, at, end);
-    if (written === null) return body.stop(at, 'a text that is not UTF-8');
-    const text = body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written;
+    const value = wholeValue(body, at);
+    if (value === null) return STOPPED;
+    const { end, written, said } = value;
     this.#nulls[row] = 1;
-    if (written === 'null' || BLANK.test(text)) return end;
-    const reason = this.#take(text, row);
-    if (reason !== null) this.#rejected.note(this.name, text, reason);
+    if (written === 'null' || BLANK.test(said)) return end;
+    const reason = this.#take(said, row);
+    if (reason !== null) this.#rejected.note(this.name, said, reason);
     return end;
   }
 
