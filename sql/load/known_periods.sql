@@ -1,4 +1,4 @@
--- What is held of the periods of some days.
+-- What is stored of the periods of some days.
 -- $1 slice, $2 fingerprint, $3 first day, $4 day after the last; both null for a report without a date dimension, which has
 -- one period, whatever days its last answer covered
 -- Returns one row per period: start_day, end_day, rows, empty_runs, fetched_at, age.

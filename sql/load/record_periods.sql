@@ -1,4 +1,4 @@
--- The periods of loads as they are held from now on; the older entries were deleted before.
+-- The periods of loads as they are stored from now on; the older entries were deleted before.
 -- $1 slice, $2 fingerprint, $3 periods (JSON list)
 -- Returns nothing.
 insert into ripen.periods by name

@@ -13,10 +13,10 @@ import { saysCut } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { maturityOf, type WindowMaturity } from './evidence.ts';
 import type { LoadResult, LoadWarning } from './load-result.ts';
-import type { ReportPage, SoundPage } from './report-page.ts';
+import type { AnswerPage, SoundPage } from './report-page.ts';
 
 /** One part of a window, all its pages together. */
-export interface PartAnswer {
+export interface AnsweredPart {
   readonly rowCount: number;
   /** Per page, as the service wrote them; a page that stated nothing is left out. */
   readonly totals: readonly ReadonlyMap<string, string>[];
@@ -34,7 +34,7 @@ export interface Doubt {
 
 /** Answers whose rows may be looked at. */
 interface SoundAnswers {
-  readonly parts: readonly PartAnswer[];
+  readonly parts: readonly AnsweredPart[];
   readonly warnings: readonly LoadWarning[];
   readonly maturity: WindowMaturity;
 }
@@ -47,14 +47,14 @@ export interface Sound extends SoundAnswers {
 
 /** What inspection found for each page of each part, and why the pages of a part were not followed to their end. */
 export interface InspectedPart {
-  readonly pages: readonly ReportPage[];
+  readonly pages: readonly AnswerPage[];
   readonly unfollowed: string | null;
 }
 
 /** Sound answers with their warnings, or what is to be done instead of loading. A part without pages had no content. */
 export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]): SoundAnswers | LoadResult {
   const sound: SoundPage[] = [];
-  const parts: PartAnswer[] = [];
+  const parts: AnsweredPart[] = [];
   for (const { pages, unfollowed } of inspected) {
     const own: SoundPage[] = [];
     for (const page of pages) {
@@ -85,14 +85,14 @@ function warningsOf(sound: readonly SoundPage[], extra: readonly string[], windo
     const names = extra.map((key) => (key === '' ? '""' : key)).join(', ');
     warnings.push({
       code: 'UNKNOWN_KEYS',
-      message: `Rows carried keys that were not asked for, kept in _extra: ${names}.`,
+      message: `Rows carried keys that were not requested, kept in _extra: ${names}.`,
     });
   }
   const lacking = lackedBySome(sound, window);
   if (lacking.length > 0) {
     warnings.push({
       code: 'MISSING_KEYS',
-      message: `Some rows lacked a metric that was asked for, which is NULL there: ${lacking.join(', ')}.`,
+      message: `Some rows lacked a requested metric, which is NULL there: ${lacking.join(', ')}.`,
     });
   }
   return warnings;
@@ -117,14 +117,14 @@ function brokenResult(window: Window, because: string): LoadResult {
 function lackingKeys(window: Window, answer: SoundPage): Failure | null {
   const { dimensions, metrics } = window.slice;
   const lost = answer.rowCount === 0 ? [] : dimensions.filter((name) => !answer.commonKeys.has(name));
-  const gone = answer.rowCount === 0 ? [] : metrics.filter((name) => !answer.keys.has(name));
-  if (lost.length === 0 && gone.length === 0) return null;
+  const missing = answer.rowCount === 0 ? [] : metrics.filter((name) => !answer.keys.has(name));
+  if (lost.length === 0 && missing.length === 0) return null;
   const what = [
     ...(lost.length > 0 ? [`dimension ${lost.join(', ')}`] : []),
-    ...(gone.length > 0 ? [`metric ${gone.join(', ')}`] : []),
+    ...(missing.length > 0 ? [`metric ${missing.join(', ')}`] : []),
   ].join(' and ');
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the rows lacked the requested ${what}.`, {
-    facts: { missing: [...lost, ...gone].join(', ') },
+    facts: { missing: [...lost, ...missing].join(', ') },
     hint: 'Run `ripen check` to see whether the service still knows the name, or take it out of the slice.',
   });
 }
@@ -140,7 +140,7 @@ function badLabel(window: Window, { badLabel: bad }: SoundPage): Failure | null 
   });
 }
 
-function partOf(window: Window, pages: readonly SoundPage[], unfollowed: string | null): PartAnswer {
+function partOf(window: Window, pages: readonly SoundPage[], unfollowed: string | null): AnsweredPart {
   const rowCount = pages.reduce((sum, page) => sum + page.rowCount, 0);
   const totals = pages.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
   return {

@@ -1,5 +1,5 @@
 /**
- * The guard of what is held: an answer that takes most of a settled period, or has nothing of one, is not believed at once.
+ * The guard of stored rows: an answer that takes most of a settled period, or has nothing of one, is not believed at once.
  * Judged period by period, so that one bad day costs itself alone. Pure.
  */
 
@@ -24,13 +24,13 @@ const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const LEAST_SHARE = 0.5;
 
-/** What is held of a period; the days of a report without a date dimension may be others than those asked for now. */
-type HeldPeriod = Pick<LoadedPeriod, 'bucket' | 'rows' | 'fetchedAt'>;
+/** What is stored of a period; the days of a report without a date dimension may be others than those requested now. */
+type PeriodBefore = Pick<LoadedPeriod, 'bucket' | 'rows' | 'fetchedAt'>;
 
-/** Rows that came and what is held, by first day of the period. */
+/** Rows of the answer and what is stored, by first day of the period. */
 export interface Counts {
-  readonly come: ReadonlyMap<Day, number>;
-  readonly known: ReadonlyMap<Day, HeldPeriod>;
+  readonly answered: ReadonlyMap<Day, number>;
+  readonly known: ReadonlyMap<Day, PeriodBefore>;
 }
 
 export interface Judging {
@@ -43,13 +43,13 @@ export interface Judging {
 }
 
 /**
- * Load it; ask for it once more, in a call of its own; refuse it, and keep what is held; or keep that because a later fetch
+ * Load it; request it once more, in a call of its own; refuse it, and keep what is stored; or keep that because a later fetch
  * brought it, which only an archived answer meets.
  */
 export type Fate = 'load' | 'doubt' | 'refuse' | 'newer';
 
-function fateOf(period: Period, window: Window, { come, known }: Counts, how: Judging): Fate {
-  const [rows, before] = [come.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
+function fateOf(period: Period, window: Window, { answered, known }: Counts, how: Judging): Fate {
+  const [rows, before] = [answered.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
   const { isRepeated } = how;
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
   if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
@@ -62,18 +62,18 @@ function fateOf(period: Period, window: Window, { come, known }: Counts, how: Ju
 }
 
 /**
- * The fewest rows that are believed where so many are held; 0 for a young period. A report without a date dimension is one
+ * The fewest rows that are believed if so many are stored; 0 for a young period. A report without a date dimension is one
  * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it, and none
- * where most of the days that are held were left behind: the rows may have been theirs.
+ * where most of the days that are stored were left behind: the rows may have been theirs.
  */
-function leastRows(period: Period, { slice }: Window, held: HeldPeriod, { fetchedAt }: Judging): number {
-  const isMoved = slice.grain === null && !isSame(held.bucket, period.bucket);
-  if (isMoved && daysInCommon(held.bucket, period.asked) < LEAST_SHARE * lengthOf(held.bucket)) return 0;
+function leastRows(period: Period, { slice }: Window, before: PeriodBefore, { fetchedAt }: Judging): number {
+  const isMoved = slice.grain === null && !isSame(before.bucket, period.bucket);
+  if (isMoved && daysInCommon(before.bucket, period.asked) < LEAST_SHARE * lengthOf(before.bucket)) return 0;
   const sinceEndMs = fetchedAt.getTime() - endOf(period, slice.utcOffset).getTime();
-  if (sinceEndMs > SETTLED_AFTER_MS && !isMoved) return held.rows * LEAST_SHARE;
+  if (sinceEndMs > SETTLED_AFTER_MS && !isMoved) return before.rows * LEAST_SHARE;
   const sinceStartMs = fetchedAt.getTime() - startOfDayAt(period.asked.start, slice.utcOffset).getTime();
   if (sinceStartMs <= HOLDS_SETTLED_AFTER_MS) return 0;
-  return slice.grain === null ? Math.min(held.rows, 1) : held.rows * LEAST_SHARE;
+  return slice.grain === null ? Math.min(before.rows, 1) : before.rows * LEAST_SHARE;
 }
 
 const isSame = (one: DayInterval, other: DayInterval): boolean => one.start === other.start && one.end === other.end;
@@ -87,8 +87,8 @@ function daysInCommon(one: DayInterval, other: DayInterval): number {
   return Math.max(0, daysBetween(start, end));
 }
 
-function losesAll({ bucket }: Period, { come, known }: Counts): boolean {
-  return (come.get(bucket.start) ?? 0) === 0 && (known.get(bucket.start)?.rows ?? 0) > 0;
+function losesAll({ bucket }: Period, { answered, known }: Counts): boolean {
+  return (answered.get(bucket.start) ?? 0) === 0 && (known.get(bucket.start)?.rows ?? 0) > 0;
 }
 
 /** A run of neighbouring periods of a window with one fate, as a window of its own. */
@@ -104,8 +104,8 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of window.periods.entries()) {
     // An answer that is not believed of a settled period does not empty its young neighbours either.
-    const mine = fates[at] ?? 'load';
-    const fate = isRefused && mine !== 'newer' && losesAll(due.period, counts) ? 'refuse' : mine;
+    const own = fates[at] ?? 'load';
+    const fate = isRefused && own !== 'newer' && losesAll(due.period, counts) ? 'refuse' : own;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.asked.end === due.period.asked.start;
     if (isNext && last?.fate === fate) last.periods.push(due);
@@ -129,9 +129,9 @@ function isUnbroken({ periods, asked }: Window): boolean {
 }
 
 /** Why the periods of a share are doubted or refused, and how to accept the answer all the same. */
-export function lossFailure({ window }: Share, { come, known }: Counts, subject: string): Failure {
+export function lossFailure({ window }: Share, { answered, known }: Counts, subject: string): Failure {
   const starts = window.periods.map(({ period }) => period.bucket.start);
-  const rows = starts.reduce((sum, start) => sum + (come.get(start) ?? 0), 0);
+  const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);
   const before = starts.reduce((sum, start) => sum + (known.get(start)?.rows ?? 0), 0);
   const { start, end } = window.asked;
   const message =
@@ -144,11 +144,11 @@ export function lossFailure({ window }: Share, { come, known }: Counts, subject:
   });
 }
 
-/** Stretches of a window's periods that are held without rows, as `first:last`, both inclusive. */
-export function emptyStretches(window: Window, come: ReadonlyMap<Day, number>): string[] {
+/** Stretches of a window's periods that are stored without rows, as `first:last`, both inclusive. */
+export function emptyStretches(window: Window, answered: ReadonlyMap<Day, number>): string[] {
   const stretches: { start: Day; end: Day }[] = [];
   for (const { period } of window.periods) {
-    if ((come.get(period.bucket.start) ?? 0) > 0) continue;
+    if ((answered.get(period.bucket.start) ?? 0) > 0) continue;
     const last = stretches.at(-1);
     if (last?.end === period.asked.start) last.end = period.asked.end;
     else stretches.push({ ...period.asked });

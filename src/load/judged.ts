@@ -1,4 +1,4 @@
-/** From judged windows to results: which of their periods are believed, which go together, and what is told of them. */
+/** From judged windows to results: which of their periods are believed, which are replaced together, and which warnings they get. */
 
 import * as z from 'zod';
 
@@ -51,15 +51,15 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
     const { spooled } = judged.sound;
     const fetchedAt = request.fetchedAt ?? spooled.requestedAt;
     const known = knownOf(spooled.window);
-    const came = cameIn(spooled.window, judged.found);
-    const counts = { come: cells.get(judged.sound.windowNo)?.(came) ?? came, known };
+    const answered = answeredRows(spooled.window, judged.found);
+    const counts = { answered: cells.get(judged.sound.windowNo)?.(answered) ?? answered, known };
     const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
     const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
       const { fate, window } = share;
       if (fate === 'load') {
         const proven = provenOf(window, judged, known, fetchedAt);
-        const empty = emptyStretches(window, counts.come);
+        const empty = emptyStretches(window, counts.answered);
         const each = { judged, proven, isFirst: share === first, empty };
         if (isOrdinary(judged, staged, request) && window === spooled.window) plain.push(each);
         else others.push([each]);
@@ -165,30 +165,30 @@ async function replaceGroup(
 }
 
 /** Rows that came by first day of the period, with those that are left out: a day of which all are is not empty. */
-function cameIn({ periods }: Window, { periodRows, rejects }: Found): ReadonlyMap<Day, number> {
-  const come = new Map(periodRows);
+function answeredRows({ periods }: Window, { periodRows, rejects }: Found): ReadonlyMap<Day, number> {
+  const answered = new Map(periodRows);
   for (const day of rejects?.days ?? []) {
     const of = periods.find(({ period: { bucket } }) => day !== null && bucket.start <= day && day < bucket.end);
     const start = of?.period.bucket.start;
-    if (start !== undefined) come.set(start, (come.get(start) ?? 0) + 1);
+    if (start !== undefined) answered.set(start, (answered.get(start) ?? 0) + 1);
   }
-  return come;
+  return answered;
 }
 
 function rowsIn({ periods }: Window, rows: ReadonlyMap<Day, number>): number {
   return periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 }
 
-/** The rejected rows of some periods of a window; one of which no day is known is told with the first of them. */
-function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): Pick<Rejects, 'recorded' | 'days'> {
-  if (rejects === undefined || mine === window) return rejects ?? { recorded: [], days: [] };
-  const { start, end } = mine.replaced;
+/** The rejected rows of some periods of a window; one of which no day is known belongs to the first of them. */
+function rejectsIn(part: Window, window: Window, rejects: Rejects | undefined): Pick<Rejects, 'recorded' | 'days'> {
+  if (rejects === undefined || part === window) return rejects ?? { recorded: [], days: [] };
+  const { start, end } = part.replaced;
   const isFirst = start === window.replaced.start;
   const days = rejects.days.filter((day) => day === null || (day >= start && day < end));
   return { days, recorded: isFirst ? rejects.recorded : [] };
 }
 
-/** What is told of periods for which the service had no rows. */
+/** The warning about periods for which the service had no rows. */
 function emptyWarning(stretches: readonly string[]): LoadWarning[] {
   if (stretches.length === 0) return [];
   const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, which is final once two runs after the end of a period agree on it.`;
@@ -197,20 +197,20 @@ function emptyWarning(stretches: readonly string[]): LoadWarning[] {
 
 /** What is odd about an answer that is loaded all the same. */
 function warningsOf({ sound, found, warnings, notAdditive }: Judged): LoadWarning[] {
-  const told: LoadWarning[] = [...sound.warnings, ...warnings];
+  const all: LoadWarning[] = [...sound.warnings, ...warnings];
   const { copies } = found;
   const rejected = found.rejects?.days.length ?? 0;
   if (copies > 0) {
     const message = `${copies} identical rows came more than once; one of each was kept.`;
-    told.push({ code: 'DUPLICATE_ROWS', message });
+    all.push({ code: 'DUPLICATE_ROWS', message });
   }
   if (rejected > 0) {
     const message = `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`;
-    told.push({ code: 'REJECTED_ROWS', message });
+    all.push({ code: 'REJECTED_ROWS', message });
   }
   for (const metric of new Set(notAdditive)) {
     const message = `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`;
-    told.push({ code: 'NOT_ADDITIVE', message });
+    all.push({ code: 'NOT_ADDITIVE', message });
   }
-  return told;
+  return all;
 }

@@ -21,8 +21,8 @@ import type { Reject, Rejects } from './rejects.ts';
 import type { Target } from './target.ts';
 import type { Comparison } from './totals.ts';
 
-/** What is held of a period before a load. */
-export type Known = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
+/** What is stored of a period before a load. */
+export type PeriodKnown = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
 const knownRow = z
   .object({
@@ -45,7 +45,7 @@ export async function knownPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
   windows: readonly Window[],
-): Promise<(window: Window) => Map<Day, Known>> {
+): Promise<(window: Window) => Map<Day, PeriodKnown>> {
   const starts = windows.map(({ replaced }) => replaced.start).sort();
   const ends = windows.map(({ replaced }) => replaced.end).sort();
   const [start, end] = [starts.at(0), ends.at(-1)];
@@ -54,7 +54,7 @@ export async function knownPeriods(
   const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
   return ({ replaced, slice: { metrics } }) => {
     const ages = new Set(metrics.map(ageIn(slice)));
-    const known = new Map<Day, Known>();
+    const known = new Map<Day, PeriodKnown>();
     for (const { age, ...each } of found) {
       if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced))) continue;
       const start = slice.grain === null ? replaced.start : each.bucket.start;
@@ -65,7 +65,7 @@ export async function knownPeriods(
   };
 }
 
-const together = (one: Known, other: Known): Known => ({
+const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
   bucket: one.bucket,
   rows: one.rows + other.rows,
   emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
@@ -98,8 +98,8 @@ export interface Proven {
   /** When it was requested, or the as-of instant it was requested under. */
   readonly fetchedAt: Date;
   readonly maturity: WindowMaturity;
-  /** What is held of its periods; none of a window that was never loaded. */
-  readonly known: ReadonlyMap<Day, Known>;
+  /** What is stored of its periods; none of a window that was never loaded. */
+  readonly known: ReadonlyMap<Day, PeriodKnown>;
 }
 
 /** A window that is being replaced. */
@@ -204,7 +204,7 @@ export function recordPeriods(target: Target, loads: readonly Load[], counted: C
  * is over they are counted anew, as those from before say nothing of what came later in it.
  */
 function emptyRunsAfter(
-  before: Known | undefined,
+  before: PeriodKnown | undefined,
   { bucket }: Period,
   fetchedAt: Date,
   { utcOffset, settleMs }: Slice,

@@ -1,4 +1,4 @@
-/** What a load is asked for, and what becomes of each window. */
+/** What a load is given, and what becomes of each window. */
 
 import type { Failure, WarningCode } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
@@ -62,9 +62,9 @@ export interface LoadRequest {
   readonly warehouse: Warehouse;
   readonly target: Target;
   readonly runId: string;
-  /** Stands for the fetch instant in every finality decision; null: the instant each window was asked for. */
+  /** Stands for the fetch instant in every finality decision; null: the instant each window was requested. */
   readonly fetchedAt: Date | null;
-  /** Replaces settled periods also when most of their rows are gone. */
+  /** Replaces settled periods also if they lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly read: Pick<ReadAnswers, 'readAll' | 'of'>;
 }

@@ -55,7 +55,7 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
   return { results, target };
 }
 
-/** A window whose answer the engine cannot hold: its largest part is to be asked for in smaller ones. */
+/** A window whose answer the engine cannot hold: its largest part is to be requested in smaller ones. */
 function tooLarge({ window, answers }: Spooled): LoadResult {
   const bytes = answers.map(({ pages }) => plainBytesOf(pages));
   const largest = Math.max(...bytes);

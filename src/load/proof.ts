@@ -14,7 +14,7 @@ import { isFiltered, partId, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Doubt, PartAnswer, Sound } from './answers.ts';
+import type { Doubt, AnsweredPart, Sound } from './answers.ts';
 import type { Found } from './check.ts';
 import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
@@ -83,7 +83,7 @@ const clauseOf = ({ against, doubt }: PartProof): string =>
 /** Compares a part's sums with its totals. */
 async function provePart(
   warehouse: Warehouse,
-  part: PartAnswer,
+  part: AnsweredPart,
   sums: readonly MetricSum[],
   at: { readonly windowNo: number; readonly partNo: number },
 ): Promise<PartProof> {
@@ -197,7 +197,7 @@ const WHOLE_HINT =
 interface Compared {
   /** What speaks against the parts. */
   readonly against: string | null;
-  /** Why it cannot be told whether they are all there is, where nothing speaks against them. */
+  /** Why it is not known whether they are all there is, if nothing speaks against them. */
   readonly untold: string | null;
   readonly cause: Failure | null;
 }

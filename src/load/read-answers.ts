@@ -21,7 +21,7 @@ import type { ColumnsRead, SliceColumns } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import { count, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { pageOf, type ReportPage } from './report-page.ts';
+import { pageOf, type AnswerPage } from './report-page.ts';
 import { becameDouble, type Columns, type MetricColumn, type Target } from './target.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages state beside them. */
@@ -33,7 +33,7 @@ export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {
   /** The types its metrics have there, in table order; the table's may have become wider since. */
   readonly types: readonly ColumnType[];
   /** In their order. */
-  readonly pages: readonly ReportPage[];
+  readonly pages: readonly AnswerPage[];
 }
 
 type Pages = readonly SavedBody[];
@@ -75,7 +75,7 @@ export class ReadAnswers {
     const isFit = (read: ReadAnswer | undefined): boolean =>
       target.columns.metrics.every(({ type }, at) => isDouble(type) === isDouble(read?.types[at] ?? type));
     await this.discard(all.filter(({ pages }) => !isFit(this.#read.get(idOf(pages)))));
-    const wanted = wantedColumns(target.columns, target.slice.metrics, new Set());
+    const wanted = wantedColumns(target.columns, batch[0]?.window.slice.metrics ?? [], new Set());
     const unread = all.map(({ pages }) => pages).filter((pages) => !this.#read.has(idOf(pages)));
     // What is seen of the rows of all is true of each, but for weeks.
     const isTogether = target.slice.grain !== 'week';
@@ -88,7 +88,7 @@ export class ReadAnswers {
     const alone = all.filter(({ pages }) => !this.#read.has(idOf(pages)) || hasOfOthers(pages));
     await this.discard(alone);
     for (const { pages } of alone) await this.#readInto([pages], wanted);
-    for (const { answers } of batch) await this.#widen(answers, target, warehouse);
+    for (const spooled of batch) await this.#widen(spooled, target, warehouse);
   }
 
   /** What was read of each part of a window, of no pages null. */
@@ -109,7 +109,7 @@ export class ReadAnswers {
   }
 
   /** Reads the parts of a window again until their columns take every number that some column takes. */
-  async #widen(answers: readonly SpooledAnswer[], target: Target, warehouse: Warehouse): Promise<void> {
+  async #widen({ window, answers }: Spooled, target: Target, warehouse: Warehouse): Promise<void> {
     const { metrics } = target.columns;
     const types = metrics.map(({ type }) => type);
     const [fixed, neverDouble] = [new Set<string>(), new Set<string>()];
@@ -142,7 +142,7 @@ export class ReadAnswers {
         ...target.columns,
         metrics: metrics.map((each, at) => Object.assign({}, each, { type: types[at] ?? each.type })),
       };
-      const wanted = wantedColumns(columns, target.slice.metrics, fixed);
+      const wanted = wantedColumns(columns, window.slice.metrics, fixed);
       // What fits a narrow column may not be what doubles say.
       const isStale = (read: ReadAnswer | undefined): boolean =>
         [...(read?.unfit.keys() ?? [])].some((id) => changed.has(id)) ||

@@ -23,10 +23,10 @@ export interface SoundPage extends Pick<Envelope, 'badLabel'> {
 }
 
 /** A page, or why it is not one whole report document. */
-export type ReportPage = SoundPage | { readonly because: string };
+export type AnswerPage = SoundPage | { readonly because: string };
 
 /** What a body comes to. */
-export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: Envelope): ReportPage {
+export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: Envelope): AnswerPage {
   const beside = besideRowsIn(members);
   const error = errorIn(beside);
   if (error !== null) return { because: `the service said ${error}` };

@@ -219,7 +219,7 @@ async function dropBuilding(warehouse: Warehouse, slice: Slice, { fingerprint }:
 
 /**
  * Takes the service's word that weeks begin on another day. A table that holds nothing yet just learns it; one that does
- * holds weeks of another meaning, so a new one is built beside it. `prepareTable` has to be asked for the target then.
+ * holds weeks of another meaning, so a new one is built beside it. Call `prepareTable` for the target then.
  */
 export async function turnWeeks(
   warehouse: Warehouse,
@@ -249,7 +249,7 @@ export async function turnWeeks(
   });
 }
 
-/** Forgets what the ledger says of a table that is gone; that its totals moved compares with none of another's. */
+/** Forgets what the ledger says of a dropped table; that its totals moved compares with none of another's. */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);

@@ -1,5 +1,5 @@
 /**
- * Statements on sums: of a batch's rows, for the proof, and of what the table held before and holds after, for the restatements.
+ * Statements on sums: of a batch's rows, for the proof, and of the table before and after, for the restatements.
  * Pure: names, types and days in, SQL out.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Sums held against totals that the service states: what agrees within the digits that were stated, and what that shows of an
+ * Sums compared with totals that the service states: what agrees within the digits that were stated, and what that shows of an
  * answer.
  */
 

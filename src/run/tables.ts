@@ -1,7 +1,7 @@
 /** The tables of a run's slices: prepared, planned for, swapped and let go of. */
 
 import { asFailure, Failure } from '../errors.ts';
-import { letGo } from '../load/let-go.ts';
+import { deleteOld } from '../load/retention.ts';
 import { recordedUnknown } from '../load/slice-metrics.ts';
 import { prepareTable, readAhead, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
@@ -102,7 +102,7 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
 /** Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. */
 export async function letPeriodsGo(run: Run, standing: readonly Target[]): Promise<void> {
   for (const target of standing) {
-    const gone = await letGo(run.warehouse, target, run.planAt);
+    const gone = await deleteOld(run.warehouse, target, run.planAt);
     if (gone !== null) run.emit({ type: 'periods_let_go', slice: target.slice.name, ...gone });
   }
 }

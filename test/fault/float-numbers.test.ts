@@ -19,18 +19,19 @@ import { combined, replacedValue } from '../support/report-mutations.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
+import type { Slice } from '../../src/model/slice.ts';
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
 const DAYS = '2026-05-28:2026-05-31';
 
-const daily = slice({
-  name: 'daily',
+const given = {
   dimensions: ['day', 'app_token', 'os_name'],
   metrics: ['installs', 'cost', 'ecpi'],
   datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
   refresh: 'nightly',
-});
+} as const;
+const daily = slice({ ...given, name: 'daily' });
 
 let scenario: Scenario;
 afterEach(() => scenario.close());
@@ -60,37 +61,58 @@ const copies = (): readonly PublishTarget[] => [
   { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
 ];
 
+/** One slice for each case, told apart by a filter that filters nothing. */
+async function openCases(
+  mutations: readonly ReportMutation[],
+): Promise<{ readonly slices: readonly Slice[]; readonly restore: () => void }> {
+  const slices = mutations.map((_, index) =>
+    slice({ ...given, name: `case_${index}`, parameters: { os_name__not_in: `none ${index}` } }),
+  );
+  scenario = await openScenario(slices, { simulator: { world: smallWorld } });
+  const restores = mutations.map((mutate, index) => {
+    const match = reports({ os_name__not_in: `none ${index}` });
+    return scenario.simulator.script({ match, times: Infinity, fault: { kind: 'report', mutate } });
+  });
+  return { slices, restore: () => restores.forEach((restore) => restore()) };
+}
+
+/** Refetches the days of every case. */
+async function refetch(slices: readonly Slice[], end: string): Promise<void> {
+  const forced = { start: day('2026-05-28'), end: day(end) };
+  const request = { command: 'backfill', slices: slices.map(({ name }) => name), forced } as const;
+  expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+}
+
 describe('money', () => {
-  test.each([
+  const cases = [
     ['-1.4210854715202004e-14', 'DOUBLE', '-1.4210854715202004e-14'],
     ['1.4210854715202004e-10', 'DOUBLE', '1.4210854715202004e-10'],
     ['0.0000000000000014210854715202', 'DOUBLE', '1.4210854715202e-15'],
     ['1.4e-10', 'DECIMAL(23,11)', '0.00000000014'],
     ['0.30000000000000004', 'DECIMAL(29,17)', '0.30000000000000004'],
     ['0.00012345678901234567', 'DECIMAL(32,20)', '0.00012345678901234567'],
-  ])('of %s makes its column %s, and is stored as stated beside the others', async (text, type, stored) => {
-    await open();
-    const restore = script(costs(text));
-    expect(await runNight(scenario, FIRST)).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(await typeOf('cost')).toBe(type);
-    expect(await column(scenario, 'select cost::varchar from daily')).toContain(stored);
-    expect(await others()).toBe(1);
+  ] as const;
 
-    // Asked for again it is an ordinary one: the column stays, and only that total moved.
+  test('of six kinds makes its column as wide as it needs, or DOUBLE, and is stored as stated beside the others', async () => {
+    const { slices, restore } = await openCases(cases.map(([text]) => costs(text)));
+    const stands = async (one: Slice): Promise<{ readonly type: string; readonly others: number }> => {
+      const types = await column(scenario, `select column_type from (describe ${one.name}) where column_name = 'cost'`);
+      const { stored, truth } = await storedAndTrue(scenario, one, DAYS, FIRST);
+      expect(stored.length).toBe(truth.length);
+      return { type: types.join(), others: stored.filter((row) => !truth.includes(row)).length };
+    };
+    expect((await runNight(scenario, FIRST)).failures).toEqual([]);
+    for (const [at, [, type, stored]] of cases.entries()) {
+      expect(await column(scenario, `select cost::varchar from case_${at}`)).toContain(stored);
+      expect(await stands(slices[at] ?? daily)).toEqual({ type, others: 1 });
+    }
+
+    // Requested again it is an ordinary one: the column stays, and only that total moved.
     restore();
-    expect(
-      (
-        await runNight(scenario, FIRST, {
-          request: {
-            command: 'backfill',
-            slices: ['daily'],
-            forced: { start: day('2026-05-28'), end: day('2026-06-01') },
-          },
-        })
-      ).failures,
-    ).toEqual([]);
-    expect(await typeOf('cost')).toBe(type);
-    expect(await others()).toBe(0);
+    await refetch(slices, '2026-06-01');
+    for (const [at, [, type]] of cases.entries())
+      expect(await stands(slices[at] ?? daily)).toEqual({ type, others: 0 });
+    expect(await column(scenario, 'select distinct slice from ripen.restatements')).toHaveLength(cases.length);
     expect(await column(scenario, 'select distinct metric from ripen.restatements')).toEqual(['cost']);
   });
 
@@ -235,34 +257,32 @@ describe('a night that changes the types of two columns and asks for one day', (
   });
 });
 
-describe('totals that moved', () => {
-  test.each([
+test('totals that moved are recorded with every digit', async () => {
+  const cases = [
     ['cost', '0.30000000000000004'],
     ['cost', '123456789012.12345678901234567'],
     ['cost', '-1.4210854715202004e-14'],
     ['installs', '9223372036854775807'],
     ['installs', '99999999999999999999999999999999'],
-  ])('of %s are recorded with every digit, where a row had %s', async (metric, text) => {
-    const total = async (): Promise<string> => {
-      const [sum = ''] = await column(scenario, `select sum(${metric})::varchar from daily where day = '2026-05-28'`);
-      return formatDecimal(parseDecimal(sum) ?? { negative: false, whole: sum, fraction: '' });
-    };
-    await open();
-    const forced = { start: day('2026-05-28'), end: day('2026-05-29') };
-    const request = { command: 'backfill', slices: ['daily'], forced } as const;
-    await runNight(scenario, FIRST);
-    const before = await total();
-    const restore = script(replacedValue(0, metric, text));
-    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
-    const after = await total();
-    restore();
-    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
-    const sql = `select before_text, after_text from ripen.restatements where metric = '${metric}' order by load_id`;
-    expect(await query(scenario, sql)).toEqual([
-      { before_text: before, after_text: after },
-      { before_text: after, after_text: before },
-    ]);
-  });
+  ] as const;
+  const { slices, restore } = await openCases(cases.map(([metric, text]) => replacedValue(0, metric, text)));
+  const totals = async (): Promise<string[]> =>
+    Promise.all(
+      cases.map(async ([metric], at) => {
+        const sql = `select sum(${metric})::varchar from case_${at} where day = '2026-05-28'`;
+        const [sum = ''] = await column(scenario, sql);
+        return formatDecimal(parseDecimal(sum) ?? { negative: false, whole: sum, fraction: '' });
+      }),
+    );
+  expect((await runNight(scenario, FIRST)).failures).toEqual([]);
+  const before = await totals();
+  restore();
+  await refetch(slices, '2026-05-29');
+  const after = await totals();
+  for (const [at, [metric]] of cases.entries()) {
+    const sql = `select before_text, after_text from ripen.restatements where metric = '${metric}' and slice = 'case_${at}'`;
+    expect(await query(scenario, sql)).toEqual([{ before_text: before[at], after_text: after[at] }]);
+  }
 });
 
 describe('a count', () => {

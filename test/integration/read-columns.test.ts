@@ -146,3 +146,25 @@ test('of 3 answers in one file, the one that does not add up is left out, and th
   await answers.discard(one === undefined ? [] : [one]);
   expect(await files()).toBe(0);
 });
+
+test.each<[string, string, string]>([
+  ['1.5', 'DECIMAL(18,6)', '1.500000'],
+  ['0.12345678', 'DECIMAL(20,8)', '0.12345678'],
+])(
+  'of 2 small answers, one of %s and one of 10 decimals that does not add up, the column is %s: a window that fails widens nothing',
+  async (cost, type, stored) => {
+    const daily = slice({ ...given, types: { cost: 'DECIMAL(18,6)' } });
+    const target: Target = await prepareTable(warehouse, daily, [], 'r');
+    const answers = new ReadAnswers(reader, directory);
+    const batch = [
+      await spooledOn(daily, '2026-05-30', '2026-05-31', cost),
+      await spooledOn(daily, '2026-05-31', '2026-06-01', '0.0123456789', '7'),
+    ];
+    const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, read: answers } as const;
+    const { results } = await loadBatch(batch, request);
+    expect(results.map(({ kind }) => kind).toSorted()).toEqual(['loaded', 'split']);
+    expect(await costs()).toEqual([stored]);
+    const row = z.object({ type: z.string() });
+    expect(await warehouse.rows('select typeof(cost) as type from daily', [], row)).toEqual([{ type }]);
+  },
+);

@@ -150,7 +150,7 @@ function rowsAt(start: Day, { rows }: Answering): number {
 function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedAt: Date): Window[] {
   const come = new Map(window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]));
   const known = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
-  return sharesOf(window, { come, known }, { fetchedAt, acceptLoss: false, isRepeated: true })
+  return sharesOf(window, { answered: come, known }, { fetchedAt, acceptLoss: false, isRepeated: true })
     .filter(({ fate }) => fate === 'load')
     .map((share) => share.window);
 }

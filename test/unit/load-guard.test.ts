@@ -40,9 +40,9 @@ const oneDay = (start: Day): DayInterval => ({ start, end: addDays(start, 1) });
 /** When what is held was fetched: before any answer that is judged. */
 const FETCHED = new Date('2025-01-01T00:00:00Z');
 
-function counts(come: readonly [Day, number][], held: readonly [Day, number][], emptyRuns = 0): Counts {
+function counts(answered: readonly [Day, number][], held: readonly [Day, number][], emptyRuns = 0): Counts {
   return {
-    come: new Map(come),
+    answered: new Map(answered),
     known: new Map(
       held.map(([start, rows]) => [start, { bucket: oneDay(start), rows, emptyRuns, fetchedAt: FETCHED }]),
     ),
@@ -104,10 +104,14 @@ describe('a period', () => {
     ['that had none before and has none', 0, 0, 300, ['load', 'load']],
   ])(
     '%s (%i of %j, fetched at day %i) is at the first and the second answer: %j',
-    (_, come, held, fetchedDay, expected) => {
+    (_, answered, held, fetchedDay, expected) => {
       const known = held === null ? [] : rowsOf([1], held);
       const found = [0, 1].map((attempt) =>
-        sharesOf(windowOfDays([1]), counts(rowsOf([1], come), known, held === 0 ? 1 : 0), at(fetchedDay, 0, attempt)),
+        sharesOf(
+          windowOfDays([1]),
+          counts(rowsOf([1], answered), known, held === 0 ? 1 : 0),
+          at(fetchedDay, 0, attempt),
+        ),
       );
       expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
     },
@@ -132,17 +136,20 @@ test.each<[string, 'month' | null, number, number, readonly [string, string]]>([
   ['a month of 13 days so far that loses all of them', 'month', 13, 0, ['load', 'load']],
   ['a report of 15 days without a date dimension that loses all', null, 15, 0, ['doubt', 'refuse']],
   ['a report of 15 days without a date dimension that keeps 1', null, 15, 1, ['load', 'load']],
-])('%s (%j, day %i, %i rows of 100) is at the first and the second answer: %j', (_, grain, days, come, expected) => {
-  const asked = { start: FIRST, end: addDays(FIRST, days) };
-  const bucket = grain === null ? asked : { start: FIRST, end: addDays(FIRST, 31) };
-  const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, asked }, reason: 'forced' }]);
-  const found = [0, 1].map((attempt) => sharesOf(whole, heldFrom(bucket, come), at(days, 1, attempt)));
-  expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
-});
+])(
+  '%s (%j, day %i, %i rows of 100) is at the first and the second answer: %j',
+  (_, grain, days, answered, expected) => {
+    const asked = { start: FIRST, end: addDays(FIRST, days) };
+    const bucket = grain === null ? asked : { start: FIRST, end: addDays(FIRST, 31) };
+    const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, asked }, reason: 'forced' }]);
+    const found = [0, 1].map((attempt) => sharesOf(whole, heldFrom(bucket, answered), at(days, 1, attempt)));
+    expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
+  },
+);
 
 /** A period of the first days of 2026 for which so many rows came, while 100 are held of others. */
-const heldFrom = (bucket: DayInterval, come: number): Counts => ({
-  come: new Map([[FIRST, come]]),
+const heldFrom = (bucket: DayInterval, answered: number): Counts => ({
+  answered: new Map([[FIRST, answered]]),
   known: new Map([[FIRST, { bucket, rows: 100, fetchedAt: FETCHED }]]),
 });
 
@@ -156,12 +163,12 @@ test.each<[string, number, number, number, readonly [string, string]]>([
   ['that began earlier, before the configuration moved on', -300, 19, 0, ['doubt', 'load']],
 ])(
   'a report of 20 days without a date dimension, with 100 rows held %s (days %i to %i) and %i now, is at both answers: %j',
-  (_, first, end, come, expected) => {
+  (_, first, end, answered, expected) => {
     const asked = { start: FIRST, end: addDays(FIRST, 20) };
     const whole = windowOf({ ...daily, grain: null }, 'f', [{ period: { bucket: asked, asked }, reason: 'forced' }]);
     for (const night of [at(20, 1), LATE]) {
       const found = [0, 1].map((attempt) =>
-        sharesOf(whole, heldFrom({ start: addDays(FIRST, first), end: addDays(FIRST, end) }, come), {
+        sharesOf(whole, heldFrom({ start: addDays(FIRST, first), end: addDays(FIRST, end) }, answered), {
           ...night,
           isRepeated: attempt > 0,
         }),
@@ -186,12 +193,13 @@ test('the shares of any window are its periods in order, neighbours of one fate 
   const perDay = (values: readonly number[]): [Day, number][] =>
     values.map((value, index) => [dayNo(index + 1), value]);
   fc.assert(
-    fc.property(days, rows, rows, fc.nat(2), fc.nat(60), (numbers, come, held, attempt, fetchedDay) => {
+    fc.property(days, rows, rows, fc.nat(2), fc.nat(60), (numbers, answered, held, attempt, fetchedDay) => {
       const window = windowOfDays(numbers.toSorted((a, b) => a - b));
-      const [found, how] = [counts(perDay(come), perDay(held)), at(fetchedDay, 0, attempt)];
+      const [found, how] = [counts(perDay(answered), perDay(held)), at(fetchedDay, 0, attempt)];
       const shares = sharesOf(window, found, how);
       const isRefused = shares.some(({ fate }) => fate === 'refuse');
-      const isEmptied = (start: Day): boolean => found.come.get(start) === 0 && (found.known.get(start)?.rows ?? 0) > 0;
+      const isEmptied = (start: Day): boolean =>
+        found.answered.get(start) === 0 && (found.known.get(start)?.rows ?? 0) > 0;
       expect(shares.flatMap((share) => share.window.periods)).toEqual(window.periods);
       for (const share of shares) {
         const starts = share.window.periods.map(({ period }) => period.bucket.start);
@@ -230,10 +238,13 @@ test('a loss is told with what came and what is held, and with the command that 
 });
 
 test('stretches without rows are told by their first and last day, and no day with rows is in one', () => {
-  const come = new Map(rowsOf([3, 7], 1));
-  expect(emptyStretches(windowOfDays(through(1, 7)), come)).toEqual(['2026-01-01:2026-01-02', '2026-01-04:2026-01-06']);
-  expect(emptyStretches(windowOfDays([1, 3, 7]), come)).toEqual(['2026-01-01:2026-01-01']);
-  expect(emptyStretches(windowOfDays([3, 7]), come)).toEqual([]);
+  const answered = new Map(rowsOf([3, 7], 1));
+  expect(emptyStretches(windowOfDays(through(1, 7)), answered)).toEqual([
+    '2026-01-01:2026-01-02',
+    '2026-01-04:2026-01-06',
+  ]);
+  expect(emptyStretches(windowOfDays([1, 3, 7]), answered)).toEqual(['2026-01-01:2026-01-01']);
+  expect(emptyStretches(windowOfDays([3, 7]), answered)).toEqual([]);
 });
 
 test('of 4 days the 2 that are held from a later fetch are neither loaded nor doubted, whatever came and is accepted', () => {
@@ -248,7 +259,7 @@ test('of 4 days the 2 that are held from a later fetch are neither loaded nor do
       { bucket: oneDay(dayNo(4)), rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) },
     ],
   ]);
-  const held = { come: new Map(rowsOf([1, 2, 4], 100)), known };
+  const held = { answered: new Map(rowsOf([1, 2, 4], 100)), known };
   for (const acceptLoss of [false, true]) {
     expect(fates(sharesOf(windowOfDays([1, 2, 3, 4]), held, { ...LATE, acceptLoss }))).toEqual([
       'load 2026-01-01:2026-01-02',

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { type Doubt, type InspectedPart, judgeAnswers } from '../../src/load/answers.ts';
-import type { ReportPage, SoundPage } from '../../src/load/report-page.ts';
+import type { AnswerPage, SoundPage } from '../../src/load/report-page.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';
@@ -33,12 +33,12 @@ function answer(change: Partial<SoundPage> = {}): SoundPage {
   };
 }
 
-const broken: ReportPage = { because: 'it held no rows' };
+const broken: AnswerPage = { because: 'it held no rows' };
 const lacking = (...names: readonly string[]): ReadonlySet<string> =>
   new Set([...ALL].filter((key) => !names.includes(key)));
 
 /** A part whose pages were all followed. */
-const part = (...pages: ReportPage[]): InspectedPart => ({ pages, unfollowed: null });
+const part = (...pages: AnswerPage[]): InspectedPart => ({ pages, unfollowed: null });
 const nothing = part();
 
 /** What is said about the completeness of each part. */
@@ -172,8 +172,8 @@ describe('an answer', () => {
       warnings: [
         { code: 'SERVICE_WARNING', message: 'The service warned: slow' },
         { code: 'SERVICE_WARNING', message: 'The service warned: old' },
-        { code: 'UNKNOWN_KEYS', message: 'Rows carried keys that were not asked for, kept in _extra: alpha, zeta.' },
-        { code: 'MISSING_KEYS', message: 'Some rows lacked a metric that was asked for, which is NULL there: cost.' },
+        { code: 'UNKNOWN_KEYS', message: 'Rows carried keys that were not requested, kept in _extra: alpha, zeta.' },
+        { code: 'MISSING_KEYS', message: 'Some rows lacked a requested metric, which is NULL there: cost.' },
       ],
     });
   });

@@ -2,7 +2,7 @@
 
 import type { DateDimension } from '../../model/dimension.ts';
 import { type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
-import { type BodyWindow, QUOTE, skipValue, STOPPED, textIn } from './json-tokens.ts';
+import { type BodyWindow, QUOTE, STOPPED, wholeValue } from './json-tokens.ts';
 import type { Envelope } from './reading.ts';
 import type { KeyColumn, KeyDigests } from './row-keys.ts';
 import { endOfRun, hashOf, TextDictionary } from './text-dictionary.ts';
@@ -91,15 +91,11 @@ export class DateColumn implements KeyColumn {
 
   /** A label in another writing, or none. */
   #readText(body: BodyWindow, at: number, row: number): number {
-    const end = skipValue(body, at);
-    if (end === STOPPED) return STOPPED;
-    // A bare number at the end of what has come may go on.
-    if (end === body.end) return body.stop(end, '');
-    const written = textIn(body, at, end);
-    if (written === null) return body.stop(at, 'a text that is not UTF-8');
-    const text = body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written;
-    if (!this.#learn(text)) {
-      this.#badLabel ??= { dimension: this.name, label: text };
+    const value = wholeValue(body, at);
+    if (value === null) return STOPPED;
+    const { end, written, said } = value;
+    if (!this.#learn(said)) {
+      this.#badLabel ??= { dimension: this.name, label: said };
       this.#nulls[row] = 1;
       return end;
     }
@@ -159,8 +155,8 @@ export class DateColumn implements KeyColumn {
     return true;
   }
 
-  get heldBytes(): number {
-    return this.#labels.heldBytes;
+  get textBytes(): number {
+    return this.#labels.textBytes;
   }
 
   grow(rows: number): void {

@@ -141,7 +141,7 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   if (byte === QUOTE) return skipText(body, at);
   if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
     if (depth === MAX_DEPTH) return body.stop(at, `nesting deeper than ${MAX_DEPTH}`);
-    return byte === OPENING_BRACE ? skipObject(body, at, depth) : skipArray(body, at, depth);
+    return skipNested(body, at, depth);
   }
   if (byte === MINUS && body.bytes[at + 1] === LETTER_I) return skipWord(body, at + 1, infinity);
   if (byte === MINUS || isDigit(byte)) return skipNumber(body, at);
@@ -185,31 +185,23 @@ function skipNumber(body: BodyWindow, at: number): number {
   return next;
 }
 
-function skipObject(body: BodyWindow, at: number, depth: number): number {
+/** Behind the object or the array at `at`. */
+function skipNested(body: BodyWindow, at: number, depth: number): number {
+  const isObject = body.bytes[at] === OPENING_BRACE;
+  const closing = isObject ? CLOSING_BRACE : CLOSING_BRACKET;
   let next = skipBlanks(body.bytes, at + 1);
-  if (body.bytes[next] === CLOSING_BRACE) return next + 1;
+  if (body.bytes[next] === closing) return next + 1;
   for (;;) {
-    next = skipText(body, next);
-    if (next === STOPPED) return STOPPED;
-    next = skipToken(body, next, COLON);
-    if (next === STOPPED) return STOPPED;
+    if (isObject) {
+      next = skipText(body, next);
+      if (next === STOPPED) return STOPPED;
+      next = skipToken(body, next, COLON);
+      if (next === STOPPED) return STOPPED;
+    }
     next = skipValue(body, next, depth + 1);
     if (next === STOPPED) return STOPPED;
     next = skipBlanks(body.bytes, next);
-    if (body.bytes[next] === CLOSING_BRACE) return next + 1;
-    next = skipToken(body, next, COMMA);
-    if (next === STOPPED) return STOPPED;
-  }
-}
-
-function skipArray(body: BodyWindow, at: number, depth: number): number {
-  let next = skipBlanks(body.bytes, at + 1);
-  if (body.bytes[next] === CLOSING_BRACKET) return next + 1;
-  for (;;) {
-    next = skipValue(body, next, depth + 1);
-    if (next === STOPPED) return STOPPED;
-    next = skipBlanks(body.bytes, next);
-    if (body.bytes[next] === CLOSING_BRACKET) return next + 1;
+    if (body.bytes[next] === closing) return next + 1;
     next = skipToken(body, next, COMMA);
     if (next === STOPPED) return STOPPED;
   }
@@ -241,6 +233,20 @@ export function readMembers(body: BodyWindow, at: number, take: (name: string, v
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The value at `at`: as it is written, and what it says, a text unescaped; null where the reader stops. */
+export function wholeValue(
+  body: BodyWindow,
+  at: number,
+): { readonly end: number; readonly written: string; readonly said: string } | null {
+  const end = skipValue(body, at);
+  const isWhole = end !== STOPPED && end < body.end;
+  const written = isWhole ? textIn(body, at, end) : null;
+  if (written !== null) return { end, written, said: body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written };
+  // A bare number at the end of what has arrived may go on.
+  if (end !== STOPPED) body.stop(isWhole ? at : end, 'a text that is not UTF-8');
+  return null;
+}
 
 /** The bytes in `[from, to)` as text; null where they are not UTF-8. */
 export function textIn({ bytes }: BodyWindow, from: number, to: number): string | null {

@@ -11,8 +11,8 @@ import {
   parseDecimal,
   widen,
 } from '../../model/column-type.ts';
-import { type BodyWindow, MINUS, POINT, QUOTE, skipValue, STOPPED, textIn, ZERO } from './json-tokens.ts';
-import { type Column, type ColumnGroup, widened, widenedFlags } from './parquet-file.ts';
+import { type BodyWindow, MINUS, POINT, QUOTE, STOPPED, wholeValue, ZERO } from './json-tokens.ts';
+import { type CellColumn, type ColumnGroup, widened, widenedFlags } from './parquet-file.ts';
 import type { MetricCells, Unfit } from './reading.ts';
 import type { RejectedColumn } from './rejected-column.ts';
 
@@ -33,10 +33,10 @@ const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) =>
  *
  * A number that the column does not hold makes it unfit if a wider type would hold it; any other text rejects its row.
  */
-export class NumberColumn implements Column {
+export class NumberColumn implements CellColumn {
   readonly name: string;
   readonly type: ColumnType;
-  readonly heldBytes = 0;
+  readonly textBytes = 0;
   readonly #isDouble: boolean;
   readonly #isExact: boolean;
   readonly #isFixed: boolean;
@@ -167,17 +167,13 @@ export class NumberColumn implements Column {
 
   /** A value of any form: NULL, a number in whatever writing, or what is none. */
   #readText(body: BodyWindow, at: number, row: number): number {
-    const end = skipValue(body, at);
-    if (end === STOPPED) return STOPPED;
-    // A bare number at the end of what has come may go on.
-    if (end === body.end) return body.stop(end, '');
-    const written = textIn(body, at, end);
-    if (written === null) return body.stop(at, 'a text that is not UTF-8');
-    const text = body.bytes[at] === QUOTE ? String(JSON.parse(written)) : written;
+    const value = wholeValue(body, at);
+    if (value === null) return STOPPED;
+    const { end, written, said } = value;
     this.#nulls[row] = 1;
-    if (written === 'null' || BLANK.test(text)) return end;
-    const reason = this.#take(text, row);
-    if (reason !== null) this.#rejected.note(this.name, text, reason);
+    if (written === 'null' || BLANK.test(said)) return end;
+    const reason = this.#take(said, row);
+    if (reason !== null) this.#rejected.note(this.name, said, reason);
     return end;
   }
 

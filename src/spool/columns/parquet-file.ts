@@ -31,7 +31,7 @@ export interface WrittenColumn {
   group(rows: number): ColumnGroup;
 }
 
-export interface Column extends WrittenColumn {
+export interface CellColumn extends WrittenColumn {
   /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
   read(body: BodyWindow, at: number, row: number): number;
   /** Makes a cell NULL, whatever an unfinished row left there. */
@@ -40,8 +40,8 @@ export interface Column extends WrittenColumn {
   grow(rows: number): void;
   /** Forgets the rows, keeps the memory. */
   clear(): void;
-  /** Bytes held that grow with what the rows say, not with their number. */
-  readonly heldBytes: number;
+  /** Bytes that grow with what the rows say, not with their number. */
+  readonly textBytes: number;
 }
 
 /** A larger array with the same cells. */

@@ -169,7 +169,7 @@ export class ReportReader {
     }
     const end = skipValue(body, start);
     if (end === STOPPED) return STOPPED;
-    // A bare number at the end of what has come may go on.
+    // A bare number at the end of what has arrived may go on.
     if (end === body.end) return body.stop(end, '');
     const value = textIn(body, start, end);
     if (value === null) return body.stop(start, 'a member that is not UTF-8');

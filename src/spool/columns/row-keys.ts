@@ -4,10 +4,10 @@
  * that a key may repeat has to look.
  */
 
-import type { Column } from './parquet-file.ts';
+import type { CellColumn } from './parquet-file.ts';
 
 /** A column that is part of the rows' keys. */
-export interface KeyColumn extends Column {
+export interface KeyColumn extends CellColumn {
   /** Adds the cells of the first rows to the keys; what reads back as the same value adds the same. */
   addTo(keys: KeyDigests, rows: number): void;
 }

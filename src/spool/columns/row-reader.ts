@@ -7,7 +7,7 @@
  */
 
 import { type BodyWindow, CLOSING_BRACE, readMembers, skipBlanks, skipValue, STOPPED, textIn } from './json-tokens.ts';
-import type { Column } from './parquet-file.ts';
+import type { CellColumn } from './parquet-file.ts';
 import type { Envelope } from './reading.ts';
 import type { RejectedColumn } from './rejected-column.ts';
 import type { TextColumn } from './text-column.ts';
@@ -18,12 +18,12 @@ const MOST_OTHERS = 4;
 
 /** The bytes that stood in the first row from the value before to this one, and the column its values go to. */
 class Key {
-  readonly column: Column;
+  readonly column: CellColumn;
   readonly length: number;
   /** In words, the last of which overlaps the one before. */
   readonly #words: Int32Array;
 
-  constructor(column: Column, written: Uint8Array) {
+  constructor(column: CellColumn, written: Uint8Array) {
     this.column = column;
     this.length = written.length;
     const view = new DataView(written.buffer, written.byteOffset, written.length);
@@ -48,7 +48,7 @@ class Key {
 
 /** Where the cells of a row go. */
 interface RowColumns {
-  readonly columns: readonly Column[];
+  readonly columns: readonly CellColumn[];
   /** Takes keys that were not requested. */
   readonly extra: TextColumn;
   readonly rejected: RejectedColumn;
@@ -59,7 +59,7 @@ interface RowColumns {
 
 export class RowReader {
   readonly #into: RowColumns;
-  readonly #columns: ReadonlyMap<string, Column>;
+  readonly #columns: ReadonlyMap<string, CellColumn>;
   /** Whether some row so far held a key that was not requested. */
   hasExtra = false;
   #keys: readonly Key[] | null = null;

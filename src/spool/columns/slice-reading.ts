@@ -10,7 +10,7 @@ import { dateDimensions } from '../../model/dimension.ts';
 import { DateColumn } from './date-column.ts';
 import { type BodyWindow, STOPPED } from './json-tokens.ts';
 import { NumberColumn } from './number-column.ts';
-import { type Column, type ColumnGroup, ParquetFile, widened, type WrittenColumn } from './parquet-file.ts';
+import { type CellColumn, type ColumnGroup, ParquetFile, widened, type WrittenColumn } from './parquet-file.ts';
 import { ATTR_DEPENDENCY, BODY, type ColumnsRead, type Envelope, EXTRA, type ReadRequest } from './reading.ts';
 import { RejectedColumn } from './rejected-column.ts';
 import { ReportReader, type RowSink } from './report-reader.ts';
@@ -28,7 +28,7 @@ export class SliceReading implements RowSink {
   readonly #dates: readonly DateColumn[];
   readonly #metrics: readonly NumberColumn[];
   readonly #keys: readonly KeyColumn[];
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly CellColumn[];
   readonly #rejected: RejectedColumn;
   readonly #rows: RowReader;
   readonly #rowKeys = new RowKeys();
@@ -67,8 +67,8 @@ export class SliceReading implements RowSink {
   /** Takes the next piece of the present body; why the rest need not come, or null. */
   take(chunk: Uint8Array): string | null {
     this.#because ??= this.#report.take(chunk);
-    const heldBytes = this.#columns.reduce((sum, column) => sum + column.heldBytes, 0);
-    if (heldBytes > MAX_HELD_BYTES) this.#writeGroup();
+    const textBytes = this.#columns.reduce((sum, column) => sum + column.textBytes, 0);
+    if (textBytes > MAX_HELD_BYTES) this.#writeGroup();
     return this.#because;
   }
 

@@ -142,12 +142,12 @@ export class TextColumn implements KeyColumn {
       return skipNull(body, at);
     }
     const end = this.#readNew(body, at, row);
-    // A bare number at the end of what has come may go on.
+    // A bare number at the end of what has arrived may go on.
     return end === body.end ? body.stop(end, '') : end;
   }
 
-  get heldBytes(): number {
-    return this.#dictionary.heldBytes;
+  get textBytes(): number {
+    return this.#dictionary.textBytes;
   }
 
   grow(rows: number): void {

@@ -165,8 +165,8 @@ export class TextDictionary {
     return this.#values.bytes.subarray(0, this.#values.length);
   }
 
-  /** Bytes held for texts and values. */
-  get heldBytes(): number {
+  /** Bytes of texts and values. */
+  get textBytes(): number {
     return this.#texts.length + this.#values.length;
   }
 

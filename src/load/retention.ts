@@ -1,4 +1,4 @@
-/** The periods that a slice keeps no longer. */
+/** The periods that a slice no longer keeps. */
 
 import type { Day } from '../model/calendar.ts';
 import { coverageOf, firstKeptDay } from '../model/coverage.ts';
@@ -11,7 +11,7 @@ import { ledgerBounds } from './load-ledger.ts';
 import type { Target } from './target.ts';
 import { deleteDays } from './window-sql.ts';
 
-interface LetGo {
+interface Deleted {
   readonly periods: number;
   readonly rows: number;
   /** The first day that is kept. */
@@ -23,17 +23,17 @@ interface LetGo {
  * transaction; null when there is none. The newest stays while nothing that is kept could be loaded: with it the coverage
  * would be forgotten, and what was missed meanwhile. The loads that brought them stay on record.
  */
-export async function letGo(
+export async function deleteOld(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Target,
   planAt: Date,
-): Promise<LetGo | null> {
+): Promise<Deleted | null> {
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
   const weekStartsOn = weekStartOf(ledger, fingerprintOf(slice));
   const kept = firstKeptDay(slice, planAt, weekStartsOn);
-  const held = [ledger.live, ledger.building].find((known) => known?.fingerprint === fingerprint);
-  const starts = [...(held?.periods.values() ?? [])].map(({ bucket }) => bucket.start).toSorted();
+  const stored = [ledger.live, ledger.building].find((known) => known?.fingerprint === fingerprint);
+  const starts = [...(stored?.periods.values() ?? [])].map(({ bucket }) => bucket.start).toSorted();
   const [first, newest] = [starts.at(0), starts.at(-1)];
   if (kept === null || first === undefined || newest === undefined) return null;
   const before = newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
