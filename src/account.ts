@@ -152,7 +152,7 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
-    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal));
+    onService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
   return dryRun && !warehouseExists(config.warehouse)
     ? onScratchWarehouse(config, standing, carryOut)
     : onWarehouse(config, 'write', standing, carryOut);
