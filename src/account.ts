@@ -91,7 +91,7 @@ export const partners = configVerb(
 
 /** The network links of an app, or with `parent` the children of a link, in the service's order. */
 export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
-  const { checkAppToken } = await import('./links/check-write.ts');
+  const { checkAppToken } = await import('./links/write-link.ts');
   const { app, parent = null } = options;
   const standing = circumstancesOf(config, options);
   return onService(config, standing, async (service) => {
@@ -152,7 +152,7 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
-    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal));
+    onService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
   return dryRun && !warehouseExists(config.warehouse)
     ? onScratchWarehouse(config, standing, carryOut)
     : onWarehouse(config, 'write', standing, carryOut);

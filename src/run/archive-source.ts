@@ -8,9 +8,8 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 
-import { archiveRoot, readArchive } from '../archive/archive.ts';
+import { archiveRoot, readArchive, readKeptCatalog } from '../archive/archive.ts';
 import { type ArchivedWindow, type Damage, fetchedAtOf, narrowed } from '../archive/entry.ts';
-import { readKeptCatalog } from '../archive/kept-catalog.ts';
 import { newestWhole, spooledFrom } from '../archive/newest.ts';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';

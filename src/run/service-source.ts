@@ -5,8 +5,7 @@
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
-import { keepWindow, removeEntries } from '../archive/archive.ts';
-import { keepCatalog } from '../archive/kept-catalog.ts';
+import { keepCatalog, keepWindow, removeEntries } from '../archive/archive.ts';
 import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 
-import { Failure } from '../errors.ts';
+import { type Facts, Failure } from '../errors.ts';
 import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
@@ -69,12 +69,14 @@ export class CampaignApi {
       .send(target, sending, signal, this.#reading(oneLink))
       .catch((error: unknown) => {
         if (error instanceof Setback) throw notCreated(error, name);
-        throw error instanceof Failure && isUndecided(error) ? undecided(error, name) : error;
+        if (!(error instanceof Failure && isUndecided(error))) throw error;
+        throw undecided(name, error.message, error.facts, error.cause);
       });
     const isOfLevel = parent === null ? created.level === NETWORK_LEVEL : created.level > NETWORK_LEVEL;
     if (isOfLevel && isSameName(created.label ?? name, name))
       return linkOf({ ...created, label: created.label ?? name });
-    throw otherLink(created, name);
+    const other = `${JSON.stringify(created.label ?? '')} (${created.token}) of level ${created.level}`;
+    throw undecided(name, `the answer was another link, ${other}`, { answered: created.token });
   }
 
   /**
@@ -133,38 +135,29 @@ function isUndecided({ code, facts: { status } }: Failure): boolean {
   return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
-const LOOK_FIRST = 'Run the command again in a minute: where the link is listed by then, no second one is created.';
-
-function undecided({ message, facts, cause }: Failure, name: string): Failure {
-  const subject = `It is unknown whether the link ${JSON.stringify(name)} was created`;
-  return new Failure('SOURCE_UNAVAILABLE', `${subject}: ${message}`, {
-    facts: { ...facts, outcome: 'unknown', name },
-    hint: LOOK_FIRST,
-    cause,
-  });
-}
-
-/** An answer about a link that cannot be the one to be: it says nothing of that. */
-function otherLink({ token, label = '', level }: StatedLink, name: string): Failure {
-  const subject = `It is unknown whether the link ${JSON.stringify(name)} was created`;
-  const other = `${JSON.stringify(label)} (${token}) of level ${level}`;
-  return new Failure('SOURCE_UNAVAILABLE', `${subject}: the answer was another link, ${other}`, {
-    facts: { outcome: 'unknown', name, answered: token },
-    hint: LOOK_FIRST,
-  });
+/** What no answer to a creation decides: one that says nothing of it, another link, or none. */
+function undecided(name: string, because: string, facts: Facts, cause?: unknown): Failure {
+  return new Failure(
+    'SOURCE_UNAVAILABLE',
+    `It is unknown whether the link ${JSON.stringify(name)} was created: ${because}`,
+    {
+      facts: { ...facts, outcome: 'unknown', name },
+      hint: 'Run the command again in a minute: where the link is listed by then, no second one is created.',
+      cause,
+    },
+  );
 }
 
 /** Setbacks of a write by which it cannot have had an effect. */
 const HARMLESS = new Set(['unsent', 'untrusted', 'overload']);
 
 function notCreated(setback: Setback, name: string): Failure {
-  const outcome = HARMLESS.has(setback.setback) ? 'not created' : 'unknown';
+  const facts = { status: setback.status, because: setback.because };
+  if (!HARMLESS.has(setback.setback)) return undecided(name, `the request ${setback.message}`, facts, setback);
   const code = setback.setback === 'overload' ? 'SOURCE_OVERLOADED' : 'SOURCE_UNAVAILABLE';
-  const subject = outcome === 'unknown' ? 'It is unknown whether the link' : 'The link';
-  const verb = outcome === 'unknown' ? 'was' : 'was not';
-  return new Failure(code, `${subject} ${JSON.stringify(name)} ${verb} created: the request ${setback.message}`, {
-    facts: { outcome, name, status: setback.status, because: setback.because },
-    hint: outcome === 'unknown' ? LOOK_FIRST : 'Create it again later.',
+  return new Failure(code, `The link ${JSON.stringify(name)} was not created: the request ${setback.message}`, {
+    facts: { ...facts, outcome: 'not created', name },
+    hint: 'Create it again later.',
     cause: setback,
   });
 }

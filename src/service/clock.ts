@@ -30,7 +30,7 @@ export const realClock: Clock = {
  * What the service's clock said when an answer was handed out, milliseconds since the epoch, to the second: its `Date`,
  * and for one that a cache kept the seconds of its `Age` since (RFC 9111). Null without a date.
  */
-export function toldAt(date: string | null, age: string | null): number | null {
+export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
   if (Number.isNaN(at)) return null;
   const seconds = /^\s*(\d{1,10})\s*(?:,|$)/.exec(age ?? '')?.[1] ?? '0';

@@ -42,7 +42,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   };
   const lane = (address: string, concurrency: number, credential: AbortController): Lane => {
     const settings = { origin: new URL(address).origin, maxConcurrency: concurrency, maxStartsPerSecond };
-    return new Lane(settings, credential, clock, closing.signal, emit);
+    return new Lane(settings, { credential, clock, life: closing.signal, emit });
   };
   const token = new AbortController();
   const secrets = secretsAmong([config.token, ...Object.values(config.headers)]);

@@ -11,7 +11,7 @@ import type { Dispatcher } from 'undici';
 
 import { Failure, textOf } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
-import { toldAt } from './clock.ts';
+import { statedAt } from './clock.ts';
 import { Setback, type SetbackKind } from './setback.ts';
 
 export interface WireAnswer {
@@ -212,7 +212,7 @@ export interface WireTally {
  * name. Null without a date.
  */
 export function skewOf(date: string | null, age: string | null, now: number): number | null {
-  const from = toldAt(date, age);
+  const from = statedAt(date, age);
   if (from === null) return null;
   return Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS * (age === null ? 1 : 2)) - now;
 }

@@ -23,6 +23,15 @@ interface LaneSettings {
   readonly maxStartsPerSecond: number;
 }
 
+interface LaneCircumstances {
+  /** Aborts, with the failure as its reason, when the credential is refused. */
+  readonly credential: AbortController;
+  readonly clock: Clock;
+  /** Ends the timers with the connection. */
+  readonly life: AbortSignal;
+  readonly emit: Emit;
+}
+
 /** Bursts the service bears, as seconds of its start rate (observed: 50 a second, bursts to 100). */
 const BURST_SECONDS = 2;
 /** More than one call's six tries, so that one bad address or report does not stop the others. */
@@ -46,10 +55,8 @@ interface Waiting {
 export class Lane {
   readonly #settings: LaneSettings;
   readonly #clock: Clock;
-  /** Ends the timers with the connection. */
   readonly #life: AbortSignal;
   readonly #emit: Emit;
-  /** Aborts, with the failure as its reason, when the credential is refused. */
   readonly #credential: AbortController;
   /** A Set keeps the order of arrival and forgets from the middle at no cost. */
   readonly #line = new Set<Waiting>();
@@ -68,7 +75,7 @@ export class Lane {
   #refilledAt: number;
   #isRefilling = false;
 
-  constructor(settings: LaneSettings, credential: AbortController, clock: Clock, life: AbortSignal, emit: Emit) {
+  constructor(settings: LaneSettings, { credential, clock, life, emit }: LaneCircumstances) {
     this.#settings = settings;
     this.#credential = credential;
     this.#clock = clock;

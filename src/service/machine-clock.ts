@@ -22,9 +22,19 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
   return {
     // Each time anew: a clock may be set while a run is at work.
     check() {
-      const skewMs = service.clockSkewMs();
-      if (asOf !== null || skewMs === null || Math.abs(skewMs) < WORTH_A_WARNING_MS) return;
-      if (!isWarned || Math.abs(skewMs) >= UNTRUSTED_MS) judge(skewMs, emit);
+      const skewMs = service.clockSkewMs() ?? 0;
+      const size = Math.abs(skewMs);
+      if (asOf !== null || size < WORTH_A_WARNING_MS) return;
+      const minutes = Math.round(size / 60_000);
+      const span = minutes < 2880 ? `${minutes} minutes` : `${Math.round(minutes / 1440)} days`;
+      const message = `This machine's clock was ${span} ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
+      if (size >= UNTRUSTED_MS) {
+        throw new Failure('CLOCK_UNTRUSTED', message, {
+          facts: { skew_ms: skewMs },
+          hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
+        });
+      }
+      if (!isWarned) emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
       isWarned = true;
     },
   };
@@ -34,18 +44,4 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
 export function confirmedNow(service: Telling): Date | null {
   const skewMs = service.clockSkewMs();
   return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;
-}
-
-function judge(skewMs: number, emit: Emit): void {
-  const size = Math.abs(skewMs);
-  const minutes = Math.round(size / 60_000);
-  const span = minutes < 2880 ? `${minutes} minutes` : `${Math.round(minutes / 1440)} days`;
-  const message = `This machine's clock was ${span} ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
-  if (size >= UNTRUSTED_MS) {
-    throw new Failure('CLOCK_UNTRUSTED', message, {
-      facts: { skew_ms: skewMs },
-      hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
-    });
-  }
-  emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
 }

@@ -9,7 +9,7 @@
  */
 
 import { Failure, type FailureCode } from '../errors.ts';
-import { retryAfterMs, toldAt } from './clock.ts';
+import { retryAfterMs, statedAt } from './clock.ts';
 import { serviceWords } from './error-words.ts';
 import { type WireAnswer, type Ask, endpointOf } from './exchange.ts';
 import { readHead } from './plain-text.ts';
@@ -119,7 +119,7 @@ export async function judge(ask: Ask, answer: WireAnswer, tries: number, now: nu
     const { code, hint } = refusalOfOnce(status) ?? refusals[verdict];
     throw new Failure(code, `${endpointOf(ask)} ${message}`, { facts: { ...facts, said }, hint });
   }
-  const answeredAt = toldAt(answer.header('date'), answer.header('age')) ?? now;
+  const answeredAt = statedAt(answer.header('date'), answer.header('age')) ?? now;
   const waitMs = retryAfterMs(answer.header('retry-after'), answeredAt);
   throw new Setback(verdict, String(status), message, { status, retryAfterMs: waitMs });
 }

@@ -36,6 +36,14 @@ export interface SpendRequest {
   readonly now: Date;
 }
 
+/** What ad spend is sent with. */
+export interface SpendCircumstances {
+  readonly warehouse: Warehouse;
+  readonly service: Pick<Service, 'submitSpend'>;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
 const nothingSubmitted: Submitted = { accepted: 0, refused: 0, unknown: 0, failure: null };
 
 /**
@@ -44,13 +52,9 @@ const nothingSubmitted: Submitted = { accepted: 0, refused: 0, unknown: 0, failu
  * (`USAGE_INVALID`, `SPEND_REJECTED`) and for a disk that fails (`STORAGE_FAILED`).
  */
 export async function sendSpend(
-  request: SpendRequest,
-  warehouse: Warehouse,
-  service: Pick<Service, 'submitSpend'>,
-  emit: Emit,
-  signal: AbortSignal,
+  { file, dryRun, resendUnknown, now }: SpendRequest,
+  { warehouse, service, emit, signal }: SpendCircumstances,
 ): Promise<SpendSummary> {
-  const { file, dryRun, resendUnknown, now } = request;
   const startedAt = timestamp(new Date());
   const records = await openSpendFile(file, warehouse, emit);
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));

@@ -79,14 +79,16 @@ async function record(
 ): Promise<void> {
   if (done.length + next.length === 0) return;
   const isUnsent = ({ settled }: Submission): boolean => settled.outcome === 'unsent';
-  const unsent = JSON.stringify(done.filter(isUnsent).map(({ line }) => line.cost_id));
+  const unsent = done.filter(isUnsent).map(({ line }) => line.cost_id);
   const rows = [
     ...done.flatMap((each) => (isUnsent(each) ? [] : [{ ...each.line, ...each.settled }])),
     ...next.map((line) => ({ ...line, outcome: 'sending' })),
   ];
   await warehouse.transact(async () => {
-    await warehouse.run(statement('spend/restore_unsent'), [unsent]);
-    await warehouse.run(statement('spend/forget_unsent'), [unsent]);
+    if (unsent.length > 0) {
+      await warehouse.run(statement('spend/restore_unsent'), [JSON.stringify(unsent)]);
+      await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
+    }
     await warehouse.run(statement('spend/record_steps'), [JSON.stringify(rows), file]);
   });
 }

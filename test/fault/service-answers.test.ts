@@ -232,9 +232,14 @@ describe('row 5: 400', () => {
     expect(sent).toBeLessThan(100_000_000);
   });
 
-  test('a status that is not listed halts at the first try', async () => {
-    await serve(() => ({ status: 418, body: 'teapot' }));
-    expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_REFUSED', facts: { status: 418, said: 'teapot' } });
+  test.each([
+    [404, 'SOURCE_MISSING'],
+    [410, 'SOURCE_MISSING'],
+    [422, 'SOURCE_REFUSED'],
+    [418, 'SOURCE_REFUSED'],
+  ])('%i halts at the first try as %s, in the words of the service', async (status, code) => {
+    await serve(() => ({ status, body: 'teapot' }));
+    expect(await failureFrom(ask())).toMatchObject({ code, facts: { status, said: 'teapot', attempts: 1 } });
     expect(server.received).toHaveLength(1);
   });
 });

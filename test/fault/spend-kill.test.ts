@@ -45,7 +45,7 @@ const service = connect({ kind: 'http', baseUrl: url, reportsUrl: url, costUrl: 
   requestTimeoutMs: 30000, maxResponseBytes: 1000000 }, emit);
 const warehouse = await openWarehouse(directory + '/warehouse.duckdb', { mode: 'write', lockWaitMs: 10000, emit });
 const request = { file: directory + '/f.csv', dryRun: false, resendUnknown: resend === 'resend', now: new Date('${NOW.toISOString()}') };
-const summary = await sendSpend(request, warehouse, service, emit, new AbortController().signal);
+const summary = await sendSpend(request, { warehouse, service, emit, signal: new AbortController().signal });
 await warehouse.close();
 await service.close();
 console.log(JSON.stringify(summary));

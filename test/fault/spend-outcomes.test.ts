@@ -306,7 +306,7 @@ test('a line is recorded as being sent before its call, and no more than 8 at on
       });
     };
     const request = { file, dryRun: false, resendUnknown: false, now: NOW };
-    await sendSpend(request, warehouse, connection.service, () => {}, connection.signal);
+    await sendSpend(request, { ...connection, warehouse, emit: () => {} });
   });
   expect(seen.map(({ mine }) => mine)).toEqual(Array.from({ length: 40 }, () => 1));
   expect(Math.max(...seen.map(({ lines }) => lines))).toBeLessThanOrEqual(8);

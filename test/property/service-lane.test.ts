@@ -9,7 +9,12 @@ const life = new AbortController().signal;
 
 function lane(maxConcurrency: number, maxStartsPerSecond = 50, clock = swiftClock(), events: RunEvent[] = []): Lane {
   const settings = { origin: 'https://reports.example.com', maxConcurrency, maxStartsPerSecond };
-  return new Lane(settings, new AbortController(), clock, life, (event) => void events.push(event));
+  return new Lane(settings, {
+    credential: new AbortController(),
+    clock,
+    life,
+    emit: (event) => void events.push(event),
+  });
 }
 
 type Step =

@@ -79,7 +79,10 @@ export async function openDesk(): Promise<SpendDesk> {
     },
     send: async (file, service, change = {}, signal = new AbortController().signal) =>
       inWarehouse(async (warehouse) =>
-        sendSpend({ file, dryRun: false, resendUnknown: false, now: NOW, ...change }, warehouse, service, emit, signal),
+        sendSpend(
+          { file, dryRun: false, resendUnknown: false, now: NOW, ...change },
+          { warehouse, service, emit, signal },
+        ),
       ),
     async rejects(file, dryRun = false) {
       const path = rejectsPath(file, dryRun);
