@@ -14,6 +14,8 @@ import { isFamiliarCostType, judgeLine, type SpendRecords } from './rules.ts';
 
 /** Some hundred kilobytes of JSON a statement. */
 const LINES_PER_PAGE = 1000;
+/** The service's rule is not documented; zeros at the end say nothing. */
+const TOO_FINE = /\.\d{5}\d*[1-9]/;
 /** A column of free text in place of the cost type would warn for ever. */
 const MAX_COST_TYPE_WARNINGS = 20;
 
@@ -64,9 +66,11 @@ export async function stageLines(
   await warehouse.run(statement('spend/make_lines'));
   const costTypes = new Set<string>();
   let page: object[] = [];
+  let tooFine = 0;
   for await (const record of records) {
     const { values, ...judged } = judgeLine(record, now);
     if (judged.reasons.length === 0) noteCostType(values.cost_type, costTypes, emit);
+    if (judged.reasons.length === 0 && TOO_FINE.test(values.cost_amount)) tooFine += 1;
     page.push({ ...judged, ...values, given: record.raw === undefined ? record.given : { raw: record.raw } });
     if (page.length === LINES_PER_PAGE) {
       signal.throwIfAborted();
@@ -75,6 +79,10 @@ export async function stageLines(
     }
   }
   if (page.length > 0) await warehouse.run(statement('spend/stage_lines'), [JSON.stringify(page)]);
+  if (tooFine > 0) {
+    const message = `cost_amount had more than 5 decimals in ${tooFine} lines; it is sent as written, and the service may round it.`;
+    emit({ type: 'warning', code: 'SPEND_AMOUNT_FINE', slice: null, window: null, message });
+  }
   await warehouse.run(statement('spend/reject_copies'));
   await warehouse.run(statement('spend/compare_lines'));
   await warehouse.run(statement('spend/judge_lines'), [resendUnknown]);
