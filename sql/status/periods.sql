@@ -14,8 +14,12 @@ select
     arg_min(p.state, list_position(['open', 'cut', 'empty', 'maturing', 'final'], p.state)) as state,
     bool_or(p.verdict = 'unproven') as is_unproven,
     min(p.next_refresh_at) as next_refresh_at,
-    bool_and(p.fingerprint = $2 or starts_with(p.fingerprint, $2 || '.'))
-    and list_has_all(flatten(list(distinct l.metrics)), cast($3 as json)::varchar []) as is_as_configured
+    case
+        when count(l.load_id) > 0
+            then
+                bool_and(p.fingerprint = $2 or starts_with(p.fingerprint, $2 || '.'))
+                and list_has_all(flatten(list(distinct l.metrics)), cast($3 as json)::varchar [])
+    end as is_as_configured
 from ripen.periods as p
 join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
 left join ripen.loads as l on l.load_id = p.load_id

@@ -22,6 +22,7 @@ from (
 select
     p,
     metric,
+    age,
     try_cast(cast(b as VARCHAR) as DECIMAL(34, 12)) as before,
     try_cast(cast(a as VARCHAR) as DECIMAL(34, 12)) as after,
     regexp_replace(cast(b as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
@@ -30,6 +31,7 @@ from (
     select
         p,
         unnest(['DECIMAL(38,0)']) as metric,
+        unnest(['']) as age,
         unnest([b0]) as b,
         unnest([a0]) as a
     from both_totals
@@ -39,6 +41,7 @@ union all
 select
     p,
     metric,
+    age,
     try_cast(b as DECIMAL(34, 12)) as before,
     try_cast(a as DECIMAL(34, 12)) as after,
     regexp_replace(b::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
@@ -47,6 +50,7 @@ from (
     select
         p,
         unnest(['DECIMAL(30,12)']) as metric,
+        unnest(['']) as age,
         unnest([b1]) as b,
         unnest([a1]) as a
     from both_totals
@@ -56,6 +60,7 @@ union all
 select
     p,
     metric,
+    age,
     try_cast(regexp_replace(regexp_replace(regexp_replace(cast(b as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as before,
     try_cast(regexp_replace(regexp_replace(regexp_replace(cast(a as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as after,
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(b as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
@@ -64,6 +69,7 @@ from (
     select
         p,
         unnest(['DECIMAL(38,26)']) as metric,
+        unnest(['']) as age,
         unnest([b2]) as b,
         unnest([a2]) as a
     from both_totals
@@ -71,7 +77,7 @@ from (
 where b is distinct from a
 ) as m
 join loads as i on i.start_day <= m.p and m.p < i.end_day
-join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
+join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p and h.age = m.age
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
 left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric
 returning load_id::varchar as load_id, period
