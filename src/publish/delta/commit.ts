@@ -86,7 +86,10 @@ export interface NightVersion {
   readonly keptSinceMs: number;
 }
 
-/** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
+/**
+ * Commits the next version of a table, with a checkpoint where it is the last one. Throws `STORAGE_FAILED`, and changes nothing, where
+ * another program committed meanwhile.
+ */
 export async function commitVersion(
   {
     store,
@@ -97,6 +100,7 @@ export async function commitVersion(
   }: NightVersion & { readonly store: LakeStore; readonly warehouse: Database },
   { name, version: before, table }: StoredTable,
   actions: readonly Action[],
+  isLast = false,
 ): Promise<DeltaTable> {
   const next = replay(name, table, actions);
   const checkpointed = { name, version, actions: tableActions(next, keptSinceMs) };
@@ -120,8 +124,8 @@ export async function commitVersion(
   const path = `${name}/${commitPath(version)}`;
   await draftText(store, path, [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join(''));
   await placeNew(path);
-  // The checkpoint of a table without files is what its removal leaves until the end.
-  const isDue = (version > 0 && version % CHECKPOINT_EVERY === 0) || next.files.size === 0;
+  // The checkpoint of an empty table is what its removal leaves until the end.
+  const isDue = (version > 0 && version % CHECKPOINT_EVERY === 0) || isLast;
   if (follows && isDue) await store.place(await draftCheckpoint(store, warehouse, checkpointed));
   if (!follows || isDue) {
     const hint = `${name}/${HINT}`;

@@ -61,7 +61,7 @@ export async function publishDelta(
     found.push({ table, stored });
   }
   const away = await ownTables(store, warehouse, listed);
-  const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0);
+  const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0 || isUnended(stored));
   const nowMs = confirmedNow?.getTime() ?? Date.now();
   const { keepMs } = target;
   const night: Night = {
@@ -73,7 +73,8 @@ export async function publishDelta(
     version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
   };
 
-  for (const stored of leaving) await commitVersion(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs));
+  for (const stored of leaving)
+    await commitVersion(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs), true);
   const done: Done[] = [];
   for (const { table, stored } of found) {
     signal.throwIfAborted();
@@ -90,6 +91,10 @@ export async function publishDelta(
     also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
   };
 }
+
+/** Whether a table is empty and has no checkpoint that says so, behind which it can be removed. */
+const isUnended = ({ table, version, log }: StoredTable): boolean =>
+  table?.files.size === 0 && !log.checkpoints.includes(version);
 
 function otherProgram(target: string, table: string): Failure {
   const message = `The table ${table} in ${target} was not ripen's; nothing was committed to it.`;
