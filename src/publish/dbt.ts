@@ -17,7 +17,7 @@ import { deltaTables, dimensionTables, type LakeTable } from './lake-table.ts';
 type DbtTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
 
 /** What the ledger states for analysts; the rest of it is bookkeeping. */
-const ledgerTables = ['finality', 'loads', 'periods', 'restatements', 'runs'];
+const ledgerTables = ['finality', 'loads', 'periods', 'projection_errors', 'restatements', 'runs'];
 
 /** Describes the first snapshot, else the first local Delta tables; `USAGE_INVALID` when neither is configured. */
 export async function dbtSourcesYaml(
@@ -41,7 +41,9 @@ export async function dbtSourcesYaml(
 }
 
 const namesOf = (slices: readonly Slice[]): string[] => [
-  ...slices.flatMap(({ name }) => ['', '_final', '_cohorts', '_links'].map((ending) => `${name}${ending}`)),
+  ...slices.flatMap(({ name }) =>
+    ['', '_final', '_cohorts', '_links', '_maturation', '_projected'].map((ending) => `${name}${ending}`),
+  ),
   ...dimensionTables,
 ];
 

@@ -42,26 +42,28 @@ export async function lakesDdl(
     });
   }
   const schemas = new Set<string>();
-  const lakes: DescribedLake[] = [];
+  const described: string[] = [];
+  const refusals: string[] = [];
   for (const target of publish) {
     if (target.kind === 'duckdb') continue;
     const isDelta = target.kind === 'delta';
-    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
     const schema = schemaName(target.path, schemas);
+    const place = { root: target.path, store: target.store ?? null, isDelta, schema };
+    const refusal = ddlRefusal(engine, place);
+    if (refusal !== null) {
+      refusals.push(refusal);
+      continue;
+    }
     schemas.add(schema);
+    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
     const night = isDelta ? await newestNight(target, signal) : null;
-    lakes.push({ root: target.path, store: target.store ?? null, isDelta, night, schema, tables });
+    described.push(lakeDdl(engine, { ...place, night, tables }));
   }
-  const readable = lakes.filter((lake) => ddlRefusal(engine, lake) === null);
-  if (readable.length > 0) return readable.map((lake) => lakeDdl(engine, lake)).join('\n');
-  const refusals = lakes.map((lake) => ddlRefusal(engine, lake));
-  const others = engines.filter((other) => lakes.some((lake) => ddlRefusal(other, lake) === null));
-  const because = lakes.length === 0 ? 'none is configured' : refusals.join('; ');
-  const instead = others.length === 0 ? '.' : `, or name an engine that reads what there is: ${others.join(', ')}.`;
+  if (described.length > 0) return described.join('\n');
+  const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
   throw new Failure('USAGE_INVALID', `There was no lake to describe: ${because}.`, {
-    facts: { engine, engines: others.join(', ') },
-    hint:
-      lakes.length === 0 ? 'Add a delta or a parquet target to publish.' : `Publish to where ${engine} reads${instead}`,
+    facts: { engine },
+    hint: `Add a delta target to publish where ${engine} reads, or name another engine of ${engines.join(', ')}.`,
   });
 }
 
@@ -74,7 +76,10 @@ async function newestNight(target: LakeTarget, signal: AbortSignal): Promise<num
 }
 
 /** Why an engine cannot read a lake there; null when it can. */
-export function ddlRefusal(engine: Engine, { root, store, isDelta }: DescribedLake): string | null {
+export function ddlRefusal(
+  engine: Engine,
+  { root, store, isDelta }: Pick<DescribedLake, 'root' | 'store' | 'isDelta'>,
+): string | null {
   const { title, plain } = engineWords[engine];
   if (!isDelta && plain === undefined) return `${title} reads Delta tables, not the plain files in ${root}`;
   const readsDisks = !['athena', 'snowflake', 'bigquery', 'databricks'].includes(engine);

@@ -104,16 +104,18 @@ function misnamed({ what, path, written: [place = path] }: Destination): Failure
   const isDatabase = what === 'warehouse' || what === 'duckdb';
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const folder = isDatabase ? undefined : place.split('/').find((step) => /^[^=]+=/.test(step));
-  const wrong = [
-    ...(isDatabase && path.includes('?') ? ['holds a ?, behind which DuckDB looks for no file'] : []),
-    ...(isDatabase && name.toLowerCase() === 'ripen'
-      ? ['makes ripen the name of the database, which is that of a schema in it']
-      : []),
-    ...(folder === undefined ? [] : [`holds the folder ${folder}, which engines take for a column of every table`]),
-  ];
-  return wrong.slice(0, 1).map((words) => {
+  const wrong = new Map([
+    ['holds a ?, behind which DuckDB looks for no file', isDatabase && path.includes('?')],
+    [
+      'makes ripen the name of the database, which is that of a schema in it',
+      isDatabase && name.toLowerCase() === 'ripen',
+    ],
+    [`holds the folder ${folder ?? ''}, which engines take for a column of every table`, folder !== undefined],
+  ]);
+  return [...wrong].flatMap(([words, isWrong]) => {
     const message = `The ${what} ${path} could not be read by its users: its path ${words}.`;
-    return new Failure('USAGE_INVALID', message, { facts: { path }, hint: `Give the ${what} another path.` });
+    const hint = `Give the ${what} another path.`;
+    return isWrong ? [new Failure('USAGE_INVALID', message, { facts: { path }, hint })] : [];
   });
 }
 

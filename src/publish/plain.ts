@@ -152,11 +152,11 @@ async function writeTable(
     rows,
     copyTo: (draft: string) => copyPeriod(table, period, draft, { cell: castCell }),
   }));
-  const written = await writeFiles(place, files);
+  const written = new Map((await writeFiles(place, files)).map((file) => [file.path, file.stored]));
   const columns = columnsHash(table);
   const stated = ({ period, rows, sums, content, stamp }: PlannedFile): LakeFile => {
     const path = pathOf(table, period);
-    const { bytes, etag } = written.get(path)?.stored ?? lying.get(path) ?? { bytes: 0, etag: null };
+    const { bytes, etag } = written.get(path) ?? lying.get(path) ?? { bytes: 0, etag: null };
     return { path, rows, sums, bytes, content: `${columns}-${content}`, stamp, etag };
   };
   return [...plan.write, ...plan.keep].map(stated).sort((one, other) => (one.path < other.path ? -1 : 1));

@@ -107,27 +107,30 @@ const copyRow = z.object({
 /** What DuckDB says of a file it wrote. */
 export type CopyRow = z.infer<typeof copyRow>;
 
-/** Writes files one query at a time and puts them in place; returns for each path what was written and how it lies there. */
-export async function writeFiles(
+/** A file that was written: what DuckDB says of it, and how it lies there. */
+export type WrittenFile<F> = F & { readonly copied: CopyRow; readonly stored: StoredFile };
+
+/** Writes files one query at a time and puts them in place. */
+export async function writeFiles<F extends NewFile>(
   {
     warehouse,
     store,
     signal,
   }: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
-  files: readonly NewFile[],
-): Promise<ReadonlyMap<string, { readonly copied: CopyRow; readonly stored: StoredFile }>> {
-  const copied = new Map<string, CopyRow>();
-  const written = new Map<string, { readonly copied: CopyRow; readonly stored: StoredFile }>();
-  const draft = async ({ path, rows, copyTo }: NewFile): Promise<void> => {
+  files: readonly F[],
+): Promise<WrittenFile<F>[]> {
+  const drafted = new Map<string, CopyRow>();
+  const written: WrittenFile<F>[] = [];
+  const draft = async ({ path, rows, copyTo }: F): Promise<void> => {
     signal.throwIfAborted();
     const [row] = await warehouse.rows(copyTo(await store.draft(path)), [], copyRow);
     if (row?.count !== rows) throw incomplete(path, row?.count ?? 0, rows);
-    copied.set(path, row);
+    drafted.set(path, row);
   };
-  const place = async ({ path }: NewFile): Promise<void> => {
-    const stored = await store.place(path);
-    const row = copied.get(path);
-    if (row !== undefined) written.set(path, { copied: row, stored });
+  const place = async (file: F): Promise<void> => {
+    const copied = drafted.get(file.path);
+    const stored = await store.place(file.path);
+    if (copied !== undefined) written.push({ ...file, copied, stored });
   };
   await inBatches(store, files, place, draft);
   return written;

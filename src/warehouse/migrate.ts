@@ -39,15 +39,22 @@ create table ripen.migrations (version integer not null, name varchar not null, 
 const newestOf = (steps: readonly Pick<Applied, 'version'>[]): number =>
   Math.max(0, ...steps.map(({ version }) => version));
 
-/** Throws `WAREHOUSE_NEWER` for a warehouse that another program brought on. */
+/** Throws for a warehouse that another program brought on: `WAREHOUSE_NEWER`, or `WAREHOUSE_FOREIGN` for other steps. */
 function refuseUnknown({ path }: Warehouse, versions: readonly Applied[], steps: readonly Applied[]): void {
-  const isKnown = (applied: Applied): boolean =>
-    steps.some(({ version, name }) => version === applied.version && name === applied.name);
-  if (versions.every(isKnown)) return;
   const [found, known] = [newestOf(versions), newestOf(steps)];
-  throw new Failure('WAREHOUSE_NEWER', `The warehouse ${path} had version ${found}; this program knows ${known}.`, {
-    facts: { found, known },
-    hint: 'Use the version of ripen that wrote it, or a newer one.',
+  if (found > known) {
+    throw new Failure('WAREHOUSE_NEWER', `The warehouse ${path} had version ${found}; this program knows ${known}.`, {
+      facts: { found, known },
+      hint: 'Use the version of ripen that wrote it, or a newer one.',
+    });
+  }
+  const names = new Set(steps.map(({ version, name }) => `${version} ${name}`));
+  const stranger = versions.find(({ version, name }) => !names.has(`${version} ${name}`));
+  if (stranger === undefined) return;
+  const message = `The warehouse ${path} had a migration this program does not know: ${stranger.name}.`;
+  throw new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { version: stranger.version, migration: stranger.name },
+    hint: 'Use the version of ripen that wrote it, or restore the file from a copy.',
   });
 }
 

@@ -87,14 +87,16 @@ describe('--ddl', () => {
   });
 
   test('of Athena refuses a lake on a disk, which it cannot read', async () => {
-    await expect(printed(LAKE, { ddl: 'athena' })).rejects.toMatchObject({
-      code: 'USAGE_INVALID',
-      hint: 'Publish to where athena reads, or name an engine that reads what there is: clickhouse, trino, spark, duckdb.',
-    });
-    await expect(printed('  - duckdb: copy.duckdb\n', { ddl: 'athena' })).rejects.toMatchObject({
-      code: 'USAGE_INVALID',
-      hint: 'Add a delta or a parquet target to publish.',
-    });
+    for (const [targets, because] of [
+      [LAKE, 'Amazon Athena reads s3:// alone'],
+      ['  - duckdb: copy.duckdb\n', 'none is configured'],
+    ] as const) {
+      await expect(printed(targets, { ddl: 'athena' })).rejects.toMatchObject({
+        code: 'USAGE_INVALID',
+        message: textWith(`There was no lake to describe: ${because}`),
+        hint: textWith('Add a delta target to publish where athena reads'),
+      });
+    }
     expect(await printed(`${LAKE}  - parquet: s3://example-bucket/a\n`, { ddl: 'athena' })).not.toContain(
       sample.directory,
     );

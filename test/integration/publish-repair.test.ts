@@ -63,20 +63,6 @@ test('publishes what was loaded before a crash, and says that one file changed',
   expect((await ripenPublish()).printed).toContain('parquet lake: up to date');
 });
 
-test('makes deleted, torn and unfinished copies again, removes a vanished day, and says so of each', async () => {
-  await ripenPublish();
-  await rm(sample.path('analytics.duckdb'));
-  await rm(lakeFile('2026-01-02'));
-  await writeFile(lakeFile('2026-01-03'), 'PAR1');
-  await writeFile(`${lakeFile('2026-01-04')}.ripen-unfinished`, 'half');
-  await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-12'`);
-  expect(await ripenPublish()).toEqual({
-    exitCode: 0,
-    printed: 'duckdb analytics.duckdb: 1 file written\nparquet lake: 2 files written, 1 removed; _manifest.json too',
-  });
-  await expectBothCurrent();
-});
-
 test('says the same as JSON, with what failed beside it and the exit code 74', async () => {
   await ripenPublish();
   await rm(lakeFile('2026-01-02'));
@@ -96,13 +82,4 @@ test('says the same as JSON, with what failed beside it and the exit code 74', a
     ],
     failures: [expect.objectContaining({ code: 'WAREHOUSE_FOREIGN' })],
   });
-});
-
-test('writes a lost lake whole, and after its manifest was lost again, as nothing says how it was written', async () => {
-  await ripenPublish();
-  await rm(sample.path('lake'), { recursive: true });
-  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written; _manifest/);
-  await rm(sample.path('lake/_manifest.json'));
-  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written; _manifest/);
-  await expectBothCurrent();
 });

@@ -1,6 +1,5 @@
 /** ClickHouse reads the lake from disk and from S3, by the statements ripen prints, and answers as the warehouse does. */
 
-import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -14,8 +13,6 @@ import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
-import { compilePublisher, type Publisher } from '../support/publisher.ts';
-import { openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { onDisk } from '../support/trouble-lake.ts';
@@ -99,18 +96,13 @@ const others = ['apps', 'metrics', 'dimensions', 'partners', 'partners_history',
 
 let clickhouse: ClickHouse;
 let store: RunningStore;
-let publisher: Publisher;
 
-beforeAll(async () => {
+beforeAll(() => {
   // The library reads the environment of the process, once.
   Object.assign(process.env, CREDENTIALS, { AWS_EC2_METADATA_DISABLED: 'true' });
   clickhouse = openClickHouse();
-  publisher = await compilePublisher();
 });
-afterAll(async () => {
-  clickhouse.close();
-  await publisher.remove();
-});
+afterAll(() => clickhouse.close());
 beforeEach(async () => {
   store = await useObjectStore();
 });
@@ -240,58 +232,4 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     const days = new Set(read.map(({ key }) => key));
     expect([...days]).toEqual(place === 'S3' ? ['installs/day/lake/by_day/day=2026-03-15/data.parquet'] : []);
   });
-});
-
-describe.each(['disk', 'S3'])('a publisher to %s killed between files, a column being added', (place) => {
-  let sample: Sample;
-  let target: Extract<PublishTarget, { kind: 'parquet' }>;
-
-  beforeEach(async () => {
-    sample = await openSample(30, 20);
-    target = place === 'S3' ? store.lake('lake') : { kind: 'parquet', path: sample.path('lake'), mode: 0o644 };
-  });
-  afterEach(async () => sample.close());
-
-  const perDay = `select cast(day as varchar) as day, count(*) as n, sum(installs) as installs, sum(cost) as cost, sum(added) as added
-    from network_daily group by 1`;
-  const inWarehouse = async (): Promise<Row[]> => sorted(await rowsOf(sample.warehouse, perDay));
-  const inLake = async (): Promise<Row[]> =>
-    sorted(
-      await clickhouse.rows(
-        perDay.replace('cast(day as varchar)', 'toString(day)').replace('network_daily', 'lake.network_daily'),
-      ),
-    );
-  const describeLake = async (): Promise<void> =>
-    clickhouse.runAll(
-      `drop database if exists lake;\n${await lakesDdl('clickhouse', { publish: [target] }, sample.warehouse)}`,
-    );
-
-  test.each([3, 15, 27])(
-    'after %i of 30 files leaves every day whole, old or new; the next publish completes it',
-    async (files) => {
-      await sample.publish([target]);
-      await sample.warehouse.run('alter table network_daily add column added BIGINT');
-      const before = await inWarehouse();
-      await sample.warehouse.run(
-        'update network_daily set _load_id = -1, added = installs, installs = installs + 1, cost = cost + 0.01',
-      );
-      const after = await inWarehouse();
-      await describeLake();
-      expect(await inLake()).toEqual(before);
-      const begunAt = place === 'S3' ? 0 : statSync(join(target.path, '_manifest.json')).mtimeMs;
-      const isWritten = ({ day: date }: Row): boolean =>
-        statSync(join(target.path, `network_daily/day=${date}/data.parquet`)).mtimeMs > begunAt;
-      const isPut = ({ day: date }: Row): boolean =>
-        store.requests.some(({ method, key }) => method === 'PUT' && key.includes(`/day=${date}/`));
-      store.requests.length = 0;
-      const enough = (): boolean => before.filter(place === 'S3' ? isPut : isWritten).length >= files;
-      expect(await publisher.publishAndKill(sample, [target], enough)).toBe(true);
-      const both = [...before, ...after];
-      const found = await inLake();
-      expect(found).toHaveLength(30);
-      for (const row of found) expect(both).toContainEqual(row);
-      await sample.publish([target]);
-      expect(await inLake()).toEqual(after);
-    },
-  );
 });

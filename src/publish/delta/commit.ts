@@ -6,19 +6,20 @@
  * whose older part was cleaned away; so every table can bear the number of the night, and versions between are not there.
  */
 
+import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
 import { literal } from '../../warehouse/sql.ts';
 import { Failure, textOf } from '../../errors.ts';
+import { version as program } from '../../version.ts';
 import type { Database } from '../other-database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import {
   actionsIn,
   checkpointPath,
   commitPath,
-  commitText,
   garbled,
   HINT,
   logFiles,
@@ -77,21 +78,29 @@ export async function readTable(
   return { name, version, table: replay(name, null, actions), log, lying };
 }
 
-/** What a table is to be at a version, and how to tell of it. */
-export interface NextVersion {
+/** The version that every table of a night gets, and when that is. */
+export interface NightVersion {
   readonly version: number;
-  readonly actions: readonly Action[];
-  readonly info: Readonly<Record<string, unknown>>;
-  /** Tombstones from before it are no longer kept. */
+  readonly nowMs: number;
+  /** What left earlier is no longer kept; -Infinity: everything is. */
   readonly keptSinceMs: number;
 }
 
-/** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
+/**
+ * Commits the next version of a table, with a checkpoint where it is the last one. Throws `STORAGE_FAILED`, and changes nothing, where
+ * another program committed meanwhile.
+ */
 export async function commitVersion(
-  store: LakeStore,
-  database: Database,
+  {
+    store,
+    warehouse,
+    version,
+    nowMs,
+    keptSinceMs,
+  }: NightVersion & { readonly store: LakeStore; readonly warehouse: Database },
   { name, version: before, table }: StoredTable,
-  { version, actions, info, keptSinceMs }: NextVersion,
+  actions: readonly Action[],
+  isLast = false,
 ): Promise<DeltaTable> {
   const next = replay(name, table, actions);
   const checkpointed = { name, version, actions: tableActions(next, keptSinceMs) };
@@ -100,13 +109,24 @@ export async function commitVersion(
     if (!(await store.placeNew(path))) throw taken(`${store.root}/${name}`, version);
   };
   // A log may begin with a checkpoint, as one does whose older part was cleaned away.
-  if (!follows) await placeNew(await draftCheckpoint(store, database, checkpointed));
+  if (!follows) await placeNew(await draftCheckpoint(store, warehouse, checkpointed));
+  const info = {
+    timestamp: nowMs,
+    operation: 'WRITE',
+    operationParameters: { mode: 'Overwrite' },
+    ...(before < 0 ? {} : { readVersion: before }),
+    isolationLevel: 'Serializable',
+    isBlindAppend: false,
+    engineInfo: `ripen/${program}`,
+    // Tells this commit from any other: a lost answer is read back and compared.
+    txnId: randomUUID(),
+  };
   const path = `${name}/${commitPath(version)}`;
-  await draftText(store, path, commitText(info, actions));
+  await draftText(store, path, [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join(''));
   await placeNew(path);
-  // The checkpoint of a table without files is what its removal leaves until the end.
-  const isDue = (version > 0 && version % CHECKPOINT_EVERY === 0) || next.files.size === 0;
-  if (follows && isDue) await store.place(await draftCheckpoint(store, database, checkpointed));
+  // The checkpoint of an empty table is what its removal leaves until the end.
+  const isDue = (version > 0 && version % CHECKPOINT_EVERY === 0) || isLast;
+  if (follows && isDue) await store.place(await draftCheckpoint(store, warehouse, checkpointed));
   if (!follows || isDue) {
     const hint = `${name}/${HINT}`;
     await draftText(store, hint, JSON.stringify({ version, size: checkpointed.actions.length }));
@@ -148,7 +168,7 @@ const CHECKPOINT_COLUMNS = `{
 async function draftCheckpoint(
   store: LakeStore,
   database: Database,
-  { name, version, actions }: Pick<StoredTable, 'name' | 'version'> & Pick<NextVersion, 'actions'>,
+  { name, version, actions }: Pick<StoredTable, 'name' | 'version'> & { readonly actions: readonly Action[] },
 ): Promise<string> {
   const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));

@@ -170,11 +170,6 @@ export function garbled(path: string, cause: unknown): Failure {
 
 const MOST_SAID = 200;
 
-/** The text of a commit. */
-export function commitText(info: Readonly<Record<string, unknown>>, actions: readonly Action[]): string {
-  return [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join('');
-}
-
 /** What actions make of a table, in order; of none where there was no table. Throws `STORAGE_FAILED`, `WAREHOUSE_FOREIGN`. */
 export function replay(name: string, before: DeltaTable | null, actions: readonly Action[]): DeltaTable {
   const files = new Map(before?.files);

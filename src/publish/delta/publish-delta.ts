@@ -10,7 +10,6 @@ import { randomUUID } from 'node:crypto';
 
 import { Failure } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
-import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, type LakeTable, type SliceFiles } from '../lake-table.ts';
 import { draftsOf, type LakeTarget } from '../open-store.ts';
@@ -19,7 +18,7 @@ import { planTable, writeFiles, type PeriodContent, type TablePlan } from '../pl
 import type { CopyReport } from '../report.ts';
 import type { LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
-import { commitVersion, listTables, ownerIn, readTable, type StoredTable } from './commit.ts';
+import { commitVersion, listTables, ownerIn, readTable, type NightVersion, type StoredTable } from './commit.ts';
 import { droppedFiles, ownTables, removalsOf, sweep } from './leaving.ts';
 import { protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
 import * as described from './table.ts';
@@ -32,12 +31,7 @@ interface DeltaPlace {
 }
 
 /** What one publish works on. */
-interface Night extends DeltaPlace, described.NightStamp {
-  /** The version that every table gets. */
-  readonly version: number;
-  /** What left earlier is removed; -Infinity: nothing is. */
-  readonly keptSinceMs: number;
-}
+interface Night extends DeltaPlace, NightVersion, described.NightStamp {}
 
 /**
  * Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. Without a
@@ -67,7 +61,7 @@ export async function publishDelta(
     found.push({ table, stored });
   }
   const away = await ownTables(store, warehouse, listed);
-  const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0);
+  const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0 || isUnended(stored));
   const nowMs = confirmedNow?.getTime() ?? Date.now();
   const { keepMs } = target;
   const night: Night = {
@@ -79,7 +73,8 @@ export async function publishDelta(
     version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
   };
 
-  for (const stored of leaving) await commit(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs));
+  for (const stored of leaving)
+    await commitVersion(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs), true);
   const done: Done[] = [];
   for (const { table, stored } of found) {
     signal.throwIfAborted();
@@ -97,32 +92,16 @@ export async function publishDelta(
   };
 }
 
+/** Whether a table is empty and has no checkpoint that says so, behind which it can be removed. */
+const isUnended = ({ table, version, log }: StoredTable): boolean =>
+  table?.files.size === 0 && !log.checkpoints.includes(version);
+
 function otherProgram(target: string, table: string): Failure {
   const message = `The table ${table} in ${target} was not ripen's; nothing was committed to it.`;
   return new Failure('WAREHOUSE_FOREIGN', message, {
     facts: { target, table },
     hint: 'Publish to a path of its own, or move the table away.',
   });
-}
-
-/** Commits the night's version of one table. */
-async function commit(
-  { store, warehouse, version, keptSinceMs, nowMs }: Night,
-  stored: StoredTable,
-  actions: readonly Action[],
-): Promise<DeltaTable> {
-  const info = {
-    timestamp: nowMs,
-    operation: 'WRITE',
-    operationParameters: { mode: 'Overwrite' },
-    ...(stored.version < 0 ? {} : { readVersion: stored.version }),
-    isolationLevel: 'Serializable',
-    isBlindAppend: false,
-    engineInfo: `ripen/${program}`,
-    // Tells this commit from any other: a lost answer is read back and compared.
-    txnId: randomUUID(),
-  };
-  return commitVersion(store, warehouse, stored, { version, actions, info, keptSinceMs });
 }
 
 /** A table that is committed. */
@@ -157,7 +136,7 @@ async function commitTable(night: Night, table: LakeTable, stored: StoredTable):
     ...removalsOf(removed, nowMs),
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
-  const now = await commit(night, stored, actions);
+  const now = await commitVersion(night, stored, actions);
   return { table, stored, now, written: plan.write.length, removed: plan.removed.length };
 }
 
@@ -202,20 +181,13 @@ async function addFiles(
     const copyTo = (draft: string): string => described.copyNumbered(table, file.period, draft, metaData);
     return { ...file, add, path: `${table.name}/${add}`, copyTo };
   });
-  const written = await writeFiles(night, files);
-  return files.flatMap((file): Add[] => {
-    const copied = written.get(file.path)?.copied;
-    if (copied === undefined) return [];
-    return [
-      {
-        path: file.add,
-        partitionValues: table.key === null ? {} : { [table.key]: file.period },
-        size: copied.file_size_bytes,
-        modificationTime: night.nowMs,
-        dataChange: true,
-        stats: described.fileStatistics(table, copied),
-        tags: described.tagsOf(file),
-      },
-    ];
-  });
+  return (await writeFiles(night, files)).map(({ add, copied, ...file }) => ({
+    path: add,
+    partitionValues: table.key === null ? {} : { [table.key]: file.period },
+    size: copied.file_size_bytes,
+    modificationTime: night.nowMs,
+    dataChange: true,
+    stats: described.fileStatistics(table, copied),
+    tags: described.tagsOf(file),
+  }));
 }
