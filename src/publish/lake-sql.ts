@@ -152,8 +152,10 @@ export const inDuckdb: Dialect = {
 export function sliceViews(table: LakeTable, dialect: Dialect): LakeView[] {
   const { name, columns, metrics, cohorts } = table;
   if (metrics.length === 0) return [];
-  const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
-  const final = { name: `${name}_final`, comment, columns, rows: finalRows(table, dialect) };
+  const words = table.isCube ? 'Final rows alone.' : 'Cells that are not final are NULL.';
+  const comment = `${table.comment ?? ''} ${words}`.trim();
+  const rows = table.isCube ? finalCells(table, dialect) : finalRows(table, dialect);
+  const final = { name: `${name}_final`, comment, columns, rows };
   if (cohorts === null) return [final];
   return [final, { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, dialect) }];
 }
@@ -181,6 +183,19 @@ ${join} (
     from ${from(FINALITY)}
     where ${column('slice')} = ${text(name)} and ${column('is_final')}${grain === null ? '' : `\n    group by ${column('period')}`}
 ) as f${on}`;
+}
+
+/** The final rows of a cube. */
+function finalCells({ name, columns, grain }: LakeTable, { column, from, text }: Dialect): string {
+  const [metric, period] = [column('metric'), column('period')];
+  return `select
+    ${columns.map((each) => `s.${column(each.name)} as ${column(each.name)}`).join(',\n    ')}
+from ${from(name)} as s
+join (
+    select ${period}, ${metric}
+    from ${from(FINALITY)}
+    where ${column('slice')} = ${text(name)} and ${column('is_final')}
+) as f on f.${metric} = s.${metric} and f.${period} = cast(s.${column(grain ?? 'day')} as date)`;
 }
 
 /** One row for each row of a slice, metric and age that has a value. A list of plain selects is what every engine takes for one. */

@@ -62,6 +62,8 @@ export interface LakeTable {
   readonly summed: readonly string[];
   /** The columns of a slice that its final view shows only where they are final; empty for other tables. */
   readonly metrics: readonly string[];
+  /** Whether it is in long form itself, with a row for each metric and age. */
+  readonly isCube: boolean;
   /** The slice's view in long form; null for none. */
   readonly cohorts: CohortsView | null;
   /** What stands after `from` in a query of the warehouse. */
@@ -72,7 +74,7 @@ export interface LakeTable {
   readonly slice: string | null;
 }
 
-const sliceRow = z.object({ slice: z.string() });
+const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
 const cellRow = z.object({ slice: z.string(), metric: z.string(), cohort_metric: z.string(), age_days: z.number() });
 
 /**
@@ -84,22 +86,23 @@ export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
   return [...(await ownTables(warehouse, slices)), await finalityTable(warehouse)];
 }
 
-async function slicesIn(warehouse: Warehouse): Promise<string[]> {
+/** By name, whether it is a cube. */
+async function slicesIn(warehouse: Warehouse): Promise<ReadonlyMap<string, boolean>> {
   const held = await warehouse.rows(statement('publish/slices'), [], sliceRow);
-  return held.map(({ slice }) => slice);
+  return new Map(held.map(({ slice, is_cube: isCube }) => [slice, isCube]));
 }
 
 /** The slices and the dimension tables; slices that have no table yet are left out. */
-async function ownTables(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
+async function ownTables(warehouse: Warehouse, slices: ReadonlyMap<string, boolean>): Promise<LakeTable[]> {
   const existing = await relationsIn(warehouse, 'main');
   const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
   const tables: LakeTable[] = [];
-  for (const name of new Set([...slices, ...dimensionTables])) {
+  for (const name of new Set([...slices.keys(), ...dimensionTables])) {
     const found = existing.get(name);
     if (found?.isTable !== true) continue;
     const columns = plainColumns(found, [LOAD_ID]);
     const table = { ...undivided(name, found.comment, columns), source: `main.${identifier(name)}` };
-    if (!slices.includes(name)) {
+    if (!slices.has(name)) {
       tables.push(table);
       continue;
     }
@@ -111,6 +114,7 @@ async function ownTables(warehouse: Warehouse, slices: readonly string[]): Promi
       ...dividedBy(columns),
       summed: columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name),
       metrics,
+      isCube: slices.get(name) === true,
       cohorts:
         view === undefined || view.isTable || ofSlice.length === 0
           ? null
@@ -137,10 +141,10 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
   const slices = await slicesIn(warehouse);
   const relations = await relationsIn(warehouse, 'main');
   const beside: LakeTable[] = [];
-  for (const slice of slices) {
+  for (const slice of slices.keys()) {
     for (const name of besideSlice.map((ending) => `${slice}${ending}`)) {
       const found = relations.get(name);
-      if (found === undefined || slices.includes(name)) continue;
+      if (found === undefined || slices.has(name)) continue;
       const columns = plainColumns({ columns: await columnsNow(warehouse, 'main', found) }, [LOAD_ID]);
       const table = undivided(name, found.comment, columns);
       beside.push({ ...table, ...dividedBy(columns), source: `main.${identifier(name)}`, slice });
@@ -164,7 +168,16 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
 const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
 
 function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
-  const parts = { grain: null, key: null, summed: [], metrics: [], cohorts: null, isLoaded: false, slice: null };
+  const parts = {
+    grain: null,
+    key: null,
+    summed: [],
+    metrics: [],
+    isCube: false,
+    cohorts: null,
+    isLoaded: false,
+    slice: null,
+  };
   return { name, comment, columns, ...parts };
 }
 

@@ -1,13 +1,17 @@
 /** Cubes over nights: what is stored in long form, what of it is final, and what is requested. */
 
+import { join } from 'node:path';
+
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -130,4 +134,19 @@ test('a replay into an empty warehouse brings back every cell of the archived ni
   const summary = await replayInto(scenario);
   expect(summary.failures).toEqual([]);
   expect([await query(scenario, content), await query(scenario, ledger)]).toEqual(before);
+});
+
+test('the Delta tables of a cube hold its rows, and the views over them its final rows', async () => {
+  const small = cubeOf({ all_revenue_total: ['d0', 'd1', 'd7'], retained_users: ['d1'] });
+  scenario = await openScenario([small], { simulator });
+  const folder = join(scenario.directory, 'lake');
+  const publish: Config['publish'] = [{ kind: 'delta', path: folder, mode: 0o644, keepMs: 86_400_000 }];
+  for (const night of [1, 2]) expect((await scenario.night(nightAt(night), { publish })).failures).toEqual([]);
+  const catalog = join(folder, 'catalog.duckdb');
+  for (const table of ['curve', 'curve_final']) {
+    const sql = `select count(*)::varchar as rows, count(distinct day)::varchar as days, sum(hash(day, app_token, network, country_code, cohort, metric, age, age_days, value))::varchar as content from ${table}`;
+    const [stored] = await query(scenario, sql);
+    expect(Number(stored?.['rows'])).toBeGreaterThan(100);
+    expect(await ask(catalog, sql)).toEqual([stored]);
+  }
 });

@@ -38,6 +38,7 @@ const daily: LakeTable = {
   key: 'day',
   summed: ['cost', 'index'],
   metrics,
+  isCube: false,
   cohorts: {
     comment: "It's long",
     columns: [
@@ -70,6 +71,7 @@ const hourly: LakeTable = {
   key: 'day',
   summed: ['cost'],
   metrics: ['cost'],
+  isCube: false,
   cohorts: null,
   source: 'main."by_hour"',
   isLoaded: false,
@@ -87,6 +89,7 @@ const undated: LakeTable = {
   key: null,
   summed: ['value'],
   metrics: ['value'],
+  isCube: false,
   cohorts: null,
   source: 'main."undated"',
   isLoaded: false,
@@ -106,6 +109,7 @@ const finality: LakeTable = {
   key: null,
   summed: [],
   metrics: [],
+  isCube: false,
   cohorts: null,
   source: 'ripen.finality',
   isLoaded: false,

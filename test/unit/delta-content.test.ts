@@ -35,6 +35,7 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
     key: null,
     summed: [],
     metrics: [],
+    isCube: false,
     cohorts: null,
     source,
     isLoaded: false,
