@@ -55,6 +55,12 @@ const settings = {
       date_period: '-60d:yesterday',
     },
     { name: 'whole', dimensions: ['app_token'], metrics: ['installs'], date_period: '-9d:yesterday' },
+    {
+      name: 'curve',
+      dimensions: ['day', 'os_name'],
+      cohorts: { all_revenue_total: 'd0..d9', retained_users: ['d0', 'd1'] },
+      date_period: '-12d:yesterday',
+    },
   ],
 };
 
