@@ -33,7 +33,10 @@ fetches as (
         m.horizon_seconds + m.settle_seconds as settles_after
     from periods as p
     join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age and m.additive
-    join (select *, unnest(metrics) as metric from ripen.loads) as l
+    join (
+        select load_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
+        from ripen.loads
+    ) as l
         on
             l.slice = p.slice
             and l.metric = m.metric

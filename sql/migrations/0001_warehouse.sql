@@ -710,7 +710,10 @@ with fetches as (
         on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
     join ripen.slice_metrics as m
         on m.slice = p.slice and m.age = p.age and m.additive and m.horizon_seconds is not null
-    join (select *, unnest(metrics) as metric from ripen.loads) as l
+    join (
+        select load_id, run_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
+        from ripen.loads
+    ) as l
         on
             l.slice = p.slice
             and l.metric = m.metric

@@ -72,7 +72,12 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
   let { target } = request;
   for (const group of [plain, ...others]) {
     if (group.length === 0) continue;
-    const replaced = await replaceGroup(group, staged, { ...request, target }, group === plain);
+    const replaced = await replaceGroup(
+      group,
+      staged,
+      { ...request, target },
+      group === plain && target.slice.cube === undefined,
+    );
     ({ target } = replaced);
     results.push(...replaced.results);
   }
@@ -104,12 +109,8 @@ async function cellsIn(
   );
 }
 
-/**
- * Whether what is stored of a window is what `totals` counted: each row once, as it came, in the types of the table. A cube
- * stores a row for each value.
- */
+/** Whether what is stored of a window is what was read: each row once, as it came, in the types of the table. */
 function isOrdinary({ found }: Judged, staged: Staged, { target: { slice, columns } }: LoadRequest): boolean {
-  if (slice.cube !== undefined) return false;
   const types = (of: Columns): string => of.metrics.map(({ type }) => formatColumnType(type)).join();
   const isAsItCame = found.copies === 0 && found.rejects === undefined;
   return slice.grain !== null && isAsItCame && types(staged.columns) === types(columns);

@@ -117,9 +117,11 @@ export interface Counts {
 /** Null where a window's own rows are what is stored. */
 type Counted = Counts | null;
 
-/** Rows that a window has once it was replaced; one that is counted stands alone. */
-export const storedRows = ({ rows }: Load, counted: Counted): number =>
-  counted === null ? rows : [...counted.rows.values()].reduce((sum, each) => sum + each, 0);
+/** Rows that a window has once it was replaced. */
+export const storedRows = ({ rows, spooled: { window } }: Load, counted: Counted): number =>
+  counted === null
+    ? rows
+    : window.periods.reduce((sum, { period }) => sum + (counted.rows.get(period.bucket.start) ?? 0), 0);
 
 /** A statement that records the loads of a slice. */
 export function recordLoads(

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
@@ -30,7 +30,8 @@ interface Replacement {
   readonly staged: { readonly parts: readonly StagedPart[]; readonly replacing: Replacing };
   /**
    * Whether `totals` has what is inserted: whole windows, in the types of the table, no row of them twice or changed since. What
-   * is not so is replaced alone, and totalled from the table.
+   * is not so is replaced alone, and totalled from the table. So are the windows of a cube, which stores a row for each value, but
+   * together.
    */
   readonly isPlain: boolean;
   readonly runId: string;
@@ -52,7 +53,7 @@ interface Replaced {
 const loadIdRow = z.object({ load_id: z.string() });
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 const periodRowsRow = z.object({ start_day: dayShape, rows: count });
-const ageRow = periodRowsRow.extend({ age: z.string() });
+const ageRow = periodRowsRow.extend({ age: z.string(), non_zero: count });
 
 /** Makes the rows of windows visible, all or none. */
 export async function replaceWindows(
@@ -97,7 +98,7 @@ export async function replaceWindows(
       windows.flatMap(({ rejects }) => rejects.recorded),
       runId,
     );
-    const counted = isPlain ? null : await countsAfter(warehouse, wider, ranges);
+    const counted = isPlain ? null : await countsAfter(warehouse, wider);
     const records = [recordLoads(wider, loads, counted, runId), ...recordPeriods(wider, loads, counted)];
     await warehouse.run(asScript(records));
     return {
@@ -136,7 +137,10 @@ function insertLoads(
   return insertRows(table, columns, slice.grain, {
     rows: stagedRows(columns, parts, staged.replacing),
     loadIds,
-    where: isPlain || days === undefined ? null : `${REJECTED} is null and ${insideDays(slice.grain, days)}`,
+    where:
+      isPlain || loads.length > 1 || days === undefined
+        ? null
+        : `${REJECTED} is null and ${insideDays(slice.grain, days)}`,
     collapse: filled.some(({ collapse }) => collapse),
     isOrdered: filled.every(({ isOrdered }) => isOrdered),
   });
@@ -166,18 +170,19 @@ async function restate(
 }
 
 /** The rows each period has now, from the totals taken after it was replaced; and of a cube its values by age. */
-async function countsAfter(
-  warehouse: Warehouse,
-  { slice, table, columns }: Target,
-  ranges: readonly DayInterval[],
-): Promise<Counts> {
-  const found = await warehouse.rows(statement('load/totals_after'), [], periodRowsRow);
+async function countsAfter(warehouse: Warehouse, { columns }: Target): Promise<Counts> {
   const ages = new Map<string, Map<Day, number>>();
-  for (const days of columns.cube === undefined ? [] : ranges) {
-    const counts = await warehouse.rows(countAges({ table, columns }, slice.grain, days), [], ageRow);
-    for (const { start_day: start, age, rows } of counts) ages.set(age, (ages.get(age) ?? new Map()).set(start, rows));
+  const rows = new Map<Day, number>();
+  if (columns.cube === undefined) {
+    const found = await warehouse.rows(statement('load/totals_after'), [], periodRowsRow);
+    for (const { start_day: start, rows: some } of found) rows.set(start, some);
+    return { rows, ages };
   }
-  return { rows: new Map(found.map(({ start_day: start, rows }) => [start, rows])), ages };
+  for (const { start_day: start, age, ...found } of await warehouse.rows(countAges, [], ageRow)) {
+    rows.set(start, (rows.get(start) ?? 0) + found.rows);
+    ages.set(age, (ages.get(age) ?? new Map<Day, number>()).set(start, found.non_zero));
+  }
+  return { rows, ages };
 }
 
 /** Widens the table's columns that do not hold every value of the windows exactly. */

@@ -8,7 +8,7 @@ import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
-import { ageOfMetric, type Columns } from './target.ts';
+import type { Columns } from './target.ts';
 import { additiveOf, insideDays, PART, periodOf, REJECTED, rowsOf, staging, WINDOW } from './window-sql.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
@@ -102,43 +102,27 @@ group by 1`,
   return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
 }
 
-/** The same for the rows of a cube that hold the metrics of the columns. */
+/** The same for the rows of a cube that hold the metrics of the columns, a row for each of them; and how many of its values are not zero. */
 function totalCells(
   name: 'before' | 'after',
   { table, columns }: { readonly table: string; readonly columns: Columns },
   grain: DateDimension | null,
   { ranges, value }: { readonly ranges: readonly DayInterval[]; readonly value: ColumnType },
 ): string {
-  const sums = additiveOf(columns).map(
-    ({ id }, at) => `,\n    max(s) filter (where metric = ${literal(id)}) as ${totalIn[name]}${at}`,
-  );
   const parts = ranges.map(
-    (days) => `select ${periodOf(grain, days.start)} as p, metric, count(*) as n, ${exactSum('"value"', value)} as s
+    (days) => `select
+    ${periodOf(grain, days.start)} as p, metric, age, count(*) as n, count_if("value" <> 0) as z, ${exactSum('"value"', value)} as s
 from ${table}
 where ${rowsOf(columns, grain, days)}
-group by 1, 2`,
+group by 1, 2, 3`,
   );
-  return `create or replace temp table ${staging[name]} as
-select
-    p,
-    sum(n) as n${sums.join('')}
-from (
-${parts.join('\nunion all\n')}
-)
-group by 1`;
+  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
 }
 
-/** Of a cube per period of some days and age: how many of the stored values of these metrics are not zero. */
-export function countAges(
-  { table, columns }: { readonly table: string; readonly columns: Columns },
-  grain: DateDimension | null,
-  days: DayInterval,
-): string {
-  return `select ${periodOf(grain, days.start)} as start_day, age, count_if("value" <> 0) as rows
-from ${table}
-where ${rowsOf(columns, grain, days)}
+/** Of a cube per period and age what `after` counted: the rows, and the values that are not zero. */
+export const countAges = `select p as start_day, age, sum(n)::bigint as rows, sum(z)::bigint as non_zero
+from ${staging.after}
 group by 1, 2`;
-}
 
 /** Of a cube per window and period in `typed`: how many values of its metrics are not zero. */
 export function countCells({ metrics }: Columns, grain: DateDimension | null, start: Day): string {
@@ -170,30 +154,30 @@ const RESTATED = 'DECIMAL(34, 12)';
  * loads (JSON list of load_id, seen_at, start_day, end_day). Returns load_id and period of each.
  */
 export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
+  const { cube } = columns;
+  const added = additiveOf(columns).filter(({ id }) => !except.has(id));
+  if (cube !== undefined && added.length > 0) {
+    const ids = added.map(({ id }) => literal(id)).join(', ');
+    const moved = `where metric in (${ids}) and ${differs(cube.value, 'b', 'a')}`;
+    const both = `select p, metric, age, b.s as b, a.s as a from ${staging.before} as b full join ${staging.after} as a using (p, metric, age)`;
+    return insertRestatements(both, [`${changedTotal(cube.value)}\nfrom both_totals\n${moved}`]);
+  }
   // Lists of totals, and one part for each type: a statement with a join for each metric would need memory for every one of them.
   const byType = new Map<string, { readonly type: ColumnType; readonly metrics: { id: string; at: number }[] }>();
-  for (const [at, { id, type: own }] of additiveOf(columns).entries()) {
+  for (const [at, { id, type }] of additiveOf(columns).entries()) {
     if (except.has(id)) continue;
-    const type = columns.cube?.value ?? own;
     const known = byType.get(formatColumnType(type));
     if (known === undefined) byType.set(formatColumnType(type), { type, metrics: [{ id, at }] });
     else known.metrics.push({ id, at });
   }
   const parts = [...byType.values()].map(({ type, metrics }) => {
     const list = (of: keyof typeof totalIn): string => `[${metrics.map(({ at }) => totalIn[of] + at).join(', ')}]`;
-    return `select
-    p,
-    metric,
-    age,
-    ${sumAsDecimal('b', type, RESTATED)} as before,
-    ${sumAsDecimal('a', type, RESTATED)} as after,
-    ${exactText('b', type)} as before_text,
-    ${exactText('a', type)} as after_text
+    return `${changedTotal(type)}
 from (
     select
         p,
         unnest([${metrics.map(({ id }) => literal(id)).join(', ')}]) as metric,
-        unnest([${metrics.map(({ id }) => literal(ageOfMetric(columns, id))).join(', ')}]) as age,
+        '' as age,
         unnest(${list('before')}) as b,
         unnest(${list('after')}) as a
     from both_totals
@@ -201,6 +185,20 @@ from (
 where ${differs(type, 'b', 'a')}`;
   });
   if (parts.length === 0) return null;
+  return insertRestatements(`select * from ${staging.before} full join ${staging.after} using (p)`, parts);
+}
+
+/** What is recorded of a total that moved. */
+const changedTotal = (type: ColumnType): string => `select
+    p,
+    metric,
+    age,
+    ${sumAsDecimal('b', type, RESTATED)} as before,
+    ${sumAsDecimal('a', type, RESTATED)} as after,
+    ${exactText('b', type)} as before_text,
+    ${exactText('a', type)} as after_text`;
+
+function insertRestatements(both: string, parts: readonly string[]): string {
   return `insert into ripen.restatements
 with loads as (
     select unnest(
@@ -210,7 +208,7 @@ with loads as (
 ),
 
 both_totals as materialized (
-    select * from ${staging.before} full join ${staging.after} using (p)
+    ${both}
 )
 
 select

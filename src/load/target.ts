@@ -59,9 +59,6 @@ export interface Columns {
   };
 }
 
-/** The age that the ledger accounts a metric under; nothing outside of a cube. */
-export const ageOfMetric = ({ cube }: Columns, id: string): string => cube?.of.get(id)?.age ?? '';
-
 /** A target for windows that request some of its metrics: of a cube only these are loaded, of any other slice the others are NULL. */
 export function narrowedTo(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);

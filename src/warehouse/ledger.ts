@@ -48,11 +48,11 @@ const periodShape = z.object({
   verdict: z.enum(verdicts),
   computed_at: z.string().nullable(),
   immature: z.array(z.string()).nullable(),
-  metrics: z.string(),
+  load_id: z.number(),
 });
 
-const periodsRow = z.object({ slice: z.string(), fingerprint: z.string(), periods: z.string() });
-const namesShape = z.array(z.string());
+const loadShape = z.object({ load_id: z.number(), metrics: z.array(z.string()) });
+const periodsRow = z.object({ slice: z.string(), fingerprint: z.string(), periods: z.string(), loads: z.string() });
 
 /** What the ledger knows of a slice; read once between two changes. */
 export const readSliceLedger = rememberingEach(async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
@@ -61,13 +61,13 @@ export const readSliceLedger = rememberingEach(async (warehouse, slices): Promis
   const ledgers = new Map<string, SliceLedger>(slices.map((slice) => [slice, { live: null, building: null }]));
   for (const row of rows) {
     const { slice, fingerprint, state } = row;
-    const periods = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint)?.periods;
+    const found = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint);
     const table: SliceTable = {
       fingerprint,
       state,
       weekStartsOn: parseWeekStart(row.week_starts_on),
       size: row.sized_at === null ? null : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
-      ...periodsIn(periods ?? '[]'),
+      ...periodsIn(found?.periods ?? '[]', found?.loads ?? '[]'),
     };
     ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
   }
@@ -75,9 +75,10 @@ export const readSliceLedger = rememberingEach(async (warehouse, slices): Promis
 });
 
 /** The periods of one table, by first day of the bucket; of a cube by age, too. */
-function periodsIn(json: string): Pick<SliceTable, 'periods' | 'ages'> {
+function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' | 'ages'> {
   const rows = z.array(periodShape).parse(JSON.parse(json));
-  const namesOf = once((text) => namesShape.parse(JSON.parse(text)));
+  const loads = z.array(loadShape).parse(JSON.parse(loadsJson));
+  const metrics = new Map(loads.map((load) => [load.load_id, load.metrics]));
   const ages = new Map<string, Map<Day, LoadedPeriod>>();
   for (const row of rows) {
     const start = day(row.start_day);
@@ -88,7 +89,7 @@ function periodsIn(json: string): Pick<SliceTable, 'periods' | 'ages'> {
       asked: { start: day(row.asked_start), end: day(row.asked_end) },
       fetchedAt: instantOf(row.fetched_at),
       requestedAt: instantOf(row.requested_at),
-      metrics: namesOf(row.metrics),
+      metrics: metrics.get(row.load_id) ?? [],
       rows: row.rows,
       rejected: row.rejected,
       emptyRuns: row.empty_runs,
@@ -109,16 +110,6 @@ function periodsIn(json: string): Pick<SliceTable, 'periods' | 'ages'> {
 function evidenceOf(computedAt: string | null, immature: readonly string[] | null): Pick<LoadedPeriod, 'evidence'> {
   if (computedAt === null && immature === null) return {};
   return { evidence: { computedAt: computedAt === null ? null : instantOf(computedAt), immature: immature ?? [] } };
-}
-
-/** Remembers what a text was read as: the loads of a slice brought mostly the same metrics. */
-function once<T>(read: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>();
-  return (text) => {
-    const found = known.get(text) ?? read(text);
-    known.set(text, found);
-    return found;
-  };
 }
 
 /** Names a table in the ledger. */
