@@ -88,7 +88,8 @@ export function heldTogether(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]
   const worst = Math.max(...entries.map(({ verdict }) => verdicts.indexOf(verdict)));
   return {
     ...oldest,
-    metrics: [...new Set(entries.flatMap(({ metrics }) => metrics))],
+    // The ages of one load have its list in common.
+    metrics: [...new Set([...new Set(entries.map(({ metrics }) => metrics))].flat())],
     rows: sumOf(({ rows }) => rows),
     rejected: sumOf(({ rejected }) => rejected),
     emptyRuns: Math.max(...entries.map(({ emptyRuns }) => emptyRuns)),
