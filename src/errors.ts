@@ -200,12 +200,25 @@ export function isOfStorage(error: unknown): boolean {
 
 const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
 
+/** How the message of a failure calls a full disk, whatever the system called it. */
+export const FULL_DISK = 'the disk is full';
+/** The system's names; of the second Node 20 knows only the number. */
+const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
+
+/** Whether an error, of the file system or of the engine, is one of a full disk or quota. */
+function isOfFullDisk(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const [code, errno] = ['code' in error ? error.code : null, 'errno' in error ? error.errno : null];
+  return FULL_CODES.has(code) || FULL_CODES.has(errno) || /No space left|quota exceeded/i.test(textOf(error));
+}
+
 /** `STORAGE_FAILED` because of an error; its hint where the error is not one of too many open files, which has a hint of its own. */
 export function storageFailed(message: string, cause: unknown, details: Details & { readonly hint: string }): Failure {
   const hint = TOO_MANY_FILES.test(textOf(cause))
     ? 'Raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of systemd), or lower service.max_concurrency.'
     : details.hint;
-  return new Failure('STORAGE_FAILED', `${message}: ${textOf(cause)}`, { ...details, hint, cause });
+  const because = isOfFullDisk(cause) ? `${FULL_DISK} (${textOf(cause)})` : textOf(cause);
+  return new Failure('STORAGE_FAILED', `${message}: ${because}`, { ...details, hint, cause });
 }
 
 /** What was thrown in words, an error's message; never throws, as not everything that can be thrown has a text. */

@@ -229,7 +229,7 @@ export const replay = configVerb(
     const { slices = null } = options;
     const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
     const request = { ...order, asOf, lockWaitMs };
-    const { explained } = await import('./notify/explain.ts');
+    const { explained } = await import('./terminal/explain.ts');
     const summary = await tellingFailures(emit, async (emit) =>
       pipeline.sync(config, request, fromArchive(config), { emit, signal }),
     );

@@ -9,14 +9,13 @@ import { Failure } from '../errors.ts';
 import { FINALITY } from '../publish/lake-table.ts';
 import { withStore } from '../publish/open-store.ts';
 import { unwritablePlaces } from '../publish/places.ts';
+import { LEAST_FREE_BYTES } from '../terminal/explain.ts';
 import { sizeText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding } from './finding.ts';
 import { warehouseFindings, type Checking } from './warehouse.ts';
 
 /** A store that is there answers a list within this; a dead address keeps nobody longer. */
 const BUCKET_PATIENCE_MS = 10_000;
-/** With less, a run may end in the middle of a copy. */
-const LEAST_FREE_BYTES = 1e9;
 
 /** Destinations that could not be written, are another warehouse's or do not answer, and a warehouse that could not be used. */
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {

@@ -7,6 +7,7 @@ import { Failure } from '../errors.ts';
 import type { Emit, RunEvent } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { withService } from '../run/service-in-use.ts';
+import { withRemedy } from '../terminal/explain.ts';
 import { countText, groupedText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding } from './finding.ts';
 import { checkedFilters } from './slice.ts';
@@ -46,6 +47,7 @@ export async function requestedService(check: ServiceCheck, signal: AbortSignal)
     if (UNREACHABLE.test(because)) ended.abort();
   };
   const trying: Trying = {
+    config,
     stated,
     outer: signal,
     signal: AbortSignal.any([signal, ended.signal]),
@@ -101,6 +103,7 @@ function unopened(thrown: unknown, stated: StatedSettings): Finding {
 }
 
 interface Trying {
+  readonly config: Config;
   readonly stated: StatedSettings;
   readonly outer: AbortSignal;
   readonly signal: AbortSignal;
@@ -110,7 +113,7 @@ interface Trying {
 
 /** What was answered, or why nothing was, at the address that was requested. */
 async function orFinding<T>(
-  { stated, outer, signal, because }: Trying,
+  { config, stated, outer, signal, because }: Trying,
   setting: 'reports_url' | 'base_url',
   request: () => Promise<T>,
 ): Promise<{ readonly answer: T | null; readonly findings: readonly Finding[] }> {
@@ -118,7 +121,8 @@ async function orFinding<T>(
     return { answer: await request(), findings: [] };
   } catch (thrown) {
     outer.throwIfAborted();
-    const found = findingOf(signal.aborted ? unanswered(setting, because()) : thrown);
+    const bare = findingOf(signal.aborted ? unanswered(setting, because()) : thrown);
+    const found = bare.code === null ? bare : { ...bare, ...(await withRemedy({ ...bare, code: bare.code }, config)) };
     const path = found.code === 'CREDENTIALS_REFUSED' ? tokenPath(stated) : ['service', setting];
     const hint = isExample(stated.valueAt(path)) ? `Put your own address into service.${setting}.` : found.hint;
     const place = stated.placeOf(path, 'value');

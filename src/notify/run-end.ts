@@ -20,11 +20,11 @@ import { keepFailedStart, readFailedStart } from '../status/failed-start.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { readStatus, statusOf } from '../status/status.ts';
 import { failuresOf } from '../terminal/failure-text.ts';
+import { explained, summaryOf } from '../terminal/explain.ts';
 import { countText, groupedText, minuteText } from '../terminal/measure.ts';
 import { metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { explained, summaryOf } from './explain.ts';
 
 /** Enough to know what to look at; the status has the rest. */
 const MOST_FAILURES = 5;

@@ -165,6 +165,12 @@ describe('in one round', () => {
     expect(JSON.stringify(found)).not.toContain('marked-token');
   });
 
+  test('a refused token is one error, whose remedy names the line of the token as that of a run does', async () => {
+    const { code, found } = await run(`${serviceAt(await origin(() => ({ status: 401, body: '' })))}slices: []`);
+    expect([code, severe(found)]).toEqual([78, [expect.stringMatching(/^ripen\.yaml:1:\d+ CREDENTIALS_REFUSED$/)]]);
+    expect(found.find(({ severity }) => severity === 'error')?.hint).toMatch(/^Set service\.token \(.*ripen\.yaml:1\)/);
+  });
+
   test('a file that is no YAML is refused as by every command', async () => {
     const failure = await run('service: [').then(() => null, asFailure);
     expect(failure?.code).toBe('CONFIG_INVALID');

@@ -6,6 +6,8 @@ import {
   exitCodes,
   Failure,
   failureCodes,
+  FULL_DISK,
+  storageFailed,
   stoppedExitCode,
   Stopped,
   type FailureCode,
@@ -50,6 +52,23 @@ describe('a failure', () => {
     expect(asFailure('a text').message).toContain('a text');
     expect(asFailure(null).code).toBe('BUG');
     expect(asFailure(error, new AbortController().signal).code).toBe('BUG');
+  });
+
+  test.each([
+    ['ENOSPC: no space left on device, write', { code: 'ENOSPC' }],
+    [
+      'Unknown system error -122: Unknown system error -122, writev',
+      { errno: -122, code: 'Unknown system error -122' },
+    ],
+    ['IO Error: Could not write file "w.duckdb": No space left on device', {}],
+  ])('a full disk or quota is called that, whatever the system calls it: %s', (message, fields) => {
+    const failure = storageFailed('An answer could not be saved', Object.assign(new Error(message), fields), {
+      hint: 'x',
+    });
+    expect(failure.message).toBe(`An answer could not be saved: ${FULL_DISK} (${message})`);
+    expect(storageFailed('It failed', new Error('EACCES: permission denied'), { hint: 'x' }).message).not.toContain(
+      FULL_DISK,
+    );
   });
 
   test('what was thrown after the signal aborted is INTERRUPTED, says why, and has the exit code of its signal', () => {

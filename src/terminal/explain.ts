@@ -4,15 +4,14 @@ import { readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config } from '../config/config.ts';
-import type { Failure } from '../errors.ts';
+import { type Failure, FULL_DISK } from '../errors.ts';
 import type { FailureSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
-import { sizeText } from '../terminal/measure.ts';
+import { sizeText } from './measure.ts';
 
-/** As the file system and the engine word it. */
-const FULL = /ENOSPC|EDQUOT|No space left|disk is full/i;
-const LEAST_FREE_BYTES = 1e9;
+/** With less, a run may end in the middle of a copy. */
+export const LEAST_FREE_BYTES = 1e9;
 
 /** What is known when failures are explained. */
 interface Known {
@@ -40,12 +39,13 @@ export const summaryOf = ({ code, message, hint }: Failure): FailureSummary => {
   return { code, slice: null, window: null, message, hint };
 };
 
-type Worded = Pick<FailureSummary, 'code' | 'message' | 'hint'>;
+type Worded = Pick<FailureSummary, 'code' | 'message' | 'hint'> & Partial<Pick<FailureSummary, 'slice' | 'window'>>;
 
-async function withRemedy({ code, message, hint }: Worded, config: Config): Promise<Worded> {
+/** The message and the remedy of a failure: of a refused token which setting to change, of a full disk what is free and what may go. */
+export async function withRemedy({ code, message, hint }: Worded, config: Config): Promise<Worded> {
   const failure = { code, message, hint };
   if (failure.code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
-  if (failure.code === 'STORAGE_FAILED' && FULL.test(failure.message)) return fullDisk(failure, config);
+  if (failure.code === 'STORAGE_FAILED' && failure.message.includes(FULL_DISK)) return fullDisk(failure, config);
   return failure;
 }
 
@@ -63,12 +63,15 @@ async function tokenHint({ file }: Config): Promise<string> {
     : `Set the variable ${variable}, which ${place} reads, to ${what}; one that was reset is void at once.`;
 }
 
+/** Of no slice: the disk was full for all of them. */
 async function fullDisk(failure: Worded, { warehouse }: Config): Promise<Worded> {
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);
   const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} of it is free`;
   return {
     ...failure,
+    slice: null,
+    window: null,
     message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(LEAST_FREE_BYTES)}`,
     hint: `Delete what is not needed on that disk, such as ${warehouse}.archive (raw answers) or copies that no longer are targets, and run it again.`,
   };
