@@ -114,6 +114,7 @@ export function sliceRemarks(checked: CheckedSlice, catalog: Catalog, lists: Cat
   const isSound = (key: string): boolean => stated.isSound([...pathOf(checked), key]);
   return [
     ...statedNames(checked, 'metrics').flatMap((name) => metricRemarks(checked, lists, name, 'metrics')),
+    ...cohortRemarks(checked, lists),
     ...statedNames(checked, 'dimensions').flatMap((name) => dimensionRemarks(checked, lists, name, 'dimensions')),
     ...Object.keys(slice.parameters).flatMap((key) => filterRemarks(checked, lists, key)),
     ...Object.entries(slice.parameters).flatMap(([key, value]) => valueRemarks(checked, lists, key, value)),
@@ -126,8 +127,23 @@ export function sliceRemarks(checked: CheckedSlice, catalog: Catalog, lists: Cat
   ];
 }
 
-/** The names a slice requests; without what stands in for a list of which nothing could be read. */
+/** Of each key of a cube the first age that is unknown, and how many more are. */
+function cohortRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
+  const { slice, index } = checked;
+  const keys = new Set(slice.cube?.map(({ cohort }) => cohort));
+  return [...keys].flatMap((key) => {
+    const ofKey = slice.cube?.filter(({ cohort }) => cohort === key) ?? [];
+    const [first, ...others] = ofKey.flatMap(({ metric }) => metricRemarks(checked, lists, metric, 'cohorts'));
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : `, nor ${others.length} more ages of ${key}`;
+    const message = first.message.replace(/(?=[,;])/, more);
+    return [{ ...first, message, path: ['slices', index, 'cohorts', key], at: 'key' as const }];
+  });
+}
+
+/** The names a slice requests; without what stands in for a list of which nothing could be read, and those of a cube. */
 function statedNames({ slice, index, stated }: CheckedSlice, key: 'metrics' | 'dimensions'): readonly string[] {
+  if (key === 'metrics' && slice.cube !== undefined) return [];
   const list = stated.valueAt(['slices', index, key]);
   return Array.isArray(list) ? slice[key].filter((name) => list.includes(name)) : slice[key];
 }

@@ -25,6 +25,8 @@ export interface Series {
   readonly colour: string | readonly string[];
   /** Null where nothing is known: a line begins after it. */
   readonly values: readonly (number | null)[];
+  /** Whether a line is dashed. */
+  readonly isDashed?: boolean;
 }
 
 /** A value a label, as a filled line of steps. */
@@ -54,7 +56,7 @@ export function lineChart(title: string, labels: readonly string[], all: readonl
       type: 'line',
       symbol: 'none',
       silent: true,
-      lineStyle: { color: colourOf(series, 0), width: 2 },
+      lineStyle: { color: colourOf(series, 0), width: 2, type: series.isDashed === true ? 'dashed' : 'solid' },
       data: [...series.values],
     })),
   });

@@ -22,15 +22,21 @@ const MOST_TICKS = 12;
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
+/** More strips than a screen is high say no more. */
+const MOST_STRIPS = 60;
+
 /** The picture with its legend; nothing without a period. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
-  const { metrics } = slice;
+  const step = Math.ceil(slice.metrics.length / MOST_STRIPS);
+  const metrics = slice.metrics.filter((_, at) => at % step === 0);
   const ticks = ticksOf(slice);
   return html`<figure class="map">
     <figcaption>
-      Finality: ${countText(total, 'period')} × ${countText(metrics.length, 'metric')}, ${spanText(slice)}
+      Finality: ${countText(total, 'period')} ×
+      ${countText(slice.metrics.length, 'metric')}${step === 1 ? '' : `, of which ${metrics.length} are shown`},
+      ${spanText(slice)}
     </figcaption>
     ${stateLegend(slice)}
     <table role="table">

@@ -162,6 +162,22 @@ export interface MoneyMetric {
   readonly periods: readonly z.infer<typeof moneyPeriod>[];
 }
 
+export const curvePoint = z.object({
+  /** `2026-01`, of the first days of the periods. */
+  month: z.string(),
+  age_days: z.number(),
+  value: z.number(),
+  /** Whether the value of every period of the month is final. */
+  is_final: z.boolean(),
+});
+
+/** How the value of one key of a cube grows with age, for the newest months. */
+export interface CohortCurve {
+  readonly cohort: string;
+  /** In order of months and ages. */
+  readonly points: readonly z.infer<typeof curvePoint>[];
+}
+
 /** Rows of the newest days that found no link, or in a slice without networks no partner. */
 export interface Unmatched {
   readonly days: number;
@@ -207,6 +223,8 @@ export interface SliceStatus {
     | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
+  /** Of a cube, the first keys whose values add up; empty for any other slice. */
+  readonly curves: readonly CohortCurve[];
   /** Null for a slice whose rows name neither links nor partners, or no date. */
   readonly unmatched: Unmatched | null;
   /** In configured order. */
