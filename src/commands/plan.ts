@@ -114,13 +114,12 @@ function detailsText(slice: PlannedSlice): string {
   const table = tableText(
     [
       { title: 'window' },
-      ...numbers('periods', ...(hasBatches ? ['metrics'] : []), 'requests', 'rows'),
+      ...numbers(hasBatches ? 'periods × metrics' : 'periods', 'requests', 'rows'),
       { title: 'why' },
     ],
     windows.map((window) => [
       window.first_day === window.last_day ? window.first_day : `${window.first_day} … ${window.last_day}`,
-      groupedText(window.periods),
-      ...(hasBatches ? [groupedText(window.metrics ?? 0)] : []),
+      hasBatches ? `${groupedText(window.periods)} × ${groupedText(window.metrics ?? 0)}` : groupedText(window.periods),
       groupedText(window.requests),
       window.rows_expected === null ? '?' : groupedText(window.rows_expected),
       reasonsText(window.reasons),

@@ -80,8 +80,22 @@ export function heldAt(table: SliceTable | null, age: string, start: Day): Loade
   return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 }
 
+/** What is held of each period under any age, by first day of the bucket, in order. */
+export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, LoadedPeriod> {
+  const byStart = new Map<Day, [LoadedPeriod, ...LoadedPeriod[]]>();
+  for (const periods of ages.values()) {
+    for (const [start, period] of periods) {
+      const known = byStart.get(start);
+      if (known === undefined) byStart.set(start, [period]);
+      else known.push(period);
+    }
+  }
+  const inOrder = [...byStart].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return new Map(inOrder.map(([start, entries]) => [start, heldTogether(entries)]));
+}
+
 /** What is held of one period under several ages, as one: the oldest fetch, and all rows and metrics. */
-export function heldTogether(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
+function heldTogether(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
   const [first] = entries;
   const oldest = entries.reduce((least, each) => (each.fetchedAt < least.fetchedAt ? each : least), first);
   const sumOf = (count: (entry: LoadedPeriod) => number): number => entries.reduce((sum, each) => sum + count(each), 0);

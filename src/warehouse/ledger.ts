@@ -5,8 +5,8 @@ import * as z from 'zod';
 import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/window.ts';
 import {
-  heldTogether,
   type LoadedPeriod,
+  periodsTogether,
   sizesKeptSince,
   type SliceLedger,
   type SliceTable,
@@ -99,12 +99,7 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
   }
   const undivided = ages.get('') ?? new Map<Day, LoadedPeriod>();
   if (ages.size === 0 || undivided.size > 0) return { periods: undivided };
-  const starts = new Set([...ages.values()].flatMap((periods) => [...periods.keys()]));
-  const together = [...starts].toSorted().flatMap((start): [Day, LoadedPeriod][] => {
-    const [first, ...others] = [...ages.values()].flatMap((periods) => periods.get(start) ?? []);
-    return first === undefined ? [] : [[start, heldTogether([first, ...others])]];
-  });
-  return { periods: new Map(together), ages };
+  return { periods: periodsTogether(ages), ages };
 }
 
 function evidenceOf(computedAt: string | null, immature: readonly string[] | null): Pick<LoadedPeriod, 'evidence'> {

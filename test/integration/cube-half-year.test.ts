@@ -4,6 +4,7 @@
  */
 
 import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { addDays, day, lastDay } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
@@ -67,7 +68,7 @@ test(
     await scenario.inWarehouse(async (warehouse) => {
       const days = `${START}:${lastDay({ start: START, end })}`;
       for (const text of await truthRows(warehouse, scenario.simulator.world, wide, days, later)) {
-        const row: readonly unknown[] = JSON.parse(text);
+        const row = z.array(z.unknown()).parse(JSON.parse(text));
         const key = row.slice(0, curve.dimensions.length).join('|');
         for (const [at, metric] of curve.metrics.entries()) {
           truth.set(`${key}|${metric}`, String(row[curve.dimensions.length + at]));

@@ -78,7 +78,7 @@ describe('a configuration with mistakes', () => {
   test('that is sound is the configuration itself', () => {
     const { config, problems } = inspectText(example.replace(/^ {2}ca_file.*$/m, ''), exampleSource);
     expect(problems).toEqual([]);
-    expect(config.slices.map(({ name }) => name)).toEqual(['network_daily', 'app_weekly']);
+    expect(config.slices.map(({ name }) => name)).toEqual(['network_daily', 'app_weekly', 'revenue_curve']);
     expect(JSON.stringify(config)).toBe(
       JSON.stringify(parseConfig(example.replace(/^ {2}ca_file.*$/m, ''), exampleSource)),
     );

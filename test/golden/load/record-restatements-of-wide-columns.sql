@@ -31,7 +31,7 @@ from (
     select
         p,
         unnest(['DECIMAL(38,0)']) as metric,
-        unnest(['']) as age,
+        '' as age,
         unnest([b0]) as b,
         unnest([a0]) as a
     from both_totals
@@ -50,7 +50,7 @@ from (
     select
         p,
         unnest(['DECIMAL(30,12)']) as metric,
-        unnest(['']) as age,
+        '' as age,
         unnest([b1]) as b,
         unnest([a1]) as a
     from both_totals
@@ -69,7 +69,7 @@ from (
     select
         p,
         unnest(['DECIMAL(38,26)']) as metric,
-        unnest(['']) as age,
+        '' as age,
         unnest([b2]) as b,
         unnest([a2]) as a
     from both_totals

@@ -31,7 +31,7 @@ from (
     select
         p,
         unnest(['o''brien said "hi"_events']) as metric,
-        unnest(['']) as age,
+        '' as age,
         unnest([b0]) as b,
         unnest([a0]) as a
     from both_totals
@@ -50,7 +50,7 @@ from (
     select
         p,
         unnest(['my event_revenue']) as metric,
-        unnest(['']) as age,
+        '' as age,
         unnest([b1]) as b,
         unnest([a1]) as a
     from both_totals
