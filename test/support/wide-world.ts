@@ -48,8 +48,10 @@ export async function startWideWorld(given: {
   readonly metrics: readonly string[];
   readonly dimensions: readonly string[];
   readonly rowsPerDay: number;
+  /** Before it no day has rows. */
+  readonly launchDay?: Day;
 }): Promise<WideWorld> {
-  const { metrics, dimensions, rowsPerDay } = given;
+  const { metrics, dimensions, rowsPerDay, launchDay = FIRST } = given;
   const places = new Map(metrics.map((metric, at) => [metric, at]));
   let night = 1;
   let reports = 0;
@@ -59,6 +61,7 @@ export async function startWideWorld(given: {
     const totals = new Map(asked.map((metric) => [metric, 0]));
     const rows: Record<string, unknown>[] = [];
     for (const date of daysIn({ start: day(first), end: addDays(day(last), 1) })) {
+      if (date < launchDay) continue;
       for (let row = 0; row < rowsPerDay; row += 1) {
         const cells: Record<string, unknown> = { attr_dependency: {}, day: date };
         for (const [at, name] of dimensions.entries()) cells[name] = `value ${at === 0 ? row : (row + at) % 3}`;
