@@ -26,7 +26,7 @@ const MAX_ROWS = 5000;
 const TOO_MANY = 0.15;
 const CUT = 0.05;
 /** Reports it has been asked for when the service goes away, the first and the second time. */
-const RESTARTS_AT: ReadonlySet<number> = new Set([40, 90]);
+const RESTARTS_AT: ReadonlySet<number> = new Set([20, 45]);
 const DOWN_MS = 200;
 /** So slow that many calls overlap. */
 const ANSWER_DELAY_MS = 25;
