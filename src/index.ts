@@ -131,15 +131,12 @@ export const resolvedConfig = plainVerb(
 export const check = configVerb(
   [],
   async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
-    const { findingsOf, inspected } = await import('./check/check.ts');
-    const { inspectConfig } = await import('./config/read-config.ts');
-    if (!isUnread(config)) {
-      const { planAt, emit, signal } = circumstancesOf(config, options);
-      return findingsOf(config, planAt, emit, signal);
-    }
-    const inspection = await inspectConfig(config);
-    const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
-    return inspected(inspection, planAt, emit, signal);
+    const { findingsOf, problemFindings } = await import('./check/check.ts');
+    const { inspectConfig, unplaced } = await import('./config/read-config.ts');
+    const read = isUnread(config) ? await inspectConfig(config) : { config, problems: [], stated: unplaced };
+    if (read.config === null) return problemFindings(read.problems);
+    const { planAt: at, emit, signal } = circumstancesOf(read.config, options);
+    return findingsOf(read.config, { stated: read.stated, at, signal }, emit);
   },
   (config) => (isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config)),
 );

@@ -42,6 +42,7 @@ slices: [{ name: a, metrics: [*money, installs], <<: *kept, attribution_type: nu
   campaign_concurrency: 8
   request_timeout: 1000s
   max_response_bytes: 2GiB
+  max_url_bytes: 8000
   token: "***"
   headers:
     X-Account: 7
