@@ -14,18 +14,18 @@ import { Failure } from '../errors.ts';
 import { buildConfig } from './build-config.ts';
 import {
   configInvalid,
-  type Finding,
+  type Mistake,
   pathOf,
   type Problem,
-  schemaFindings,
+  schemaMistakes,
   settingName,
   type SettingPath,
 } from './config-problems.ts';
 import type { Config } from './config.ts';
 import { isMapping, isWithin, itemsOf, placeName, replaced, valueAt } from './plain-values.ts';
 import { resolvedYaml } from './resolved-settings.ts';
-import { readTokenFile, settingFindings } from './setting-checks.ts';
-import { type Place, SettingsText, type Surroundings } from './settings-text.ts';
+import { readTokenFile, settingMistakes } from './setting-checks.ts';
+import { type Position, SettingsText, type Surroundings } from './settings-text.ts';
 import { settings } from './settings.ts';
 
 const DEFAULT_FILE = 'ripen.yaml';
@@ -63,7 +63,7 @@ export interface StatedSettings {
   /** What the file says at a place, variables filled; undefined where it says nothing. */
   valueAt(path: SettingPath): unknown;
   /** `file:line:column` of a setting, or of where it would be; null without a file. */
-  placeOf(path: SettingPath, at: Finding['at']): string | null;
+  placeOf(path: SettingPath, at: Mistake['at']): string | null;
 }
 
 /** Settings that come from no file. */
@@ -148,14 +148,14 @@ function examined(text: string, source: ConfigSource) {
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
   const { root, effective, parsed } = validated(read);
-  const tokenFile = isOffline ? { token: null, findings: [] } : readTokenFile(effective, base);
+  const tokenFile = isOffline ? { token: null, mistakes: [] } : readTokenFile(effective, base);
   const issues = parsed.success ? [] : parsed.error.issues;
   const found = [
-    ...schemaFindings(issues, effective, (path) => isShown(read, root, path)),
-    ...settingFindings(root, effective, base, source.environment),
-    ...tokenFile.findings,
-  ].map((finding): Finding => Object.assign(finding, { path: originOf(root, finding.path) }));
-  const told = [...read.findings, ...(read.readable ? worthTelling(found, read.findings, effective) : [])];
+    ...schemaMistakes(issues, effective, (path) => isShown(read, root, path)),
+    ...settingMistakes(root, effective, base, source.environment),
+    ...tokenFile.mistakes,
+  ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
+  const told = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];
   const located = [
     ...read.syntax.map(({ place, text: wrong }) => ({ place, key: '', text: wrong })),
     ...told.map(({ path, at, text: wrong }) => ({
@@ -164,7 +164,7 @@ function examined(text: string, source: ConfigSource) {
       text: wrong,
     })),
   ].toSorted(({ place: one }, { place: other }) => one.line - other.line || one.column - other.column);
-  const nameOf = ({ line, column }: Place): string => `${shown}:${line}:${column}`;
+  const nameOf = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
   const problems = located.map(({ place, key, text: wrong }) => ({ place: nameOf(place), key, text: wrong }));
   return {
     shown,
@@ -239,8 +239,8 @@ function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean 
   return !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
-/** The findings without those that follow from another problem, and one for each place. */
-function worthTelling(found: readonly Finding[], unreadable: readonly Finding[], effective: unknown): Finding[] {
+/** The mistakes without those that follow from another problem, and one for each place. */
+function worthTelling(found: readonly Mistake[], unreadable: readonly Mistake[], effective: unknown): Mistake[] {
   const misspelt = new Set(found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
   const places = new Set<string>();
   return found.filter(({ path, at }) => {
