@@ -115,8 +115,11 @@ function narrowed(issue: Issue): Issue[] {
   return meant.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
+/** Of the form itself: a wrong key further down says nothing of which form was meant. */
 const unknownKeys = (branch: readonly Issue[]): number =>
-  branch.reduce((count, issue) => count + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
+  branch.reduce((count, issue) => {
+    return count + (issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys.length : 0);
+  }, 0);
 
 /** Keys and indexes; a schema of YAML values has no symbols. */
 export function pathOf(issue: Issue): SettingPath {
