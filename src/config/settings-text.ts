@@ -50,9 +50,6 @@ function fatalProblem(
   text: string,
 ): { readonly offset: number; readonly text: string } | null {
   if (document === null) return { offset: 0, text: TOO_DEEP };
-  if (document.directives.yaml.version !== '1.2') {
-    return { offset: 0, text: 'is another version of YAML; only 1.2 is read' };
-  }
   const fatal = document.errors.find(({ code }) => !Object.hasOwn(harmless, code));
   if (fatal === undefined) return null;
   const [offset] = fatal.pos;
