@@ -17,10 +17,19 @@ import { SLICE_NAME } from './model/slice.ts';
 import { isTableOfLakes, type SliceFiles } from './publish/lake-table.ts';
 import { filesOfSlice, publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
+import type { Circumstances } from './run/circumstances.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
 import { openWarehouse, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
+
+export interface DropOptions extends Circumstances {
+  readonly slice: string;
+  /** Only the periods that ended by the start of this day; null: all, the default. */
+  readonly before?: Day | null;
+  /** True deletes; a function is told what would be deleted, and any answer but true leaves everything as it is. */
+  readonly agree: true | ((loss: Loss) => Promise<boolean>);
+}
 
 export interface DropRequest {
   readonly slice: string;
@@ -48,7 +57,7 @@ export interface Dropped extends Publication {
   readonly dropped: Loss | null;
 }
 
-interface Circumstances {
+interface Dropping {
   readonly emit: Emit;
   readonly signal: AbortSignal;
   /** Told what would be deleted; false leaves everything as it is. May throw. */
@@ -62,7 +71,7 @@ interface Circumstances {
 export async function dropSlice(
   config: Config,
   request: DropRequest,
-  { emit, signal, agree }: Circumstances,
+  { emit, signal, agree }: Dropping,
 ): Promise<Dropped> {
   await refuseUnwritablePlaces(config);
   const { slice, before, lockWaitMs } = request;
@@ -92,7 +101,7 @@ export async function dropSlice(
 export async function lossOf(
   config: Config,
   request: DropRequest,
-  { emit, signal }: Omit<Circumstances, 'agree'>,
+  { emit, signal }: Omit<Dropping, 'agree'>,
 ): Promise<Loss> {
   const { lockWaitMs } = request;
   return withWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal }, async (warehouse) => {
@@ -101,7 +110,7 @@ export async function lossOf(
   });
 }
 
-interface Place {
+interface Scope {
   readonly config: Config;
   readonly warehouse: Warehouse;
   readonly request: DropRequest;
@@ -115,7 +124,7 @@ interface Measured {
   readonly loss: Loss;
 }
 
-async function measure(place: Place): Promise<Measured> {
+async function measure(place: Scope): Promise<Measured> {
   const { config, warehouse, request } = place;
   const { slice, before } = request;
   const tables = await heldTables(warehouse, slice, before);
@@ -125,7 +134,7 @@ async function measure(place: Place): Promise<Measured> {
 }
 
 async function countLoss(
-  { config, warehouse, request, signal }: Place,
+  { config, warehouse, request, signal }: Scope,
   tables: readonly HeldTable[],
   { answers, ...files }: SliceFiles & { readonly answers: number },
 ): Promise<Loss> {

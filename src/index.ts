@@ -7,25 +7,30 @@
  * simulator are loaded when first needed.
  */
 
-import { existsSync } from 'node:fs';
-
 import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
-import { Failure } from './errors.ts';
 import { guarded } from './events.ts';
 import type { TourOptions } from './start/tour.ts';
-import type { Dropped, Loss } from './drop.ts';
+import type { DropOptions, Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
 import type { Day, DayInterval } from './model/calendar.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
-import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
-import { asked, checkConfig, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
-import { checkOptions } from './run/option-kinds.ts';
+import { checkForced, chosenSlices, circumstancesOf, onWarehouse } from './run/circumstances.ts';
+import type {
+  BackfillOptions,
+  Circumstances,
+  Monitor,
+  SliceChoice,
+  StatusOptions,
+  SyncOptions,
+} from './run/circumstances.ts';
+import { asked, checkConfig, checkOptions, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import { simulatedNow, withService } from './run/service-in-use.ts';
+import type { RunRequest } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
 import type * as simulated from './simulator/simulator.ts';
 import type { WorldOptions } from './simulator/world/world.ts';
@@ -44,64 +49,19 @@ export type { Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
 export type { SpendSummary } from './spend/spend-summary.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
-export type { Circumstances, Config, ConfigOptions, Day, DayInterval, Dropped, Engine, Exported, ExportOptions };
+export type * from './run/circumstances.ts';
+export type { Config, ConfigOptions, Day, DayInterval, DropOptions, Dropped, Engine, Exported, ExportOptions };
 export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, StatusReport, SyncSummary, TourOptions };
 
-/** Names of the slices a verb is about; all by default. */
-export interface Chosen {
-  readonly slices?: readonly string[] | undefined;
-}
-
-/** What a monitor is told of a run's end, beside the addresses of `notify`. */
-export interface Told {
-  /** Metrics for Prometheus are written to this file. */
-  readonly metricsFile?: string | null;
-  /** The rights of that file; 0o644 by default. */
-  readonly mode?: number;
-}
-
-export interface SyncOptions extends Circumstances, Chosen, Told {
-  /** Nothing new is asked for after this long; null: never. */
-  readonly deadlineMs?: number | null;
-}
-
-export interface StatusOptions extends Circumstances {
-  /** The file the report is to be written to; `USAGE_INVALID` for one of the configuration, the warehouse or a copy. */
-  readonly output?: string;
-}
-
-export interface BackfillOptions extends Circumstances, Told {
-  readonly slice: string;
-  /** The days to refetch, half-open; every period they touch is replaced. */
-  readonly days: DayInterval;
-  /** Loads an answer, too, that would take more than half of the rows. */
-  readonly acceptLoss?: boolean;
-}
-
-/** The simulated service; all of it may be left out. */
-export interface SimulatorOptions {
-  /** 0, the default, takes any free port. */
-  readonly port?: number | undefined;
-  /** The account's size and numbers, the same for one seed. */
-  readonly world?: Partial<Pick<WorldOptions, 'seed' | 'apps' | 'partners' | 'links' | 'rowsPerDay'>> | undefined;
-  /** The instant its clock stands at; null, the default, is the real clock. */
-  readonly now?: Date | null | undefined;
-  /** `simulator-token` by default. */
-  readonly token?: string | undefined;
-  /** The whole header Authorization of the ad spend API; `Partner simulator` by default. */
-  readonly costCredential?: string | undefined;
-}
+/** The simulated service; all of it may be left out. `world` is the account's size and numbers, the same for one seed. */
+export type SimulatorOptions = simulated.SomeOf<
+  Pick<simulated.SimulatorSettings, 'port' | 'now' | 'token' | 'costCredential'> & {
+    readonly world: Partial<Pick<WorldOptions, 'seed' | 'apps' | 'partners' | 'links' | 'rowsPerDay'>>;
+  }
+>;
 
 /** The simulated service while it runs. */
 export type Simulator = Pick<simulated.RunningSimulator, 'url' | 'port' | 'now' | 'setNow' | 'close'>;
-
-export interface DropOptions extends Circumstances {
-  readonly slice: string;
-  /** Only the periods that ended by the start of this day; null: all, the default. */
-  readonly before?: Day | null;
-  /** True deletes; a function is told what would be deleted, and any answer but true leaves everything as it is. */
-  readonly agree: true | ((loss: Loss) => Promise<boolean>);
-}
 
 /** Writes a first configuration; `USAGE_INVALID`, with nothing written, where one of its files exists. */
 export const init = plainVerb(['directory'], async (options: InitOptions): Promise<FirstFiles> => {
@@ -131,15 +91,12 @@ export const resolvedConfig = plainVerb(
 export const check = configVerb(
   [],
   async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
-    const { findingsOf, inspected } = await import('./check/check.ts');
-    const { inspectConfig } = await import('./config/read-config.ts');
-    if (!isUnread(config)) {
-      const { planAt, emit, signal } = circumstancesOf(config, options);
-      return findingsOf(config, planAt, emit, signal);
-    }
-    const inspection = await inspectConfig(config);
-    const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
-    return inspected(inspection, planAt, emit, signal);
+    const { findingsOf, problemFindings } = await import('./check/check.ts');
+    const { inspectConfig, unplaced } = await import('./config/read-config.ts');
+    const read = isUnread(config) ? await inspectConfig(config) : { config, problems: [], stated: unplaced };
+    if (read.config === null) return problemFindings(read.problems);
+    const { planAt: at, emit, signal } = circumstancesOf(read.config, options);
+    return findingsOf(read.config, { stated: read.stated, at, signal }, emit);
   },
   (config) => (isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config)),
 );
@@ -151,7 +108,7 @@ const isUnread = (config: unknown): config is ConfigOptions =>
 /** The windows the next sync would ask for, with their reasons; asks the service nothing. */
 export const plan = configVerb(
   [],
-  async (config: Config, options: Circumstances & Chosen = {}): Promise<PlanReport> => {
+  async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
     const { explainPlan } = await import('./run/plan-report.ts');
     const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
     return explainPlan(config, { planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
@@ -176,30 +133,17 @@ export const backfill = configVerb(
   },
 );
 
-interface RunOrder {
-  readonly command: 'sync' | 'backfill';
-  readonly slices: readonly string[] | null;
-  readonly forced: DayInterval | null;
-  readonly acceptLoss: boolean;
-  readonly deadlineMs: number | null;
-}
+type RunOrder = Omit<RunRequest, 'asOf' | 'lockWaitMs'>;
 
-async function run(config: Config, options: Circumstances & Told, order: RunOrder): Promise<SyncSummary> {
+async function run(config: Config, options: Circumstances & Monitor, order: RunOrder): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = USUAL_MODE, signal = new AbortController().signal } = options;
   if (metricsFile !== null) await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
-  const telling = {
-    command: order.command,
-    config,
-    asOf: options.asOf ?? simulatedNow(config),
-    emit: guarded(options.emit ?? (() => {})),
-    signal,
-    metricsFile,
-    mode,
-  };
-  return tellingEnd(telling, async (emit, look) => {
+  const emit = guarded(options.emit ?? (() => {}));
+  const asOf = options.asOf ?? simulatedNow(config);
+  return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) => {
     // A night whose schedule says what cannot be is a run that could not start, which a monitor is to see.
     const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
     chosenSlices(config, order.slices);
@@ -215,23 +159,16 @@ const USUAL_MODE = 0o644;
 /** Loads again what the archive holds, without the service, and publishes; resolves as `sync` does. */
 export const replay = configVerb(
   [],
-  async (config: Config, options: Circumstances & Chosen = {}): Promise<SyncSummary> => {
+  async (config: Config, options: Circumstances & SliceChoice = {}): Promise<SyncSummary> => {
     const { fromArchive } = await import('./run/archive-source.ts');
     const pipeline = await import('./sync.ts');
     const { tellingFailures } = await import('./notify/run-end.ts');
     const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-    const { archiveRoot } = await import('./archive/archive.ts');
-    const archive = archiveRoot(config.warehouse);
-    if (!existsSync(archive)) {
-      const hint = 'State `archive: 30d` to keep the answers of the next runs, or run `ripen sync`.';
-      throw new Failure('USAGE_INVALID', `There was no archive to replay; tried ${archive}`, { hint });
-    }
+    const { explained } = await import('./terminal/explain.ts');
     const { slices = null } = options;
     const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
-    const request = { ...order, asOf, lockWaitMs };
-    const { explained } = await import('./terminal/explain.ts');
     const summary = await tellingFailures(emit, async (emit) =>
-      pipeline.sync(config, request, fromArchive(config), { emit, signal }),
+      pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromArchive(config), { emit, signal }),
     );
     const known = { config, report: null, runId: summary.run_id };
     return { ...summary, failures: await explained(summary.failures, known) };
@@ -335,14 +272,7 @@ export const exportRows = configVerb(
 export const startSimulator = plainVerb([], async (options: SimulatorOptions = {}): Promise<Simulator> => {
   const { startSimulator: start } = await import('./simulator/simulator.ts');
   const { port, world, now, token, costCredential } = options;
-  const simulator = await start({ port, world, now, token, costCredential });
-  return {
-    url: simulator.url,
-    port: simulator.port,
-    now: () => simulator.now(),
-    setNow: (at) => simulator.setNow(at),
-    close: async () => simulator.close(),
-  };
+  return start({ port, world, now, token, costCredential });
 });
 
 /** The guided tour: a month of simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */

@@ -1,8 +1,7 @@
 /** Everything that can be known to be wrong before a sync, at once, and what works; writes nothing. */
 
 import type { Config } from '../config/config.ts';
-import { type Inspection } from '../config/read-config.ts';
-import { unplacedSettings } from '../config/stated-settings.ts';
+import type { Problem } from '../config/config-problems.ts';
 import { nearest } from '../config/nearest.ts';
 import type { Emit } from '../events.ts';
 import { isMetricItem } from '../model/metric.ts';
@@ -12,28 +11,27 @@ import { UNREADABLE_HINT, unreadableNames } from '../publish/delta/table.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, mergedNotes, placed, type Finding, type Remark } from './finding.ts';
 import { placeFindings } from './places.ts';
-import { requestedService, type ServiceFindings } from './service.ts';
+import { requestedService } from './service.ts';
 import { CatalogLists, sliceRemarks } from './slice.ts';
+import type { Checking } from './warehouse.ts';
 
-/** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
-export async function findingsOf(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
-  return inspected({ problems: [], config, stated: unplacedSettings }, at, emit, signal);
+/** What is wrong with a file, of which nothing else is tried then. */
+export function problemFindings(problems: readonly Problem[]): Finding[] {
+  const wrong = problems.map(({ place, key, text }): Finding => {
+    const setting = key === '' ? null : key;
+    return { severity: 'error', code: 'CONFIG_INVALID', slice: null, setting, place, message: text, hint: null };
+  });
+  return [...wrong, finding('untried', 'the service, the warehouse and the slices, as the configuration is wrong')];
 }
 
-/** The same of a configuration as its file states it, with its mistakes. */
-export async function inspected(inspection: Inspection, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
-  const { config, stated, problems } = inspection;
-  const isServiceSound = stated.isSound(['service']);
-  const service = isServiceSound ? await requestedService({ config, stated, at, emit }, signal) : unrequested;
+/** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
+export async function findingsOf(config: Config, { stated, at, signal }: Checking, emit: Emit): Promise<Finding[]> {
+  const service = await requestedService({ config, stated, at, emit }, signal);
   const listed = new Set(service.catalog.filter(isMetricItem).map(({ id }) => id));
   const slices = config.slices.map((slice) => withStars(slice, listed));
   const places = await placeFindings({ ...config, slices }, { at, stated, signal });
   const lists = new CatalogLists(service.catalog);
   return mergedNotes([
-    ...problems.map(({ place, key, text }): Finding => {
-      const setting = key === '' ? null : key;
-      return { severity: 'error', code: 'CONFIG_INVALID', slice: null, setting, place, message: text, hint: null };
-    }),
     ...placed(clockRemarks(at), null, stated),
     ...places,
     ...service.findings,
@@ -42,7 +40,7 @@ export async function inspected(inspection: Inspection, at: Date, emit: Emit, si
         ...starRemarks(config.slices[index] ?? slice, index, listed),
         ...sliceRemarks({ slice, index, stated }, service.catalog, lists, at),
       ];
-      return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
+      return placed(remarks, slice.name, stated);
     }),
     ...placed(linkRemarks(config, lists), null, stated),
     ...nameFindings(config, slices),
@@ -64,11 +62,6 @@ function starRemarks(slice: Slice, index: number, listed: ReadonlySet<string>): 
     return { severity: 'note', path: [...path, slice.metrics.indexOf(pattern)], message, hint: null };
   });
 }
-
-const unrequested: ServiceFindings = {
-  findings: [{ ...finding('untried', 'the service, as its settings are wrong'), setting: 'service' }],
-  catalog: [],
-};
 
 /** Delta tables with column names that some engines cannot read. */
 function nameFindings({ publish }: Config, slices: readonly Slice[]): Finding[] {

@@ -1,7 +1,7 @@
 /** What `check` finds. */
 
 import { settingName, type SettingPath } from '../config/config-problems.ts';
-import type { StatedSettings } from '../config/stated-settings.ts';
+import type { StatedSettings } from '../config/read-config.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { failuresText } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
@@ -43,22 +43,17 @@ export function findingOf(thrown: unknown): Finding {
   return { ...finding('error', message, hint), code };
 }
 
-/**
- * Remarks on a slice, or on none, with their places; without those on a setting that is wrong by itself, which was reported.
- * A setting of the defaults is every slice's, so that none is named.
- */
+/** Remarks on a slice, or on none, with their places. A setting of the defaults is every slice's, so that none is named. */
 export function placed(remarks: readonly Remark[], slice: string | null, stated: StatedSettings): Finding[] {
-  return remarks
-    .filter(({ path }) => !stated.isWrong(path))
-    .map(({ severity, code = null, path, at = 'value', message, hint }) => ({
-      severity,
-      code,
-      slice: path[0] === 'defaults' ? null : slice,
-      setting: settingName(path),
-      place: stated.placeOf(path, at),
-      message,
-      hint,
-    }));
+  return remarks.map(({ severity, code = null, path, at = 'value', message, hint }) => ({
+    severity,
+    code,
+    slice: path[0] === 'defaults' ? null : slice,
+    setting: settingName(path),
+    place: stated.placeOf(path, at),
+    message,
+    hint,
+  }));
 }
 
 /** Findings as they are, one that is repeated word for word once; a note that several slices share is one, of no slice. */

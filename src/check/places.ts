@@ -19,15 +19,13 @@ const BUCKET_PATIENCE_MS = 10_000;
 
 /** Destinations that could not be written, are another warehouse's or do not answer, and a warehouse that could not be used. */
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
-  const { stated, signal } = checking;
-  // A path that is wrong by itself, which was reported, says nothing of the disk.
-  const isWarehouseSound = stated.isSound(['warehouse']);
+  const { signal } = checking;
   const [unwritable, { findings, lastRunBytes }, ...buckets] = await Promise.all([
-    isWarehouseSound ? unwritablePlaces(config) : [],
-    isWarehouseSound ? warehouseFindings(config, checking) : { findings: [], lastRunBytes: null },
+    unwritablePlaces(config),
+    warehouseFindings(config, checking),
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);
-  const space = isWarehouseSound ? await spaceFindings(config.warehouse, 2 * (lastRunBytes ?? 0)) : [];
+  const space = await spaceFindings(config.warehouse, 2 * (lastRunBytes ?? 0));
   return [...unwritable.map(findingOf), ...findings, ...space, ...buckets.flat()];
 }
 

@@ -2,7 +2,7 @@
 
 import type { SettingPath } from '../config/config-problems.ts';
 import type { Config } from '../config/config.ts';
-import type { StatedSettings } from '../config/stated-settings.ts';
+import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit, RunEvent } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';

@@ -4,7 +4,7 @@ import { nearest } from '../config/nearest.ts';
 import type { SettingPath } from '../config/config-problems.ts';
 import { isMapping } from '../config/plain-values.ts';
 import { documentedValues, leftToService, parseFilterKey } from '../config/report-settings.ts';
-import type { StatedSettings } from '../config/stated-settings.ts';
+import type { StatedSettings } from '../config/read-config.ts';
 import { dayAt, MS_PER_DAY } from '../model/calendar.ts';
 import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
 import { dimensions as documentedDimensions } from '../model/dimension.ts';
@@ -107,21 +107,22 @@ function settingPath(checked: CheckedSlice, key: string, item?: string): Setting
 
 /** Everything odd about a slice at an instant. A list that filters-data left empty or did not answer proves nothing. */
 export function sliceRemarks(checked: CheckedSlice, catalog: Catalog, lists: CatalogLists, planAt: Date): Remark[] {
-  const { slice, stated } = checked;
+  const { slice } = checked;
   const items = catalog.filter(isMetricItem);
   const metrics = metricsOf(slice, items);
   const listed = metrics.filter(({ id }) => lists.metrics.has(id));
-  const isSound = (key: string): boolean => stated.isSound([...pathOf(checked), key]);
   return [
-    ...statedNames(checked, 'metrics').flatMap((name) => metricRemarks(checked, lists, name, 'metrics')),
+    ...(slice.cube === undefined ? slice.metrics : []).flatMap((name) =>
+      metricRemarks(checked, lists, name, 'metrics'),
+    ),
     ...cohortRemarks(checked, lists),
-    ...statedNames(checked, 'dimensions').flatMap((name) => dimensionRemarks(checked, lists, name, 'dimensions')),
+    ...slice.dimensions.flatMap((name) => dimensionRemarks(checked, lists, name, 'dimensions')),
     ...Object.keys(slice.parameters).flatMap((key) => filterRemarks(checked, lists, key)),
     ...Object.entries(slice.parameters).flatMap(([key, value]) => valueRemarks(checked, lists, key, value)),
     ...attributionRemarks(checked),
-    ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
+    ...periodRemarks(checked, planAt),
     ...horizonRemarks(checked),
-    ...(isSound('metrics') ? retainRemarks(checked, metrics) : []),
+    ...retainRemarks(checked, metrics),
     ...formRemarks(checked, listed),
     ...leftRemarks(checked),
   ];
@@ -139,13 +140,6 @@ function cohortRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
     const message = first.message.replace(/(?=[,;])/, more);
     return [{ ...first, message, path: ['slices', index, 'cohorts', key], at: 'key' as const }];
   });
-}
-
-/** The names a slice requests; without what stands in for a list of which nothing could be read, and those of a cube. */
-function statedNames({ slice, index, stated }: CheckedSlice, key: 'metrics' | 'dimensions'): readonly string[] {
-  if (key === 'metrics' && slice.cube !== undefined) return [];
-  const list = stated.valueAt(['slices', index, key]);
-  return Array.isArray(list) ? slice[key].filter((name) => list.includes(name)) : slice[key];
 }
 
 /** A name as it would be written under a setting: with its suffix, where that is a filter. */

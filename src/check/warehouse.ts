@@ -5,7 +5,7 @@
 import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
-import type { StatedSettings } from '../config/stated-settings.ts';
+import type { StatedSettings } from '../config/read-config.ts';
 import { asFailure } from '../errors.ts';
 import { refusalOf } from '../load/slice-table.ts';
 import { meet } from '../model/calendar.ts';
@@ -63,7 +63,7 @@ export async function warehouseFindings(
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => ({
       findings: [
         finding('works', 'warehouse readable'),
-        ...(await unconfiguredFindings(warehouse, slices, stated)),
+        ...(await unconfiguredFindings(warehouse, slices)),
         ...(await changeFindings(warehouse, slices, { at, stated })),
         ...(await occupants(await visitorOf(warehouse, signal))),
       ],
@@ -97,13 +97,7 @@ limit 1`;
 
 const heldRow = z.object({ slice: z.string(), periods: count, rows: count });
 
-async function unconfiguredFindings(
-  warehouse: Warehouse,
-  slices: readonly Slice[],
-  stated: StatedSettings,
-): Promise<Finding[]> {
-  // One whose name cannot be read may be any of those that are held.
-  if (slices.some((_, index) => !stated.isSound(['slices', index, 'name']))) return [];
+async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
   const configured = new Set(slices.map(({ name }) => name));
   const held = await warehouse.rows(statement('ledger/held_slices'), [], heldRow);
   return held.filter(({ slice }) => !configured.has(slice)).map(unconfigured);
@@ -124,15 +118,11 @@ async function changeFindings(
   const findings: Finding[] = [];
   for (const [index, slice] of slices.entries()) {
     const path = pathOf({ index });
-    if (!stated.isSound(path)) continue;
     const ledger = await readSliceLedger(warehouse, slice.name);
     const { live } = ledger;
     const refusal = await refusalOf(warehouse, slice, ledger);
     if (refusal !== null) findings.push(...placed([refused(refusal, path)], slice.name, stated));
-    if (live === null) continue;
-    // Of a service that cannot be read, nobody knows the headers.
-    const isKnown = stated.isSound(['service']) || !differInHeadersOnly(live.fingerprint, fingerprintOf(slice));
-    if (refusal !== null || !isKnown) continue;
+    if (live === null || refusal !== null) continue;
     findings.push(...placed(changeRemarks(slice, path, { ...ledger, live }, at), slice.name, stated));
   }
   return findings;

@@ -1,7 +1,7 @@
 /**
  * What is wrong with a configuration, where, and how it is said: what the schema refuses in words people use.
  *
- * A finding names a place in the settings; all of them end up, with their places in the file, in one failure.
+ * A mistake names a place in the settings; all of them end up, with their places in the file, in one failure.
  */
 
 import * as z from 'zod';
@@ -13,7 +13,7 @@ import { kindOf, type SettingPath, valueAt } from './plain-values.ts';
 export type { SettingPath };
 
 /** One thing wrong with a setting. */
-export interface Finding {
+export interface Mistake {
   readonly path: SettingPath;
   /** Whether the key itself is wrong or what it is set to. */
   readonly at: 'key' | 'value';
@@ -82,15 +82,15 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * The schema's issues as findings, one for every key and value. `isShown` says which values may be repeated in a
+ * The schema's issues as mistakes, one for every key and value. `isShown` says which values may be repeated in a
  * message; the others may be secrets.
  */
-export function schemaFindings(
+export function schemaMistakes(
   issues: readonly Issue[],
   root: unknown,
   isShown: (path: SettingPath) => boolean,
-): Finding[] {
-  return issues.flatMap(narrowed).flatMap((issue): Finding[] => {
+): Mistake[] {
+  return issues.flatMap(narrowed).flatMap((issue): Mistake[] => {
     const path = pathOf(issue);
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(path, key, issue.message));
     if (issue.code === 'invalid_key') return [{ path, at: 'key', text: issue.issues[0]?.message ?? issue.message }];
@@ -98,7 +98,7 @@ export function schemaFindings(
   });
 }
 
-function unknownKey(path: SettingPath, key: string, known: string): Finding {
+function unknownKey(path: SettingPath, key: string, known: string): Mistake {
   const near = nearest(key, known.split(', '));
   const text = `is not a known key; allowed: ${known}${near === null ? '' : `; did you mean ${near}?`}`;
   return { path: [...path, key], at: 'key', text, meant: [...path, near ?? key] };
@@ -115,8 +115,11 @@ function narrowed(issue: Issue): Issue[] {
   return meant.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
+/** Of the form itself: a wrong key further down says nothing of which form was meant. */
 const unknownKeys = (branch: readonly Issue[]): number =>
-  branch.reduce((count, issue) => count + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
+  branch.reduce((count, issue) => {
+    return count + (issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys.length : 0);
+  }, 0);
 
 /** Keys and indexes; a schema of YAML values has no symbols. */
 export function pathOf(issue: Issue): SettingPath {

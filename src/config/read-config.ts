@@ -14,20 +14,19 @@ import { Failure } from '../errors.ts';
 import { buildConfig } from './build-config.ts';
 import {
   configInvalid,
-  type Finding,
+  type Mistake,
   pathOf,
   type Problem,
-  schemaFindings,
+  schemaMistakes,
   settingName,
   type SettingPath,
 } from './config-problems.ts';
 import type { Config } from './config.ts';
 import { isMapping, isWithin, itemsOf, placeName, replaced, valueAt } from './plain-values.ts';
 import { resolvedYaml } from './resolved-settings.ts';
-import { readTokenFile, settingFindings } from './setting-checks.ts';
-import { type Place, SettingsText, type Surroundings } from './settings-text.ts';
-import { settings, type Settings } from './settings.ts';
-import { statedSettings, type StatedSettings } from './stated-settings.ts';
+import { readTokenFile, settingMistakes } from './setting-checks.ts';
+import { type Position, SettingsText, type Surroundings } from './settings-text.ts';
+import { settings } from './settings.ts';
 
 const DEFAULT_FILE = 'ripen.yaml';
 
@@ -54,21 +53,34 @@ export async function readConfig(options: ConfigOptions): Promise<Config> {
 
 /** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
 export function parseConfig(text: string, source: ConfigSource): Config {
-  const { shown, problems, parsed, origin } = examined(text, source);
-  if (parsed === null || problems.length > 0) throw configInvalid(shown, problems);
-  return buildConfig(parsed, origin);
+  const { shown, problems, config } = inspectText(text, source);
+  if (config === null) throw configInvalid(shown, problems);
+  return config;
 }
 
-/** A configuration that may hold mistakes: what is wrong with it, and the rest of it. */
+/** The settings as they stand in the file, for whoever has something to say of one of them later. */
+export interface StatedSettings {
+  /** What the file says at a place, variables filled; undefined where it says nothing. */
+  valueAt(path: SettingPath): unknown;
+  /** `file:line:column` of a setting, or of where it would be; null without a file. */
+  placeOf(path: SettingPath, at: Mistake['at']): string | null;
+}
+
+/** Settings that come from no file. */
+export const unplaced: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
+
+/** A file as it was read: what is wrong with it, or what it says. */
 export interface Inspection {
+  /** The file as it is named in messages. */
+  readonly shown: string;
   /** Sorted by position, each once. */
   readonly problems: readonly Problem[];
-  /** What `parseConfig` would return; beside problems without what they are about, and then not to be run. */
-  readonly config: Config;
+  /** Null when there is a problem. */
+  readonly config: Config | null;
   readonly stated: StatedSettings;
 }
 
-/** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
+/** Reads the configuration as `readConfig` does, but returns its problems with their places. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
   const source = await sourceOf(options);
   return inspectText(await readText(source.file, options.file !== undefined), source);
@@ -76,12 +88,9 @@ export async function inspectConfig(options: ConfigOptions): Promise<Inspection>
 
 /** As `inspectConfig`, of a text. */
 export function inspectText(text: string, source: ConfigSource): Inspection {
-  const { shown, problems, parsed, origin, root, findings, placeOf } = examined(text, source);
-  const wrong = findings.map(({ path }) => path);
-  const sound = parsed !== null && problems.length === 0 ? parsed : soundSettings(root, wrong);
-  if (sound === null) throw configInvalid(shown, problems);
-  const stated = statedSettings(root, wrong, (path) => originOf(root, path), placeOf);
-  return { problems, config: buildConfig(sound, origin), stated };
+  const { shown, problems, parsed, origin, stated } = examined(text, source);
+  const config = parsed === null || problems.length > 0 ? null : buildConfig(parsed, origin);
+  return { shown, problems, config, stated };
 }
 
 /** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
@@ -139,14 +148,14 @@ function examined(text: string, source: ConfigSource) {
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
   const { root, effective, parsed } = validated(read);
-  const tokenFile = isOffline ? { token: null, findings: [] } : readTokenFile(effective, base);
+  const tokenFile = isOffline ? { token: null, mistakes: [] } : readTokenFile(effective, base);
   const issues = parsed.success ? [] : parsed.error.issues;
   const found = [
-    ...schemaFindings(issues, effective, (path) => isShown(read, root, path)),
-    ...settingFindings(root, effective, base, source.environment),
-    ...tokenFile.findings,
-  ].map((finding): Finding => Object.assign(finding, { path: originOf(root, finding.path) }));
-  const told = [...read.findings, ...(read.readable ? worthTelling(found, read.findings, effective) : [])];
+    ...schemaMistakes(issues, effective, (path) => isShown(read, root, path)),
+    ...settingMistakes(root, effective, base, source.environment),
+    ...tokenFile.mistakes,
+  ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
+  const told = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];
   const located = [
     ...read.syntax.map(({ place, text: wrong }) => ({ place, key: '', text: wrong })),
     ...told.map(({ path, at, text: wrong }) => ({
@@ -155,18 +164,19 @@ function examined(text: string, source: ConfigSource) {
       text: wrong,
     })),
   ].toSorted(({ place: one }, { place: other }) => one.line - other.line || one.column - other.column);
-  const nameOf = ({ line, column }: Place): string => `${shown}:${line}:${column}`;
+  const nameOf = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
   const problems = located.map(({ place, key, text: wrong }) => ({ place: nameOf(place), key, text: wrong }));
   return {
     shown,
-    root: read.readable ? root : null,
     effective,
-    findings: read.readable ? [...read.findings, ...found] : [],
     problems: [
       ...new Map(problems.toReversed().map((problem) => [problem.place + problem.text, problem])).values(),
     ].toReversed(),
     parsed: parsed.success ? parsed.data : null,
-    placeOf: (path: SettingPath, at: Finding['at']): string => nameOf(read.placeOf(path, at)),
+    stated: {
+      valueAt: (path) => valueAt(root, path),
+      placeOf: (path, at) => nameOf(read.placeOf(originOf(root, path), at)),
+    } satisfies StatedSettings,
     origin: { file, base, fileToken: tokenFile.token, environment: source.environment },
   };
 }
@@ -229,8 +239,8 @@ function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean 
   return !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
-/** The findings without those that follow from another problem, and one for each place. */
-function worthTelling(found: readonly Finding[], unreadable: readonly Finding[], effective: unknown): Finding[] {
+/** The mistakes without those that follow from another problem, and one for each place. */
+function worthTelling(found: readonly Mistake[], unreadable: readonly Mistake[], effective: unknown): Mistake[] {
   const misspelt = new Set(found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
   const places = new Set<string>();
   return found.filter(({ path, at }) => {
@@ -240,59 +250,4 @@ function worthTelling(found: readonly Finding[], unreadable: readonly Finding[],
     places.add(place);
     return !follows && !isKnown;
   });
-}
-
-/** A wrong value may hide another below it; deeper than this nothing nests. */
-const MOST_ROUNDS = 6;
-
-/**
- * The settings without the places that are wrong and whatever else the schema refuses; what a slice or the service must
- * have is stood in for. Null when that cannot be read either. Only for telling more of a file that is refused anyway: its
- * rest is compared with the service in the same round.
- */
-function soundSettings(root: unknown, refused: readonly SettingPath[]): Settings | null {
-  if (!isMapping(root)) return null;
-  // In slices the schema alone decides what is left out, so that they keep their names.
-  const places = refused.filter(([first]) => first !== 'slices');
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const parsed = settings.safeParse(completed(without(root, places, []), places));
-    if (parsed.success) return parsed.data;
-    places.push(...schemaFindings(parsed.error.issues, root, () => false).map(({ path }) => originOf(root, path)));
-  }
-  return null;
-}
-
-/** A value without the places below it; undefined when it is one of them itself. Slices keep their number. */
-function without(value: unknown, places: readonly SettingPath[], path: SettingPath): unknown {
-  const within = places.filter((place) => isWithin(place, path));
-  if (within.length === 0) return value;
-  if (path.length > 0 && within.some((place) => place.length === path.length)) return undefined;
-  if (Array.isArray(value)) {
-    const left = itemsOf(value).map((item, index) => without(item, within, [...path, index]));
-    if (path.length === 1 && path[0] === 'slices') return left;
-    const kept = left.filter((item) => item !== undefined);
-    return kept.length === 0 ? undefined : kept;
-  }
-  if (!isMapping(value)) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, without(inner, within, [...path, key])] as const);
-  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
-}
-
-/** What every slice must have. */
-const neededOf = (index: number) => ({
-  name: `slice_${index + 1}`,
-  dimensions: ['day'],
-  metrics: ['installs'],
-  date_period: 'yesterday',
-});
-
-/** The settings with a service and slices that can be read. */
-function completed(left: unknown, places: readonly SettingPath[]): unknown {
-  const stated = withDefaults(left);
-  const mapping = isMapping(stated) ? stated : {};
-  const isServiceWrong = !Object.hasOwn(mapping, 'service') || places.some(([first]) => first === 'service');
-  const slices = itemsOf(mapping['slices']).map((slice, index) =>
-    Object.assign(neededOf(index), isMapping(slice) ? slice : {}),
-  );
-  return { ...mapping, ...(isServiceWrong ? { service: 'simulator' } : {}), slices };
 }

@@ -91,81 +91,29 @@ export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));
 }
 
-/** By list of secrets: every answer of a channel is searched for the same ones. */
-const searches = new WeakMap<readonly Secret[], FormSearch>();
-
-function searchFor(secrets: readonly Secret[]): FormSearch {
-  const known = searches.get(secrets);
-  if (known !== undefined) return known;
-  const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
-  const shortest = [...new Set(forms)].filter((form) => !forms.some((other) => other !== form && form.includes(other)));
-  const made = new FormSearch(shortest.map((form) => Buffer.from(form)));
-  searches.set(secrets, made);
-  return made;
-}
-
 /** Looks for secrets in bytes that flow by, whatever chunks they come in. */
 export class SecretSearch {
-  readonly #forms: FormSearch;
+  readonly #forms: readonly Buffer[];
+  /** How many bytes of a form may end one chunk while the rest begins the next; 0 without forms. */
+  readonly #overlap: number;
   /** The end of what came, in which a secret may have begun. */
   #tail: Buffer = Buffer.alloc(0);
 
   constructor(secrets: readonly Secret[]) {
-    this.#forms = searchFor(secrets);
+    const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
+    const shortest = forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
+    this.#forms = [...new Set(shortest)].map((form) => Buffer.from(form));
+    this.#overlap = Math.max(0, ...this.#forms.map(({ length }) => length - 1));
   }
 
   /** Takes the next bytes; whether a form of a secret ends in them. */
   finds(chunk: Buffer): boolean {
-    const { overlap } = this.#forms;
-    if (overlap === 0) return false;
-    const border = Buffer.concat([this.#tail, chunk.subarray(0, overlap)]);
-    this.#tail = Buffer.from(chunk.length < overlap ? border.subarray(-overlap) : lastOf(chunk, overlap));
-    return this.#forms.occursIn(chunk) || this.#forms.occursIn(border);
+    if (this.#overlap === 0) return false;
+    const border = Buffer.concat([this.#tail, chunk.subarray(0, this.#overlap)]);
+    this.#tail = Buffer.from((chunk.length < this.#overlap ? border : chunk).subarray(-this.#overlap));
+    return this.#forms.some((form) => border.includes(form) || chunk.includes(form));
   }
 }
-
-/**
- * Several texts searched for at once, in steps as long as the shortest of them where no two bytes match
- * (Wu and Manber, A Fast Algorithm for Multi-Pattern Searching, 1994).
- */
-class FormSearch {
-  readonly #forms: readonly Buffer[];
-  /** How many bytes of a form may end one chunk while the rest begins the next; 0 without forms. */
-  readonly overlap: number;
-  /** Of every form only as many bytes decide the steps as the shortest has. */
-  readonly #length: number;
-  /** By two bytes, how far they stand at least from the end of those. */
-  readonly #steps: Uint8Array;
-
-  /** Takes forms of two bytes or more. */
-  constructor(forms: readonly Buffer[]) {
-    this.#forms = forms;
-    this.overlap = Math.max(0, ...forms.map(({ length }) => length - 1));
-    this.#length = Math.min(255, ...forms.map(({ length }) => length));
-    this.#steps = new Uint8Array(2 ** 16).fill(this.#length - 1);
-    for (const form of forms) {
-      for (let at = 1; at < this.#length; at += 1) {
-        const pair = form.readUInt16LE(at - 1);
-        this.#steps[pair] = Math.min(this.#steps[pair] ?? 0, this.#length - 1 - at);
-      }
-    }
-  }
-
-  occursIn(bytes: Buffer): boolean {
-    let end = this.#length - 1;
-    while (end < bytes.length) {
-      const step = this.#steps[(bytes[end - 1] ?? 0) | ((bytes[end] ?? 0) << 8)] ?? 1;
-      if (step === 0) {
-        const start = end - this.#length + 1;
-        if (this.#forms.some((form) => form.equals(bytes.subarray(start, start + form.length)))) return true;
-        end += 1;
-      } else end += step;
-    }
-    return false;
-  }
-}
-
-const lastOf = (chunk: Buffer, count: number): Buffer => chunk.subarray(chunk.length - count);
 
 /** Every way in which a service may say a secret back, of what follows its scheme too; none of one that is too short. */
 function formsOf(value: string): string[] {

@@ -12,7 +12,7 @@ import { resolve } from 'node:path';
 import { agesIn, cubeColumns, cubeMetrics } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { globMatches } from '../model/metric.ts';
-import { type Finding, type SettingPath, suggestion } from './config-problems.ts';
+import { type Mistake, type SettingPath, suggestion } from './config-problems.ts';
 import type { Environment } from './expansion.ts';
 import { nearest } from './nearest.ts';
 import { isMapping, itemsOf, valueAt } from './plain-values.ts';
@@ -20,14 +20,14 @@ import { storeKeys } from './publish-settings.ts';
 import { parseFilterKey } from './report-settings.ts';
 
 /** Everything in the settings, as stated and with the defaults in each slice, that does not go together. */
-export function settingFindings(stated: unknown, root: unknown, base: string, environment: Environment): Finding[] {
+export function settingMistakes(stated: unknown, root: unknown, base: string, environment: Environment): Mistake[] {
   if (!isMapping(root)) return [];
   const states = (path: SettingPath): boolean => valueAt(stated, path) !== undefined;
   return [
-    ...verificationFindings(environment),
-    ...tokenFindings(root['service']),
-    ...publishFindings(root, base),
-    ...sliceFindings(
+    ...verificationMistakes(environment),
+    ...tokenMistakes(root['service']),
+    ...publishMistakes(root, base),
+    ...sliceMistakes(
       itemsOf(root['slices']).map((slice) => (isMapping(slice) ? slice : {})),
       states,
     ),
@@ -35,14 +35,14 @@ export function settingFindings(stated: unknown, root: unknown, base: string, en
 }
 
 /** With it, Node accepts any certificate: the token would go to whoever answers. */
-function verificationFindings(environment: Environment): Finding[] {
+function verificationMistakes(environment: Environment): Mistake[] {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0') return [];
   const text =
     'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates; unset it, and name an own authority in service.ca_file';
   return [{ path: ['service'], at: 'key', text }];
 }
 
-function tokenFindings(service: unknown): Finding[] {
+function tokenMistakes(service: unknown): Mistake[] {
   if (!isMapping(service) || 'simulator' in service) return [];
   const states = (key: string): boolean => Object.hasOwn(service, key);
   if (states('token') && states('token_file')) {
@@ -53,11 +53,11 @@ function tokenFindings(service: unknown): Finding[] {
   return [{ path: ['service', 'token'], at: 'key', text: 'is missing; must be stated here or in token_file' }];
 }
 
-function publishFindings(root: Readonly<Record<string, unknown>>, base: string): Finding[] {
+function publishMistakes(root: Readonly<Record<string, unknown>>, base: string): Mistake[] {
   const warehouse = root['warehouse'];
   const taken = new Map<string, string>();
   if (typeof warehouse === 'string') taken.set(placeOf(warehouse, base), 'the warehouse');
-  return itemsOf(root['publish']).flatMap((target, index): Finding[] => {
+  return itemsOf(root['publish']).flatMap((target, index): Mistake[] => {
     if (!isMapping(target)) return [];
     const kinds = ['duckdb', 'delta', 'parquet'].filter((kind) => Object.hasOwn(target, kind));
     const [kind] = kinds;
@@ -67,7 +67,7 @@ function publishFindings(root: Readonly<Record<string, unknown>>, base: string):
     }
     const destination = target[kind];
     if (typeof destination !== 'string') return [];
-    const misplaced = misplacedFindings(target, kind, destination.startsWith('s3://')).map(([key, text]): Finding => ({
+    const misplaced = misplacedMistakes(target, kind, destination.startsWith('s3://')).map(([key, text]): Mistake => ({
       path: ['publish', index, key],
       at: 'key',
       text,
@@ -82,7 +82,7 @@ function publishFindings(root: Readonly<Record<string, unknown>>, base: string):
 }
 
 /** Settings of a target that mean nothing for its kind or its place. */
-function misplacedFindings(target: Mapping, kind: string, isStore: boolean): [key: string, text: string][] {
+function misplacedMistakes(target: Mapping, kind: string, isStore: boolean): [key: string, text: string][] {
   const wrong: [keys: readonly string[], isWrong: boolean, text: string][] = [
     [['mode'], isStore, 'is for files; an object store has no file rights; leave it out'],
     [storeKeys, !isStore, 'is for s3://bucket/prefix alone; leave it out'],
@@ -100,18 +100,18 @@ const placeOf = (path: string, base: string): string =>
 export function readTokenFile(
   root: unknown,
   base: string,
-): { readonly token: string | null; readonly findings: Finding[] } {
+): { readonly token: string | null; readonly mistakes: Mistake[] } {
   const service = isMapping(root) ? root['service'] : null;
   const path = isMapping(service) ? service['token_file'] : null;
-  if (typeof path !== 'string' || path === '') return { token: null, findings: [] };
+  if (typeof path !== 'string' || path === '') return { token: null, mistakes: [] };
   const wrong = (text: string) => ({
     token: null,
-    findings: [{ path: ['service', 'token_file'], at: 'value', text } as const],
+    mistakes: [{ path: ['service', 'token_file'], at: 'value', text } as const],
   });
   try {
     const token = readFileSync(resolve(base, path), 'utf8').trim();
     return /^[\x21-\x7e]+$/.test(token)
-      ? { token, findings: [] }
+      ? { token, mistakes: [] }
       : wrong('names a file that is empty or holds more than a token; it must hold the token alone');
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
@@ -121,19 +121,19 @@ export function readTokenFile(
   }
 }
 
-function sliceFindings(slices: readonly Mapping[], states: (path: SettingPath) => boolean): Finding[] {
+function sliceMistakes(slices: readonly Mapping[], states: (path: SettingPath) => boolean): Mistake[] {
   const names = slices.map((slice) => slice['name']);
   return [
     ...repeats(names, (index) => ['slices', index, 'name'], 'slice name'),
-    ...slices.flatMap((slice, index): Finding[] => {
+    ...slices.flatMap((slice, index): Mistake[] => {
       const path = ['slices', index];
       return [
-        ...columnFindings(slice, path),
-        ...cubeFindings(slice, path),
-        ...derivedNameFindings(names, slice['name'], [...path, 'name']),
+        ...columnMistakes(slice, path),
+        ...cubeMistakes(slice, path),
+        ...derivedNameMistakes(names, slice['name'], [...path, 'name']),
         // What the defaults state by metric is for those slices that request it.
-        ...['types', 'additive'].flatMap((key) => (states([...path, key]) ? strayFindings(slice, [...path, key]) : [])),
-        ...filterFindings(slice, path),
+        ...['types', 'additive'].flatMap((key) => (states([...path, key]) ? strayMistakes(slice, [...path, key]) : [])),
+        ...filterMistakes(slice, path),
       ];
     }),
   ];
@@ -141,13 +141,13 @@ function sliceFindings(slices: readonly Mapping[], states: (path: SettingPath) =
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
+function columnMistakes(slice: Mapping, path: SettingPath): Mistake[] {
   const dimensions = new Set(textsOf(slice['dimensions']).map((name) => name.toLowerCase()));
   return [
     ...['dimensions', 'metrics'].flatMap((key) =>
       repeats(itemsOf(slice[key]), (index) => [...path, key, index], key.slice(0, -1)),
     ),
-    ...itemsOf(slice['metrics']).flatMap((metric, index): Finding[] => {
+    ...itemsOf(slice['metrics']).flatMap((metric, index): Mistake[] => {
       if (typeof metric !== 'string' || !dimensions.has(metric.toLowerCase())) return [];
       const text = `${JSON.stringify(metric)} is a dimension of this slice too; a column is one or the other, whatever its letter case`;
       return [{ path: [...path, 'metrics', index], at: 'value', text }];
@@ -156,7 +156,7 @@ function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
 }
 
 /** What does not go together in a slice in long form, or in one that states neither metrics nor cohorts. */
-function cubeFindings(slice: Mapping, path: SettingPath): Finding[] {
+function cubeMistakes(slice: Mapping, path: SettingPath): Mistake[] {
   const { metrics, cohorts, dimensions, filters } = slice;
   if (cohorts === undefined) {
     const text = 'is missing; must be a list of metrics, or cohorts in its place';
@@ -169,7 +169,7 @@ function cubeFindings(slice: Mapping, path: SettingPath): Finding[] {
   );
   const ids = isMapping(cohorts) ? cubeMetrics(understoodCohorts(cohorts)) : [];
   const repeated = ids.find(({ metric }, at) => ids.findIndex((other) => other.metric === metric) < at);
-  const found: [wrong: boolean, finding: Finding][] = [
+  const found: [wrong: boolean, mistake: Mistake][] = [
     [metrics !== undefined, { path: place, at: 'key', text: 'stands beside metrics; must be one of the two' }],
     [
       !textsOf(dimensions).some(isDateDimension),
@@ -185,11 +185,11 @@ function cubeFindings(slice: Mapping, path: SettingPath): Finding[] {
     ],
   ];
   return [
-    ...found.flatMap(([wrong, finding]) => (wrong ? [finding] : [])),
-    ...taken.map((name): Finding => {
+    ...found.flatMap(([wrong, mistake]) => (wrong ? [mistake] : [])),
+    ...taken.map((name): Mistake => {
       return { path: [...path, 'dimensions'], at: 'value', text: `hold ${name}, a column of every table with cohorts` };
     }),
-    ...filtering.map((key): Finding => {
+    ...filtering.map((key): Mistake => {
       const text =
         'filters a metric; a slice with cohorts requests its metrics in parts, so filter by dimensions alone';
       return { path: [...path, 'filters', key], at: 'key', text };
@@ -209,7 +209,7 @@ const textsOf = (list: unknown): string[] => itemsOf(list).filter((item) => type
 /** What ripen makes of a slice is named after it; another slice of such a name would stand in its place. */
 const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
 
-function derivedNameFindings(names: readonly unknown[], name: unknown, path: SettingPath): Finding[] {
+function derivedNameMistakes(names: readonly unknown[], name: unknown, path: SettingPath): Mistake[] {
   const origin = names.find(
     (other) => typeof other === 'string' && derivedEndings.some((ending) => `${other}${ending}` === name),
   );
@@ -218,9 +218,9 @@ function derivedNameFindings(names: readonly unknown[], name: unknown, path: Set
 }
 
 /** Texts that say again, but for letter case, what one before them says: columns and tables ignore case. */
-function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPath, noun: string): Finding[] {
+function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPath, noun: string): Mistake[] {
   const seen = new Map<string, string>();
-  return items.flatMap((item, index): Finding[] => {
+  return items.flatMap((item, index): Mistake[] => {
     if (typeof item !== 'string') return [];
     const before = seen.get(item.toLowerCase());
     if (before === undefined) {
@@ -233,7 +233,7 @@ function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPa
 }
 
 /** What is stated by metric may wait for one the slice does not ask for yet; a name that is nearly a metric's is a slip. */
-function strayFindings(slice: Mapping, path: SettingPath): Finding[] {
+function strayMistakes(slice: Mapping, path: SettingPath): Mistake[] {
   const stated = valueAt(slice, path.slice(-1));
   const metrics = textsOf(slice['metrics']);
   if (!isMapping(stated)) return [];
@@ -247,10 +247,10 @@ function strayFindings(slice: Mapping, path: SettingPath): Finding[] {
 }
 
 /** Only `in` and `not_in` take lists (service-interface: Dimension filters). */
-function filterFindings(settings: Mapping, path: SettingPath): Finding[] {
+function filterMistakes(settings: Mapping, path: SettingPath): Mistake[] {
   const filters = settings['filters'];
   if (!isMapping(filters)) return [];
-  return Object.entries(filters).flatMap(([key, value]): Finding[] => {
+  return Object.entries(filters).flatMap(([key, value]): Mistake[] => {
     const parsed = parseFilterKey(key);
     if (parsed === null) return [];
     const place: SettingPath = [...path, 'filters', key];

@@ -8,7 +8,7 @@
 
 import * as yaml from 'yaml';
 
-import type { Finding, SettingPath } from './config-problems.ts';
+import type { Mistake, SettingPath } from './config-problems.ts';
 import { expandBraces, fillVariables, hasOpenBrace, type Environment, type Filling } from './expansion.ts';
 import { placeName } from './plain-values.ts';
 
@@ -27,7 +27,7 @@ export interface Surroundings {
 }
 
 /** Line and column count from 1. */
-export interface Place {
+export interface Position {
   readonly line: number;
   readonly column: number;
 }
@@ -50,9 +50,6 @@ function fatalProblem(
   text: string,
 ): { readonly offset: number; readonly text: string } | null {
   if (document === null) return { offset: 0, text: TOO_DEEP };
-  if (document.directives.yaml.version !== '1.2') {
-    return { offset: 0, text: 'is another version of YAML; only 1.2 is read' };
-  }
   const fatal = document.errors.find(({ code }) => !Object.hasOwn(harmless, code));
   if (fatal === undefined) return null;
   const [offset] = fatal.pos;
@@ -103,9 +100,9 @@ export class SettingsText {
   /** Whether `value` is what the file says, so that it can be checked further. */
   readonly readable: boolean;
   /** What is wrong with the text itself, at its place. */
-  readonly syntax: readonly { readonly place: Place; readonly text: string }[];
+  readonly syntax: readonly { readonly place: Position; readonly text: string }[];
   /** What is wrong with single values, which are null then and not to be complained about again. */
-  readonly findings: Finding[] = [];
+  readonly mistakes: Mistake[] = [];
   /** Places that were filled from the environment: their values are not to be shown. */
   readonly filledPlaces: SettingPath[] = [];
   readonly #from: Surroundings;
@@ -122,7 +119,7 @@ export class SettingsText {
     const fatal = fatalProblem(document, text);
     this.#valueOffsets.set(placeName([]), document?.contents?.range[0] ?? 0);
     this.value = this.#read(document?.contents ?? null, []);
-    if (fatal !== null) this.findings.length = 0;
+    if (fatal !== null) this.mistakes.length = 0;
     this.readable = fatal === null && !this.#exhausted;
     const survived = (document?.errors ?? []).map(({ code, pos }) => ({
       offset: pos[0],
@@ -133,11 +130,11 @@ export class SettingsText {
   }
 
   /** Where a setting stands; for one that is not there, where it would be. */
-  placeOf(path: SettingPath, at: Finding['at']): Place {
+  placeOf(path: SettingPath, at: Mistake['at']): Position {
     return this.#placeAt(this.#offsetOf(path, at));
   }
 
-  #placeAt(offset: number): Place {
+  #placeAt(offset: number): Position {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
@@ -147,7 +144,7 @@ export class SettingsText {
   }
 
   /** Where a place begins in the text; for one that does not exist, where the nearest one around it begins. */
-  #offsetOf(path: SettingPath, at: Finding['at']): number {
+  #offsetOf(path: SettingPath, at: Mistake['at']): number {
     const name = placeName(path);
     const key = this.#keyOffsets.get(name);
     const value = this.#valueOffsets.get(name);
@@ -294,8 +291,8 @@ export class SettingsText {
     return isCredential || first === 'notify' ? (this.#from.offline === true ? 'unused' : 'secret') : 'value';
   }
 
-  #refuse(path: SettingPath, text: string, at: Finding['at'] = 'value'): null {
-    this.findings.push({ path, at, text });
+  #refuse(path: SettingPath, text: string, at: Mistake['at'] = 'value'): null {
+    this.mistakes.push({ path, at, text });
     return null;
   }
 }

@@ -150,7 +150,9 @@ async function written(
     return apart(write, async (rows) => {
       await pipeline(createReadStream(rows), stream, { end: false, signal }).catch((error: unknown) => {
         const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
-        if (signal.aborted || !isClosed) throw error;
+        if (signal.aborted) throw error;
+        const hint = 'Give a stream that takes all that is written to it.';
+        if (!isClosed) throw storageFailed('The export to the stream failed', error, { hint });
       });
     });
   }

@@ -26,8 +26,39 @@ export interface Circumstances {
   readonly lockWaitMs?: number | null;
 }
 
+/** Names of the slices a verb is about; all by default. */
+export interface SliceChoice {
+  readonly slices?: readonly string[] | undefined;
+}
+
+/** What a monitor is told of a run's end, beside the addresses of `notify`. */
+export interface Monitor {
+  /** Metrics for Prometheus are written to this file. */
+  readonly metricsFile?: string | null;
+  /** The rights of that file; 0o644 by default. */
+  readonly mode?: number;
+}
+
+export interface SyncOptions extends Circumstances, SliceChoice, Monitor {
+  /** Nothing new is asked for after this long; null: never. */
+  readonly deadlineMs?: number | null;
+}
+
+export interface StatusOptions extends Circumstances {
+  /** The file the report is to be written to; `USAGE_INVALID` for one of the configuration, the warehouse or a copy. */
+  readonly output?: string;
+}
+
+export interface BackfillOptions extends Circumstances, Monitor {
+  readonly slice: string;
+  /** The days to refetch, half-open; every period they touch is replaced. */
+  readonly days: DayInterval;
+  /** Loads an answer, too, that would take more than half of the rows. */
+  readonly acceptLoss?: boolean;
+}
+
 /** Every circumstance, stated or usual. */
-interface Standing {
+interface FullCircumstances {
   /** The instant that was stated; null: none. */
   readonly asOf: Date | null;
   /** The planning instant. */
@@ -38,7 +69,7 @@ interface Standing {
 }
 
 /** What holds where nothing was said; `AS_OF_IN_FUTURE` for an instant that has not come, `USAGE_INVALID` for one too long ago. */
-export function circumstancesOf(config: Config, options: Circumstances): Standing {
+export function circumstancesOf(config: Config, options: Circumstances): FullCircumstances {
   const { asOf: stated = null, signal = new AbortController().signal, lockWaitMs } = options;
   const emit = guarded(options.emit ?? (() => {}));
   const now = new Date();
@@ -52,7 +83,7 @@ export function circumstancesOf(config: Config, options: Circumstances): Standin
 export async function onWarehouse<T>(
   config: Config,
   mode: 'read' | 'write',
-  { emit, signal, lockWaitMs }: Standing,
+  { emit, signal, lockWaitMs }: FullCircumstances,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { withWarehouse } = await import('../warehouse/opening.ts');
@@ -62,7 +93,7 @@ export async function onWarehouse<T>(
 /** Opens an empty warehouse of its own for as long as `use` runs: what only judges needs none to stay. */
 export async function onScratchWarehouse<T>(
   config: Config,
-  standing: Standing,
+  standing: FullCircumstances,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return inTemporaryFolder(async (folder) =>
@@ -73,7 +104,7 @@ export async function onScratchWarehouse<T>(
 /** Connects to the configured service for as long as `use` runs. */
 export async function onService<T>(
   config: Config,
-  { planAt, emit }: Standing,
+  { planAt, emit }: FullCircumstances,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
   return withService(config, planAt, emit, use);

@@ -78,7 +78,7 @@ export interface PlanReport {
   readonly saved_rows: number;
 }
 
-export interface PlanRequest {
+export interface ExplainRequest {
   readonly planAt: Date;
   readonly slices: readonly string[] | null;
   readonly lockWaitMs: number;
@@ -90,7 +90,7 @@ export interface PlanRequest {
  * The plan of the next sync at an instant; everything is `new` when there is no warehouse yet. Throws what a sync would
  * refuse a slice with.
  */
-export async function explainPlan(config: Config, request: PlanRequest): Promise<PlanReport> {
+export async function explainPlan(config: Config, request: ExplainRequest): Promise<PlanReport> {
   const slices = chosenSlices(config, request.slices);
   const plans = await planFrom(config, slices, request);
   const planned = plans.map((plan) => describePlan(plan));
@@ -106,7 +106,7 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
   };
 }
 
-type Planned = SlicePlan & {
+type ExplainedPlan = SlicePlan & {
   readonly stars: readonly PlannedStar[];
   readonly unfinal: readonly Period[];
   readonly metrics: readonly Metric[];
@@ -114,7 +114,7 @@ type Planned = SlicePlan & {
   readonly live: SliceTable | null;
 };
 
-async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
+async function planFrom(config: Config, slices: readonly Slice[], request: ExplainRequest): Promise<ExplainedPlan[]> {
   const warehouse = await openIfPresent(config, request);
   try {
     const future =
@@ -122,7 +122,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
     if (future !== null) throw future;
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const planned: (AuditedPlan & Pick<Planned, 'live' | 'stars'>)[] = [];
+    const planned: (AuditedPlan & Pick<ExplainedPlan, 'live' | 'stars'>)[] = [];
     for (const stated of slices) {
       // Before the first catalog nobody knows what a star stands for.
       const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
@@ -176,13 +176,13 @@ function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly 
   );
 }
 
-async function openIfPresent(config: Config, request: PlanRequest): Promise<Warehouse | null> {
+async function openIfPresent(config: Config, request: ExplainRequest): Promise<Warehouse | null> {
   if (!warehouseExists(config.warehouse)) return null;
   const { lockWaitMs, emit, signal } = request;
   return openWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal });
 }
 
-function describePlan(plan: Planned): PlannedSlice {
+function describePlan(plan: ExplainedPlan): PlannedSlice {
   const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, plan.live);
   const adding = addingAmong(
     plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),

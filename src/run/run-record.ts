@@ -10,18 +10,20 @@ import type { ServiceStatistics } from '../service/service.ts';
 import type { RunStart } from '../warehouse/runs.ts';
 import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
 
-interface SliceCounts {
-  unfinished: number;
-  loaded: number;
-  failed: number;
-  requests: number;
-  fetched: number;
-  loadedRows: number;
-  rejected: number;
-  restated: number;
-  readonly empty: string[];
-  readonly periods: Map<string, number>;
-}
+const noCounts = () => ({
+  unfinished: 0,
+  loaded: 0,
+  failed: 0,
+  requests: 0,
+  fetched: 0,
+  loadedRows: 0,
+  rejected: 0,
+  restated: 0,
+  empty: new Array<string>(),
+  periods: new Map<string, number>(),
+});
+
+type SliceCounts = ReturnType<typeof noCounts>;
 
 export class RunRecord {
   readonly identity: RunStart;
@@ -136,22 +138,9 @@ export class RunRecord {
   }
 
   #of(slice: string): SliceCounts {
-    const known = this.#slices.get(slice);
-    if (known !== undefined) return known;
-    const fresh = {
-      unfinished: 0,
-      loaded: 0,
-      failed: 0,
-      requests: 0,
-      fetched: 0,
-      loadedRows: 0,
-      rejected: 0,
-      restated: 0,
-      empty: [],
-      periods: new Map<string, number>(),
-    };
-    this.#slices.set(slice, fresh);
-    return fresh;
+    const counts = this.#slices.get(slice) ?? noCounts();
+    this.#slices.set(slice, counts);
+    return counts;
   }
 }
 

@@ -8,7 +8,7 @@ import { MAX_URL_BYTES } from '../model/slice.ts';
 import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
-import { nothingAsked, type Service } from '../service/service.ts';
+import type { Service } from '../service/service.ts';
 
 /** Enough for every report of a simulated world, and far below what the real service may need. */
 const SIMULATOR_TIMEOUT_MS = 60_000;
@@ -80,57 +80,14 @@ export async function withService<T>(
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const { service: asked } = config;
-  if (asked.kind === 'http' && !isPlain(asked)) return connected(asked, emit, use);
-  const service = whenAsked(async () => {
-    if (asked.kind === 'http') return connection(asked, emit);
-    const world = await startWorld(asked, asked.now ?? at);
-    const opened = await connection(world.service, emit);
-    return {
-      ...opened,
-      close: async () => {
-        await opened.close();
-        await world.close();
-      },
-    };
-  });
+  const { service: stated } = config;
+  if (stated.kind === 'http') return connected(stated, emit, use);
+  const world = await startWorld(stated, stated.now ?? at);
   try {
-    return await use(service);
+    return await connected(world.service, emit, use);
   } finally {
-    await service.close();
+    await world.close();
   }
-}
-
-/** Whether connecting reads nothing that could be wrong, and so may wait. */
-const isPlain = ({ caFile, proxy }: HttpService): boolean => caFile === null && (proxy ?? null) === null;
-
-/** A service that is connected to by the first call: a night on which nothing is due starts without the wire. */
-function whenAsked(open: () => Promise<Service>): Service {
-  let opening: Promise<Service> | null = null;
-  let opened: Service | null = null;
-  const service = async (): Promise<Service> => {
-    opening ??= open();
-    opened = await opening;
-    return opened;
-  };
-  return {
-    report: async (...question) => (await service()).report(...question),
-    filtersData: async (...question) => (await service()).filtersData(...question),
-    async *partners(...question) {
-      yield* (await service()).partners(...question);
-    },
-    async *links(...question) {
-      yield* (await service()).links(...question);
-    },
-    createLink: async (...order) => (await service()).createLink(...order),
-    updateLink: async (...order) => (await service()).updateLink(...order),
-    submitSpend: async (...order) => (await service()).submitSpend(...order),
-    statistics: () => opened?.statistics() ?? nothingAsked,
-    clockSkewMs: () => opened?.clockSkewMs() ?? null,
-    close: async () => {
-      if (opening !== null) await (await opening).close();
-    },
-  };
 }
 
 /** Connects for as long as `use` runs. */
@@ -139,15 +96,12 @@ export async function connected<T>(
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const service = await connection(address, emit);
+  // Loaded only here: what works on disk alone, as plan and status do, starts without the wire.
+  const { connect } = await import('../service/connect.ts');
+  const service = connect(address, emit);
   try {
     return await use(service);
   } finally {
     await service.close();
   }
-}
-
-/** Loaded only here: what works on disk alone, as plan and status do, starts without the wire. */
-async function connection(address: HttpService, emit: Emit): Promise<Service> {
-  return (await import('../service/connect.ts')).connect(address, emit);
 }

@@ -74,7 +74,7 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     ['backfill', { slice: 'daily', days: { start: '2026-02-12', end: '2026-02-12' } }, 'days'],
     ['exportRows', { output: 'x.csv' }, 'nothing to write'],
     ['exportRows', { slice: 'daily', output: 'x.csv', to: '2026-02-30' }, 'to was "2026-02-30"'],
-    ['exportRows', { slice: 'daily', output: 'x.csv', format: 'xlsx' }, 'format xlsx'],
+    ['exportRows', { slice: 'daily', output: 'x.csv', format: 'xlsx' }, 'xlsx is none'],
     ['exportRows', { slice: 'daily', output: '-', format: 'csv', stream: 'stdout' }, 'stream was "stdout"'],
     ['drop', { slice: 'daily' }, 'agree was not given'],
     ['drop', { slice: 'daily', agree: false }, 'agree was false'],
@@ -247,7 +247,7 @@ describe('functions of the caller that fail', () => {
     expect((await ripen.dropLoss(config, { slice: 'daily' })).rows).toBe(held);
     const agree = async (): Promise<boolean> => Promise.reject(new Error('nobody there'));
     const failure = await failureOf(ripen.drop(config, { slice: 'daily', agree }));
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Mend the function given as agree.' });
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Correct the function given as agree.' });
     const stream = new Writable({ write: (_chunk, _encoding, done) => done(new Error('sink broke')) });
     const broken = await failureOf(ripen.exportRows(config, { slice: 'daily', output: '-', format: 'csv', stream }));
     expect(broken).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('sink broke') });

@@ -1,11 +1,11 @@
 /** What `check` is given beside a configuration, for one that came from no file. */
 
 import type { Checking } from '../../src/check/warehouse.ts';
-import { unplacedSettings } from '../../src/config/stated-settings.ts';
+import { unplaced } from '../../src/config/read-config.ts';
 
 /** A check at an instant that nothing ends early. */
 export const checkingAt = (at: Date): Checking => ({
   at,
-  stated: unplacedSettings,
+  stated: unplaced,
   signal: AbortSignal.timeout(60_000),
 });

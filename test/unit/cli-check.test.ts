@@ -59,7 +59,7 @@ function findingsOf(slices: readonly object[], items: Catalog = catalog, default
   });
   const { config, stated } = inspectText(text, { file: 'ripen.yaml', directory: '', environment: {} });
   const lists = new CatalogLists(items);
-  const found = config.slices.flatMap((slice, index) =>
+  const found = (config?.slices ?? []).flatMap((slice, index) =>
     placed(sliceRemarks({ slice, index, stated }, items, lists, NOW), slice.name, stated),
   );
   return mergedNotes(found);

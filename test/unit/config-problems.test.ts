@@ -88,6 +88,7 @@ describe('problems', () => {
   test.each([
     ['service: simulatr', '1:10', 'did you mean simulator?'],
     ['slices: []', '1:1', 'service: is missing; must be simulator or a mapping'],
+    ['service: { simulator: { sed: 3 } }', '1:25', 'service.simulator.sed: is not a known key'],
     ['', '1:1', 'is empty; must be a mapping'],
     ['just text', '1:1', 'is text; must be a mapping'],
     [`${SERVICE}partnrs: true`, '2:1', 'partnrs: is not a known key'],
