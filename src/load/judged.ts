@@ -148,7 +148,7 @@ async function replaceGroup(
     return {
       kind: 'loaded',
       window,
-      fetched: isWhole ? judged.sound.parts.reduce((sum, { rowCount }) => sum + rowCount, 0) : proven.rows,
+      fetched: isWhole ? fetchedRows(judged) : proven.rows,
       rows: replaced.windows[at]?.rows ?? 0,
       rejected: proven.rejects.days.length,
       restatedPeriods: replaced.windows[at]?.restatedPeriods ?? 0,
@@ -162,6 +162,13 @@ async function replaceGroup(
   };
   const seenAt = windows[0]?.fetchedAt ?? new Date(0);
   return { results, target: await rememberAdditivity(warehouse, replaced.target, shown, seenAt) };
+}
+
+/** Rows that came; of batches, after they were joined. */
+function fetchedRows({ sound: { answers, spooled }, found }: Judged): number {
+  const isJoined = answers.length > spooled.window.parts.length;
+  if (!isJoined) return answers.reduce((sum, { rowCount }) => sum + rowCount, 0);
+  return [...found.periodRows.values()].reduce((sum, rows) => sum + rows, found.rejects?.days.length ?? 0);
 }
 
 /** Rows that came by first day of the period, with those that are left out: a day of which all are is not empty. */
