@@ -76,31 +76,30 @@ const placeOf = ({ windowNo, partNo }: StagedPart): string => `${windowNo} ${par
 export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(parts.map(placeOf)).size < parts.length;
 
 /**
- * The same where parts were answered in batches: one row for each key of a part, with the values of every batch that has it. As a
- * group, not a join: a file has a column for each metric, NULL in the rows of other batches. A key that a batch has twice stays
- * two rows, the first with the first of every batch, so that the check of keys finds it.
+ * The same where parts were answered in batches: one row for each key of a part, with the values of every batch that has it, as a
+ * file has a column for each metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, the first
+ * with the first of every batch, so that the check of keys finds it.
  */
 function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
   const batches = grouped(parts, placeOf);
   const most = Math.max(...batches.map(({ length }) => length));
   const rounds = Array.from({ length: most }, (_, at) => batches.flatMap((batch) => batch.slice(at, at + 1)));
-  const key = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'].join(', ');
-  const extra = identifier(EXTRA);
+  const ownKey = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'];
   const isDistinct = parts.every((part) => part.isDistinct);
-  const copy = isDistinct ? '' : `, row_number() over (partition by ${key}) as ${COPY}`;
+  const copy = isDistinct ? '' : `, row_number() over (partition by ${ownKey.join(', ')}) as ${COPY}`;
+  const key = isDistinct ? ownKey : [...ownKey, COPY];
+  const either = (name: string): string => `coalesce(a.${name}, b.${name}) as ${name}`;
+  const extra = identifier(EXTRA);
   const values = [
-    ...columns.metrics.map(({ id }) => `any_value(${identifier(id)}) as ${identifier(id)}`),
-    `list_reduce(list(${extra} order by ${extra}::varchar) filter (where ${extra} is not null), lambda a, b: json_merge_patch(a, b)) as ${extra}`,
-    `min(${REJECTED}) as ${REJECTED}`,
-  ];
-  const rows = rounds.map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`);
-  return `select
-    ${key},
-    ${values.join(',\n    ')}
-from (
-${rows.join('\nunion all\n')}
-)
-group by ${key}${isDistinct ? '' : `, ${COPY}`}`;
+    ...key.map(either),
+    ...columns.metrics.map(({ id }) => either(identifier(id))),
+    `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
+    either(REJECTED),
+  ].join(',\n    ');
+  const isSame = key.map((name) => `a.${name} is not distinct from b.${name}`).join(' and ');
+  return rounds
+    .map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`)
+    .reduce((one, other) => `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`);
 }
 
 function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {

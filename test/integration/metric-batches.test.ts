@@ -176,7 +176,7 @@ test('keys that only one batch has are stored, NULL in the metrics of the others
       const { totals: _, ...others } = report;
       return {
         ...others,
-        rows: rowsOf(report).map((row, at) => ({ ...row, ...(at === 0 ? { network } : {}), [key]: 1 })),
+        rows: rowsOf(report).map((row, at) => Object.assign({}, row, at === 0 ? { network } : {}, { [key]: 1 })),
       };
     };
   const within = (metric: string, network: string, key: string): void =>
