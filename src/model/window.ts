@@ -1,6 +1,6 @@
 /** Windows: one immutable value for what is asked, in one part or several, what is replaced and what is recorded. */
 
-import { batchesOf, bytesForMetrics } from './batches.ts';
+import { batchesOf, bytesForMetrics, bytesOf } from './batches.ts';
 import { type DayInterval, lastDay, meet } from './calendar.ts';
 import { filtersMetric } from './dimension.ts';
 import type { Period } from './period.ts';
@@ -97,7 +97,9 @@ export function requestsOf(window: Pick<Window, 'slice' | 'parts'>): (PartReques
   const { slice, parts } = window;
   const names = slice.metrics.map((name) => [name]);
   return parts.flatMap((part, partNo) => {
-    const batches = batchesOf(names, bytesForMetrics(slice, partFilters(slice, part)));
+    const room = bytesForMetrics(slice, partFilters(slice, part));
+    // Beside filters that leave no room, batches would only be many addresses that are too long.
+    const batches = names.some((name) => bytesOf(name) > room) ? [] : batchesOf(names, room);
     return (batches.length > 1 ? batches : [slice.metrics]).map((metrics) => ({ part, partNo, metrics }));
   });
 }

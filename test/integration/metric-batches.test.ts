@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { agesIn } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { requestsOf } from '../../src/model/window.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf, query, storedAndTrue } from '../support/contents.ts';
@@ -196,6 +197,20 @@ test('keys that only one batch has are stored, NULL in the metrics of the others
   const both =
     "select distinct concat(_extra->>'rank', _extra->>'score') as found from batched where network not like 'of the %'";
   expect(await column(scenario, `select count(*) from (${both}) where found = '11'`)).toEqual(['1']);
+});
+
+test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {
+  scenario = await openScenario([settled], { simulator });
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'status', status: 414 } });
+  const [failure] = (await scenario.night(nightAt(1))).failures;
+  expect(failure?.message).toMatch(/report, an address of \d{3} bytes, was answered 414/);
+  expect(failure?.hint).toMatch(/^Set service\.max_url_bytes below /);
+});
+
+test('filters that leave no room for a metric are sent with all metrics in one request', () => {
+  const parameters = { app_token__in: 'a'.repeat(1000) };
+  expect(requestsOf({ slice: { ...batched, parameters }, parts: [{}] })).toHaveLength(1);
+  expect(requestsOf({ slice: batched, parts: [{}] })).toHaveLength(3);
 });
 
 test('a plan counts each request, and an audit requests the metrics of one batch', async () => {
