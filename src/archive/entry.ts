@@ -39,19 +39,24 @@ const entryShape = z.object({
     .array(z.object({ period: z.object({ bucket: interval, asked: interval }), reason: z.enum(dueReasons) }))
     .min(1),
   parts: z.array(z.record(z.string(), valueSet)).min(1),
-  /** As sent, one set per part; for people, as the fingerprint says what they meant. */
+  /** As sent, one set per request; for people, as the fingerprint says what they meant. */
   parameters: z.array(z.record(z.string(), z.string())),
   requests: z.number(),
   requestedAt: instantShape,
   receivedAt: instantShape,
   /** The instant that stood for the fetch; null: `requestedAt` did. */
   asOf: instantShape.nullable(),
-  /** One per page of each part; null: the service said there is nothing (204). */
+  /** One per page of each answer; null: the service said there is nothing (204). */
   bodies: z.array(bodyFile.nullable()),
-  /** How many of the bodies belong to each part, in order. */
-  pages: z.array(z.number()),
-  /** Why the pages of each part were not followed to their end; null where they were. */
-  unfollowed: z.array(z.string().nullable()),
+  /** What was requested of which part in each answer, how many of the bodies it has, and why its pages were not followed to their end. */
+  answers: z.array(
+    z.object({
+      partNo: z.number(),
+      metrics: z.array(z.string()),
+      pages: z.number(),
+      unfollowed: z.string().nullable(),
+    }),
+  ),
 });
 
 export type BodyFile = z.infer<typeof bodyFile>;
@@ -92,14 +97,17 @@ export function sidecarText(
     replaced: window.replaced,
     periods: window.periods,
     parts: window.parts,
-    parameters: window.parts.map((part) => scrubbed(reportParameters(window, part))),
+    parameters: answers.map(({ partNo, metrics }) =>
+      scrubbed(reportParameters(window, { part: window.parts[partNo] ?? {}, metrics })),
+    ),
     requests,
     requestedAt,
     receivedAt,
     asOf,
     bodies,
-    pages: answers.map(({ pages }) => Math.max(1, pages.length)),
-    unfollowed: answers.map(({ unfollowed }) => unfollowed),
+    answers: answers.map(({ partNo, metrics, pages, unfollowed }) => {
+      return { partNo, metrics, pages: Math.max(1, pages.length), unfollowed };
+    }),
   });
 }
 
@@ -107,9 +115,11 @@ export function sidecarText(
 export function parseSidecar(text: string): ArchiveEntry | string {
   const entry = parseDocument(text, entryShape);
   if (typeof entry === 'string') return `its ${SIDECAR} ${entry}`;
-  const expected = entry.pages.reduce((sum, each) => sum + each, 0);
-  if (entry.pages.length === entry.parts.length && expected === entry.bodies.length) return entry;
-  return `it had ${entry.bodies.length} bodies for ${entry.parts.length} parts`;
+  const { answers, bodies, parts } = entry;
+  const expected = answers.reduce((sum, { pages }) => sum + pages, 0);
+  const answered = new Set(answers.map(({ partNo }) => partNo));
+  if (parts.every((_, partNo) => answered.has(partNo)) && expected === bodies.length) return entry;
+  return `it had ${bodies.length} bodies for ${parts.length} parts`;
 }
 
 function scrubbed(parameters: Readonly<Record<string, string>>): Record<string, string> {

@@ -124,13 +124,13 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
     window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), asked, replaced },
     // Nobody can be asked again: whatever was archived had been believed.
     attempt: 1,
-    answers: entry.pages.map((count, partNo) => {
-      const first = entry.pages.slice(0, partNo).reduce((sum, each) => sum + each, 0);
-      const pages = entry.bodies.slice(first, first + count).flatMap((body, at) =>
+    answers: entry.answers.map((answer, answerNo) => {
+      const first = entry.answers.slice(0, answerNo).reduce((sum, each) => sum + each.pages, 0);
+      const pages = entry.bodies.slice(first, first + answer.pages).flatMap((body, at) =>
         // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
         body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)) }],
       );
-      return { pages, unfollowed: entry.unfollowed[partNo] ?? null };
+      return { ...answer, pages };
     }),
     whole: null,
     requests,

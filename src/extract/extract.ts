@@ -9,30 +9,46 @@
 
 import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { asksSame, labelOf, type Part, partId, replacesSame, reportParameters, type Window } from '../model/window.ts';
+import {
+  asksSame,
+  labelOf,
+  partId,
+  replacesSame,
+  reportParameters,
+  requestId,
+  requestsOf,
+  type Window,
+} from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
 import type { SavedBody, Service } from '../service/service.ts';
-import { plainBytesOf, type Spool, type Spooled, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
+import {
+  plainBytesOf,
+  type Spool,
+  type Spooled,
+  type SpooledAnswer,
+  type SpooledPages,
+  type WholeAnswer,
+} from '../spool/spool.ts';
 import { fetchPages } from './pages.ts';
 import { type Adding, askWhole, hasWhole, wholeRequests } from './whole.ts';
 
-/** The answer to one part of a window, and when it was asked for. */
-export interface PartAnswer extends SpooledAnswer {
+/** The answer to one request of a window, and when that was sent. */
+export interface TimedAnswer extends SpooledAnswer {
   readonly requestedAt: Date;
   readonly receivedAt: Date;
 }
 
-/** By part of one window (`partId`). */
-export type PartAnswers = ReadonlyMap<string, PartAnswer>;
+/** By request of one window (`requestId`). */
+export type TimedAnswers = ReadonlyMap<string, TimedAnswer>;
 
 /** A window to request. */
 export interface Asking {
   readonly window: Window;
   /** How often an answer of this window was thrown away. */
   readonly attempt: number;
-  /** What this run was answered already; only the other parts are requested. */
-  readonly answered: PartAnswers;
+  /** What this run was answered already, which is not requested again. */
+  readonly answered: TimedAnswers;
   /** What the service states of the whole, where that was answered already. */
   readonly whole: WholeAnswer | null;
 }
@@ -77,6 +93,8 @@ const MAX_BATCH_WINDOWS = 200;
 /** Answers waiting to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
 
+type Request = ReturnType<typeof requestsOf>[number];
+
 /** A window that failed as a whole. */
 const missedWhole = (window: Window, failure: Failure): Missed => ({
   ...unanswered(window),
@@ -93,7 +111,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   const settle = async (asking: Asking): Promise<void> => {
     const { window, answered } = asking;
     const ofWhole = wholeRequests(window, extraction.adding(window.slice), asking.whole);
-    const requests = window.parts.length - answered.size + ofWhole;
+    const requests = requestsOf(window).length - answered.size + ofWhole;
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
     const answer = await fetchWindow(asking, extraction).catch((error: unknown) =>
       missedWhole(window, asFailure(error)),
@@ -154,7 +172,7 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
 const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap(({ pages }) => pages));
 
 /**
- * All parts of a window and, of several parts, its whole; or its failure. A part that is too heavy leaves the others to be answered,
+ * All requests of a window and, of several parts, its whole; or its failure. A part that is too heavy leaves the others to be answered,
  * as they are wanted whatever it is divided into; any other failure gives them up.
  */
 async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spooled | Missed> {
@@ -164,21 +182,25 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   const within = { ...extraction, signal: linked.signal };
   const answered = new Map(asking.answered);
   const heavy = new Map<string, Failure>();
-  const fetch = async (part: Part): Promise<void> => {
+  const fetch = async (request: Request): Promise<void> => {
     try {
-      answered.set(partId(part), await fetchPart(window, part, within));
+      answered.set(requestId(request), await fetchRequest(window, request, within));
     } catch (error) {
       const failure = asFailure(error);
-      if (isTooHeavy(failure)) heavy.set(partId(part), failure);
+      if (isTooHeavy(failure)) heavy.set(partId(request.part), failure);
       else giveUp.abort(failure);
     }
   };
   try {
-    await Promise.all(window.parts.filter((part) => !answered.has(partId(part))).map(fetch));
+    await Promise.all(
+      requestsOf(window)
+        .filter((request) => !answered.has(requestId(request)))
+        .map(fetch),
+    );
     giveUp.signal.throwIfAborted();
     const [failure] = heavy.values();
     if (failure !== undefined) return { ...asking, failure, heavy: new Set(heavy.keys()), answered };
-    const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<SpooledAnswer> =>
+    const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<SpooledPages> =>
       fetchPages(window, parameters, within);
     const adding = extraction.adding(window.slice);
     const whole = hasWhole(window) ? await askWhole(window, asking.whole, { ...within, pagesOf, adding }) : null;
@@ -191,9 +213,13 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   }
 }
 
-/** A window all of whose parts were answered; requested when the first of them was, which finality is judged by. */
+/** A window all of whose requests were answered; requested when the first of them was, which finality is judged by. */
 function spooledOf({ window, attempt, answered, whole }: Asking, extraction: Extraction): Spooled {
-  const answers = window.parts.flatMap((part) => answered.get(partId(part)) ?? []);
+  const answers = requestsOf(window).flatMap((request) => {
+    const answer = answered.get(requestId(request));
+    // Since it was answered, another part may have been divided.
+    return answer === undefined ? [] : [{ ...answer, partNo: request.partNo }];
+  });
   const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
   const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
   const pages = answers.flatMap((answer) => answer.pages);
@@ -209,10 +235,11 @@ function spooledOf({ window, attempt, answered, whole }: Asking, extraction: Ext
   return { window, attempt, answers, whole, requests, requestedAt, receivedAt };
 }
 
-async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
+async function fetchRequest(window: Window, request: Request, extraction: Extraction): Promise<TimedAnswer> {
+  const { partNo, metrics } = request;
   const requestedAt = new Date();
-  const { pages, unfollowed } = await fetchPages(window, reportParameters(window, part), extraction);
+  const { pages, unfollowed } = await fetchPages(window, reportParameters(window, request), extraction);
   const receivedAt = new Date();
   await extraction.read(window, pages);
-  return { pages, unfollowed, requestedAt, receivedAt };
+  return { partNo, metrics, pages, unfollowed, requestedAt, receivedAt };
 }

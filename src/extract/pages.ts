@@ -13,7 +13,7 @@ import type { Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { type BesideRows, besideRowsOf } from '../spool/beside-rows.ts';
-import { onDisk, type Spool, type SpooledAnswer } from '../spool/spool.ts';
+import { onDisk, type Spool, type SpooledPages } from '../spool/spool.ts';
 
 export interface Paging {
   readonly service: Pick<Service, 'report'>;
@@ -29,7 +29,7 @@ export async function fetchPages(
   window: Window,
   parameters: Readonly<Record<string, string>>,
   { service, spool, signal }: Paging,
-): Promise<SpooledAnswer> {
+): Promise<SpooledPages> {
   const pages: SavedBody[] = [];
   const [requested, seenRows] = [new Set<string>(), new Set<string>()];
   let page: ReportPage | null = null;

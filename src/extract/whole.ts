@@ -10,15 +10,15 @@
  */
 
 import { asFailure, Failure, isPassing, isTooHeavy } from '../errors.ts';
-import { isFiltered, reportParameters, subjectOf, type Window } from '../model/window.ts';
+import { isFiltered, type PartRequest, reportParameters, requestsOf, subjectOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import { errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
-import type { Spool, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
+import type { Spool, SpooledPages, WholeAnswer } from '../spool/spool.ts';
 import { readReport, type SavedReport } from './pages.ts';
 
 export interface AskingWhole {
   /** Every page of a report. */
-  readonly pagesOf: (parameters: Readonly<Record<string, string>>) => Promise<SpooledAnswer>;
+  readonly pagesOf: (parameters: Readonly<Record<string, string>>) => Promise<SpooledPages>;
   readonly spool: Pick<Spool, 'discard'>;
   readonly signal: AbortSignal;
   readonly adding: Adding;
@@ -41,8 +41,11 @@ export function wholeRequests(window: Window, adding: Adding, whole: WholeAnswer
   if (!hasWhole(window)) return 0;
   const before = whole === null || 'failure' in whole ? null : whole;
   const unknown = dividing(window, adding).filter((dimension) => before?.values.has(dimension) !== true);
-  return unknown.length + (adding === 'none' || before !== null ? 0 : 1);
+  return batchesIn(window).length * (unknown.length + (adding === 'none' || before !== null ? 0 : 1));
 }
+
+/** The requests that the undivided window would take. */
+const batchesIn = ({ slice }: Window): ReturnType<typeof requestsOf> => requestsOf({ slice, parts: [{}] });
 
 /** The dimensions that divide a window, where only their values can tell whether some rows are missing. */
 const dividing = (window: Window, adding: Adding): readonly string[] =>
@@ -54,36 +57,35 @@ const dividing = (window: Window, adding: Adding): readonly string[] =>
  */
 export async function askWhole(window: Window, before: WholeAnswer | null, asking: AskingWhole): Promise<WholeAnswer> {
   const { adding } = asking;
-  const stated = before === null || 'failure' in before ? null : before;
-  const values = new Map(stated?.values);
+  const known = before === null || 'failure' in before ? null : before;
+  const values = new Map(known?.values);
   try {
-    const { totals, rows } = stated ?? (adding === 'none' ? nothing : await askBy([COARSEST], window, asking));
+    const stated = known?.stated ?? (adding === 'none' ? [] : await askBatches([COARSEST], window, asking));
     for (const dimension of dividing(window, adding)) {
       if (values.has(dimension)) continue;
       try {
-        const said = await askBy([COARSEST, dimension], window, asking);
-        const filled = said.rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
+        const said = await askBatches([COARSEST, dimension], window, asking);
+        const rows = said.flatMap((each) => each.rows);
+        const filled = rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
         values.set(dimension, new Set(filled.flatMap((row) => valueIn(row[dimension]))));
       } catch (error) {
-        const failure = known(error, asking);
+        const failure = failureIn(error, asking);
         // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
         if (adding === 'none' || isPassing(failure)) throw failure;
         values.set(dimension, null);
       }
     }
-    return { totals, rows, values };
+    return { stated, values };
   } catch (error) {
-    return { failure: known(error, asking) };
+    return { failure: failureIn(error, asking) };
   }
 }
 
 /** A report needs a dimension, and every report can be grouped by the year. */
 const COARSEST = 'year';
 
-const nothing: Stated = { totals: new Map(), rows: [] };
-
 /** What was thrown as a failure of the question; throws it on where it ends more than that. */
-function known(error: unknown, { signal }: Pick<AskingWhole, 'signal'>): Failure {
+function failureIn(error: unknown, { signal }: Pick<AskingWhole, 'signal'>): Failure {
   signal.throwIfAborted();
   const failure = asFailure(error);
   if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
@@ -101,11 +103,21 @@ const MOST_REPEATS = 2;
 
 type Stated = Pick<SavedReport, 'totals' | 'rows'>;
 
-async function askBy(dimensions: readonly string[], window: Window, asking: AskingWhole): Promise<Stated> {
+async function askBatches(dimensions: readonly string[], window: Window, asking: AskingWhole): Promise<Stated[]> {
+  const stated: Stated[] = [];
+  for (const batch of batchesIn(window)) stated.push(await askBy(dimensions, { window, batch }, asking));
+  return stated;
+}
+
+async function askBy(
+  dimensions: readonly string[],
+  { window, batch }: { readonly window: Window; readonly batch: PartRequest },
+  asking: AskingWhole,
+): Promise<Stated> {
   const { pagesOf, spool } = asking;
   // Sorting and index may name a dimension that is not requested here.
   const parameters = Object.fromEntries(
-    Object.entries({ ...reportParameters(window), dimensions: dimensions.join(',') }).filter(
+    Object.entries({ ...reportParameters(window, batch), dimensions: dimensions.join(',') }).filter(
       ([name]) => name !== 'sort' && name !== 'index',
     ),
   );

@@ -10,13 +10,15 @@ import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { nextPageOf } from '../service/service.ts';
 import { saysCut } from '../spool/beside-rows.ts';
-import type { Spooled } from '../spool/spool.ts';
+import type { Spooled, SpooledAnswer } from '../spool/spool.ts';
 import { maturityOf, type WindowMaturity } from './evidence.ts';
 import type { LoadResult, LoadWarning } from './load-result.ts';
 import type { AnswerPage, SoundPage } from './report-page.ts';
 
-/** One part of a window, all its pages together. */
-export interface AnsweredPart {
+/** The answer to one request of a window, all its pages together. */
+export interface JudgedAnswer extends Pick<SpooledAnswer, 'partNo'> {
+  /** Those of the window that were requested, in its order. */
+  readonly metrics: readonly string[];
   readonly rowCount: number;
   /** Per page, as the service wrote them; a page that stated nothing is left out. */
   readonly totals: readonly ReadonlyMap<string, string>[];
@@ -34,7 +36,7 @@ export interface Doubt {
 
 /** Answers whose rows may be looked at. */
 interface SoundAnswers {
-  readonly parts: readonly AnsweredPart[];
+  readonly answers: readonly JudgedAnswer[];
   readonly warnings: readonly LoadWarning[];
   readonly maturity: WindowMaturity;
 }
@@ -45,26 +47,29 @@ export interface Sound extends SoundAnswers {
   readonly windowNo: number;
 }
 
-/** What inspection found for each page of each part, and why the pages of a part were not followed to their end. */
-export interface InspectedPart {
+/** An answer with what inspection found for each of its pages. */
+export interface InspectedAnswer extends Omit<SpooledAnswer, 'pages'> {
   readonly pages: readonly AnswerPage[];
-  readonly unfollowed: string | null;
 }
 
-/** Sound answers with their warnings, or what is to be done instead of loading. A part without pages had no content. */
-export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]): SoundAnswers | LoadResult {
+/** Sound answers with their warnings, or what is to be done instead of loading. An answer without pages had no content. */
+export function judgeAnswers(window: Window, inspected: readonly InspectedAnswer[]): SoundAnswers | LoadResult {
   const sound: SoundPage[] = [];
-  const parts: AnsweredPart[] = [];
-  for (const { pages, unfollowed } of inspected) {
+  const answers: JudgedAnswer[] = [];
+  const missing = new Set<string>();
+  for (const { pages, metrics, ...answer } of inspected) {
     const own: SoundPage[] = [];
+    const requested = inOrder(window, metrics);
     for (const page of pages) {
       if ('because' in page) return brokenResult(window, page.because);
-      const failure = lackingKeys(window, page) ?? badLabel(window, page);
+      const failure = lackingKeys(window, page, requested) ?? badLabel(window, page);
       if (failure !== null) return { kind: 'failed', window, failure };
       own.push(page);
+      if (page.rowCount > 0)
+        requested.filter((name) => !page.commonKeys.has(name)).forEach((name) => missing.add(name));
     }
     sound.push(...own);
-    parts.push(partOf(window, own, unfollowed));
+    answers.push({ ...answer, metrics: requested, ...completenessOf(window, own, answer.unfollowed) });
   }
   const asked = new Set([...window.slice.dimensions, ...window.slice.metrics, 'attr_dependency']);
   const extra = [...new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !asked.has(key))))].sort();
@@ -73,10 +78,16 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]
     sound.map((answer) => answer.maturity),
   );
   const unread = maturity.unread === null ? [] : [{ code: 'EVIDENCE_UNREAD' as const, message: maturity.unread }];
-  return { parts, maturity, warnings: [...warningsOf(sound, extra, window), ...unread] };
+  return { answers, maturity, warnings: [...warningsOf(sound, extra, inOrder(window, [...missing])), ...unread] };
 }
 
-function warningsOf(sound: readonly SoundPage[], extra: readonly string[], window: Window): LoadWarning[] {
+/** Those of a window's metrics that are among some. */
+function inOrder({ slice }: Window, metrics: readonly string[]): readonly string[] {
+  const some = new Set(metrics);
+  return slice.metrics.filter((name) => some.has(name));
+}
+
+function warningsOf(sound: readonly SoundPage[], extra: readonly string[], missing: readonly string[]): LoadWarning[] {
   const warnings: LoadWarning[] = [...new Set(sound.flatMap((answer) => answer.warnings))].map((message) => ({
     code: 'SERVICE_WARNING',
     message: `The service warned: ${message}`,
@@ -88,19 +99,13 @@ function warningsOf(sound: readonly SoundPage[], extra: readonly string[], windo
       message: `Rows carried keys that were not requested, kept in _extra: ${names}.`,
     });
   }
-  const lacking = lackedBySome(sound, window);
-  if (lacking.length > 0) {
+  if (missing.length > 0) {
     warnings.push({
       code: 'MISSING_KEYS',
-      message: `Some rows lacked a requested metric, which is NULL there: ${lacking.join(', ')}.`,
+      message: `Some rows lacked a requested metric, which is NULL there: ${missing.join(', ')}.`,
     });
   }
   return warnings;
-}
-
-function lackedBySome(sound: readonly SoundPage[], { slice }: Window): string[] {
-  const withRows = sound.filter(({ rowCount }) => rowCount > 0);
-  return slice.metrics.filter((name) => withRows.some(({ commonKeys }) => !commonKeys.has(name)));
 }
 
 function brokenResult(window: Window, because: string): LoadResult {
@@ -114,8 +119,8 @@ function brokenResult(window: Window, because: string): LoadResult {
   return { kind: 'ask again', window, failure };
 }
 
-function lackingKeys(window: Window, answer: SoundPage): Failure | null {
-  const { dimensions, metrics } = window.slice;
+function lackingKeys(window: Window, answer: SoundPage, metrics: readonly string[]): Failure | null {
+  const { dimensions } = window.slice;
   const lost = answer.rowCount === 0 ? [] : dimensions.filter((name) => !answer.commonKeys.has(name));
   const missing = answer.rowCount === 0 ? [] : metrics.filter((name) => !answer.keys.has(name));
   if (lost.length === 0 && missing.length === 0) return null;
@@ -140,7 +145,11 @@ function badLabel(window: Window, { badLabel: bad }: SoundPage): Failure | null 
   });
 }
 
-function partOf(window: Window, pages: readonly SoundPage[], unfollowed: string | null): AnsweredPart {
+function completenessOf(
+  window: Window,
+  pages: readonly SoundPage[],
+  unfollowed: string | null,
+): Omit<JudgedAnswer, 'partNo' | 'metrics'> {
   const rowCount = pages.reduce((sum, page) => sum + page.rowCount, 0);
   const totals = pages.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
   return {

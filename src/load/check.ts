@@ -13,7 +13,7 @@ import { sumDistinct, sumParts, totalTyped } from './sums-sql.ts';
 import type { MetricColumn, Target } from './target.ts';
 import type { MetricSum, PartSums } from './totals.ts';
 import { beginsInWeek, otherWeekStart, strayWeek } from './weeks.ts';
-import { additiveOf, duplicateKeys, rowsOutside, type Staged, stageRows } from './window-sql.ts';
+import { additiveOf, duplicateKeys, isBatched, rowsOutside, type Staged, stageRows } from './window-sql.ts';
 
 /** What the checks found of one window. */
 export interface Found {
@@ -81,15 +81,15 @@ export async function findingsOf(
             .filter(({ metric }) => rejected?.metrics.has(metric) !== true),
         ),
         periodRows: rows,
-        isOrdered: parts.every(({ isOrdered }) => isOrdered),
+        isOrdered: parts.every(({ isOrdered }) => isOrdered) && !isBatched(parts),
       };
     },
   };
 }
 
-/** Whether a key may occur twice in a window: within a part, or in several. */
-const mayRepeat = (parts: readonly { readonly isDistinct: boolean }[]): boolean =>
-  parts.length > 1 || parts.some(({ isDistinct }) => !isDistinct);
+/** Whether a key may occur twice in a window: within an answer, or in several parts. */
+const mayRepeat = (parts: readonly { readonly isDistinct: boolean; readonly partNo: number }[]): boolean =>
+  parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo);
 
 const partId = (windowNo: number, partNo: number): string => `${windowNo} ${partNo}`;
 

@@ -15,7 +15,7 @@ import type { ProvenWindow } from './proof.ts';
 import { replaceWindows } from './replace.ts';
 import type { Rejects } from './rejects.ts';
 import { rememberAdditivity } from './slice-metrics.ts';
-import { countCells } from './sums-sql.ts';
+import { countCells, periodsWith } from './sums-sql.ts';
 import type { Columns } from './target.ts';
 import type { Staged } from './window-sql.ts';
 
@@ -53,7 +53,9 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
     const known = knownOf(spooled.window);
     const answered = answeredRows(spooled.window, judged.found);
     const counts = { answered: cells.get(judged.sound.windowNo)?.(answered) ?? answered, known };
-    const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
+    const emptied = await emptiedBy(judged, request);
+    const believed = { answered: new Map([...counts.answered, ...emptied.periods]), known };
+    const shares = sharesOf(spooled.window, believed, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
     const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
       const { fate, window } = share;
@@ -64,7 +66,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         if (isOrdinary(judged, staged, request) && window === spooled.window) plain.push(each);
         else others.push([each]);
       } else if (fate !== 'newer') {
-        const failure = lossFailure(share, counts, subjectOf(window));
+        const failure = lossFailure(share, believed, `${subjectOf(window)}${emptied.clause}`);
         results.push({ kind: fate === 'doubt' ? 'ask again' : 'failed', window, failure });
       }
     }
@@ -82,6 +84,27 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
     results.push(...replaced.results);
   }
   return { results, target };
+}
+
+const emptiedRow = z.object({ start_day: dayShape });
+
+/**
+ * The periods in which a batch without rows would take stored values away, each with 0 for its rows, as what rows the other batches
+ * have says nothing of it; and the batch as a clause. The values of several parts are compared with their whole.
+ */
+async function emptiedBy(
+  { sound: { answers, spooled } }: Judged,
+  { warehouse, target: { table, slice, columns } }: LoadRequest,
+): Promise<{ readonly periods: readonly (readonly [Day, number])[]; readonly clause: string }> {
+  const { window } = spooled;
+  const isInBatches = window.parts.length === 1 && answers.length > 1 && columns.cube === undefined;
+  const empty = new Set(isInBatches ? answers.flatMap((each) => (each.rowCount === 0 ? each.metrics : [])) : []);
+  const metrics = columns.metrics.filter(({ id }) => empty.has(id));
+  const [first] = metrics;
+  if (first === undefined) return { periods: [], clause: '' };
+  const found = await warehouse.rows(periodsWith(metrics, table, slice.grain, window.replaced), [], emptiedRow);
+  const clause = `, ${first.id}${metrics.length > 1 ? ` and ${metrics.length - 1} more metrics` : ''}`;
+  return { periods: found.map(({ start_day: start }) => [start, 0]), clause };
 }
 
 const cellsRow = z.object({ window_no: z.number(), start_day: dayShape, rows: count });
@@ -149,7 +172,7 @@ async function replaceGroup(
     return {
       kind: 'loaded',
       window,
-      fetched: isWhole ? judged.sound.parts.reduce((sum, { rowCount }) => sum + rowCount, 0) : proven.rows,
+      fetched: isWhole ? fetchedRows(judged) : proven.rows,
       rows: replaced.windows[at]?.rows ?? 0,
       rejected: proven.rejects.days.length,
       restatedPeriods: replaced.windows[at]?.restatedPeriods ?? 0,
@@ -163,6 +186,13 @@ async function replaceGroup(
   };
   const seenAt = windows[0]?.fetchedAt ?? new Date(0);
   return { results, target: await rememberAdditivity(warehouse, replaced.target, shown, seenAt) };
+}
+
+/** Rows that came; of batches, after they were joined. */
+function fetchedRows({ sound: { answers, spooled }, found }: Judged): number {
+  const isJoined = answers.length > spooled.window.parts.length;
+  if (!isJoined) return answers.reduce((sum, { rowCount }) => sum + rowCount, 0);
+  return [...found.periodRows.values()].reduce((sum, rows) => sum + rows, found.rejects?.days.length ?? 0);
 }
 
 /** Rows that came by first day of the period, with those that are left out: a day of which all are is not empty. */

@@ -59,7 +59,8 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
 function tooLarge({ window, answers }: Spooled): LoadResult {
   const bytes = answers.map(({ pages }) => plainBytesOf(pages));
   const largest = Math.max(...bytes);
-  const parts = new Set(window.parts.filter((_, at) => bytes[at] === largest).map(partId));
+  const heavy = new Set(answers.filter((_, at) => bytes[at] === largest).map(({ partNo }) => partNo));
+  const parts = new Set(window.parts.filter((_, partNo) => heavy.has(partNo)).map(partId));
   const megabytes = Math.round(largest / 1_000_000);
   const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
   const failure = new Failure('SOURCE_TOO_HEAVY', message, {
@@ -91,11 +92,9 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
   for (const spooled of batch) {
-    const parts = read.of(spooled).map((answer, partNo) => ({
-      pages: answer?.pages ?? [],
-      unfollowed: spooled.answers[partNo]?.unfollowed ?? null,
-    }));
-    const verdict = judgeAnswers(spooled.window, parts);
+    const found = read.of(spooled);
+    const inspected = spooled.answers.map((answer, at) => ({ ...answer, pages: found[at]?.pages ?? [] }));
+    const verdict = judgeAnswers(spooled.window, inspected);
     if ('kind' in verdict) results.push(verdict);
     else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
@@ -139,8 +138,8 @@ function stagedOf(sound: readonly Sound[], wide: Target, { read, fetchedAt }: Lo
   const parts = sound.flatMap(({ spooled, windowNo }) =>
     read
       .of(spooled)
-      .flatMap((part, partNo): Staged['parts'] =>
-        part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }],
+      .flatMap((part, at): Staged['parts'] =>
+        part === null || part.rows === 0 ? [] : [{ ...part, partNo: spooled.answers[at]?.partNo ?? at, windowNo }],
       ),
   );
   const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));

@@ -14,7 +14,7 @@ import { isFiltered, partId, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Doubt, AnsweredPart, Sound } from './answers.ts';
+import type { Doubt, JudgedAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
 import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
@@ -49,11 +49,11 @@ export async function proveWindow(
   found: Found,
 ): Promise<ProvenWindow | LoadResult> {
   const { warehouse, target } = request;
-  const { windowNo, parts } = sound;
+  const { windowNo, answers } = sound;
   const proofs = await Promise.all(
-    parts.map(async (part, partNo) => provePart(warehouse, part, found.sums[partNo] ?? [], { windowNo, partNo })),
+    answers.map(async (answer) => proveAnswer(warehouse, answer, found.sums[answer.partNo] ?? [], windowNo)),
   );
-  const unread = parts.find(({ unfollowed }) => unfollowed !== null)?.unfollowed ?? null;
+  const unread = answers.find(({ unfollowed }) => unfollowed !== null)?.unfollowed ?? null;
   const short = proofs.find(isShort);
   const whole = short === undefined ? await compareWhole(sound, found, proofs, warehouse) : agreed;
   const because = unread ?? (short === undefined ? whole.against : clauseOf(short));
@@ -68,53 +68,57 @@ export async function proveWindow(
 
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
 
-interface PartProof extends Proof {
+interface AnswerProof extends Proof {
   /** Why the rows may not be all there are although no total beside them speaks against that; null when nothing says so. */
   readonly doubt: Doubt | null;
 }
 
-const isShort = ({ against, doubt }: PartProof): boolean => against !== null || doubt !== null;
+const isShort = ({ against, doubt }: AnswerProof): boolean => against !== null || doubt !== null;
 
-const clauseOf = ({ against, doubt }: PartProof): string =>
+const clauseOf = ({ against, doubt }: AnswerProof): string =>
   against === null
     ? `the answer was not complete: ${doubt?.because ?? ''}`
     : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
 
-/** Compares a part's sums with its totals. */
-async function provePart(
+/** Compares an answer's totals with the sums of its part. */
+async function proveAnswer(
   warehouse: Warehouse,
-  part: AnsweredPart,
-  sums: readonly MetricSum[],
-  at: { readonly windowNo: number; readonly partNo: number },
-): Promise<PartProof> {
+  answer: JudgedAnswer,
+  ofPart: readonly MetricSum[],
+  windowNo: number,
+): Promise<AnswerProof> {
+  const requested = new Set(answer.metrics);
+  const sums = ofPart.filter(({ metric }) => requested.has(metric));
   const digitsOf = async (metric: string): Promise<number> => {
-    const sql = fractionDigits(metric, at.windowNo, at.partNo);
+    const sql = fractionDigits(metric, windowNo, answer.partNo);
     const [found] = await warehouse.rows(sql, [], z.object({ digits: count.nullable() }));
     return found?.digits ?? 0;
   };
   const summed = new Set(sums.map(({ metric }) => metric));
   let best: Proof | null = null;
-  for (const totals of totalsOfPages(part.totals.map(statedTotals), summed)) {
-    const proof = proofOf(await compareTotals(sums, totals, part.rowCount, digitsOf));
+  for (const totals of totalsOfPages(answer.totals.map(statedTotals), summed)) {
+    const proof = proofOf(await compareTotals(sums, totals, answer.rowCount, digitsOf));
     if (best === null || proof.verdict === 'proven') best = proof;
     if (best.verdict === 'proven') break;
   }
   const proof = best ?? proofOf([]);
-  return { ...proof, doubt: proof.verdict === 'proven' && part.doubt?.isRefutable === true ? null : part.doubt };
+  return { ...proof, doubt: proof.verdict === 'proven' && answer.doubt?.isRefutable === true ? null : answer.doubt };
 }
 
 /** What the totals have shown of a window that nothing speaks against. */
 function provenWindow(
-  { parts }: Sound,
+  { answers }: Sound,
   { rejects }: Found,
-  proofs: readonly PartProof[],
+  proofs: readonly AnswerProof[],
   untold: string | null,
 ): ProvenWindow {
   const unproven = untold === null ? [] : [partsNotProven(untold)];
   // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
   if (rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable', warnings: unproven };
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
-  const isUnverifiable = proofs.some(({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0);
+  const isUnverifiable = proofs.some(
+    ({ verdict }, at) => verdict === 'unverifiable' && (answers[at]?.rowCount ?? 0) > 0,
+  );
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
   return {
     verdict: isUnverifiable || comparisons.length === 0 || untold !== null ? 'unverifiable' : 'proven',
@@ -137,7 +141,7 @@ function roundedTotals({ metric, sum, total }: Comparison): LoadWarning {
 
 interface Refused {
   readonly sound: Sound;
-  readonly proofs: readonly PartProof[];
+  readonly proofs: readonly AnswerProof[];
   readonly isUnread: boolean;
   /** The failure of the question for the whole. */
   readonly cause: Failure | null;
@@ -149,7 +153,7 @@ async function refused(
   { sound, proofs, isUnread, cause }: Refused,
   { warehouse, target }: LoadRequest,
 ): Promise<LoadResult> {
-  const { parts, windowNo, spooled } = sound;
+  const { answers, windowNo, spooled } = sound;
   const { window } = spooled;
   const message = `${subjectOf(window)}: ${because}.`;
   if (isUnread) {
@@ -162,8 +166,13 @@ async function refused(
     const hint = cause !== null && isPassing(cause) ? (cause.hint ?? WHOLE_HINT) : WHOLE_HINT;
     return { kind: 'failed', window, failure: new Failure(code, message, { facts, hint, cause }) };
   }
+  const shortParts = new Set(
+    answers.filter((_, at) => proofs.slice(at, at + 1).some(isShort)).map(({ partNo }) => partNo),
+  );
+  const rowsOf = (partNo: number): number =>
+    answers.reduce((sum, answer) => sum + (answer.partNo === partNo ? answer.rowCount : 0), 0);
   const shortfall: Shortfall = {
-    rows: new Map(window.parts.map((part, at) => [partId(part), parts[at]?.rowCount ?? 0])),
+    rows: new Map(window.parts.map((part, partNo) => [partId(part), rowsOf(partNo)])),
     differences: sumByMetric(short.map(({ comparisons }) => differencesOf(comparisons))),
     isCut: short.some(({ against }) => against === null),
     isAssumed: short.every(({ against }) => against?.isAssumed === true),
@@ -172,7 +181,7 @@ async function refused(
     kind: 'split',
     window,
     failure: new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT }),
-    parts: new Set(window.parts.map(partId).filter((_, at) => proofs.slice(at, at + 1).some(isShort))),
+    parts: new Set(window.parts.filter((_, partNo) => shortParts.has(partNo)).map(partId)),
     shortfall,
     // Days divide a window of several periods.
     values: window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo),
@@ -208,7 +217,7 @@ const agreed: Compared = { against: null, untold: null, cause: null };
 async function compareWhole(
   { spooled: { window, whole }, windowNo }: Sound,
   { sums }: Found,
-  proofs: readonly PartProof[],
+  proofs: readonly AnswerProof[],
   warehouse: Warehouse,
 ): Promise<Compared> {
   if (window.parts.length > 1 && isFiltered(window)) {
@@ -228,7 +237,7 @@ async function compareWhole(
   return { ...agreed, against, untold };
 }
 
-type Stated = Extract<WholeAnswer, { readonly rows: unknown }>;
+type Stated = Extract<WholeAnswer, { readonly stated: unknown }>;
 
 /** How the sums of the parts differ from the totals of the whole, as a clause; null where they agree. */
 export function differenceOf(
@@ -236,8 +245,9 @@ export function differenceOf(
   whole: Stated,
   proofs: readonly Pick<Proof, 'comparisons'>[],
 ): string | null {
-  const ofRows = addTotals(whole.rows.map(totalsOfRow));
-  const totals = new Map([...ofRows, ...statedTotals(whole.totals)]);
+  const totals = new Map(
+    whole.stated.flatMap((each) => [...addTotals(each.rows.map(totalsOfRow)), ...statedTotals(each.totals)]),
+  );
   const certain = new Set(
     sums.flatMap((part) => part.filter(({ isAssumed }) => !isAssumed).map(({ metric }) => metric)),
   );

@@ -8,7 +8,7 @@ import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
-import type { Columns } from './target.ts';
+import type { Columns, MetricColumn } from './target.ts';
 import { additiveOf, insideDays, PART, periodOf, REJECTED, rowsOf, staging, WINDOW } from './window-sql.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
@@ -73,6 +73,18 @@ export function fractionDigits(metric: string, windowNo: number, partNo: number)
   return `select max(length(rtrim(split_part(cast(${identifier(metric)} as VARCHAR), '.', 2), '0'))) as digits
 from ${staging.typed}
 where ${WINDOW} = ${windowNo} and ${PART} = ${partNo}`;
+}
+
+/** The first days of the periods in which a table has values of some metrics, other than zero. */
+export function periodsWith(
+  metrics: readonly Pick<MetricColumn, 'id'>[],
+  table: string,
+  grain: DateDimension | null,
+  days: DayInterval,
+): string {
+  return `select distinct ${periodOf(grain, days.start)}::varchar as start_day
+from ${table}
+where ${insideDays(grain, days)} and (${metrics.map(({ id }) => `${identifier(id)} <> 0`).join(' or ')})`;
 }
 
 /** The columns of totals in `before` and `after`, which differ so that a join of both has them all. */

@@ -32,17 +32,20 @@ export const staging = {
 /** Number of the window in its batch, of the part in its window, and why a row is not stored, NULL for one that is. */
 export const [WINDOW, PART, REJECTED] = ['"window,"', '"part,"', identifier(REJECTED_COLUMN)] as const;
 
-/** One part of a window whose rows lie in a Parquet file, by themselves or among those of others. */
+/** One answer to a part of a window, whose rows lie in a Parquet file, by themselves or among those of others. */
 export interface StagedPart extends Pick<
   ReadAnswer,
-  'file' | 'firstBody' | 'bodies' | 'types' | 'hasExtra' | 'hasRejected'
+  'file' | 'firstBody' | 'bodies' | 'types' | 'hasExtra' | 'hasRejected' | 'isDistinct'
 > {
   readonly pages: { readonly length: number };
   readonly windowNo: number;
   readonly partNo: number;
 }
 
-/** One part of a window that has rows, as it was read. */
+/** Number of a row among those of one answer that have its key. */
+const COPY = '"copy,"';
+
+/** An answer that has rows, as it was read. */
 type ReadPart = ReadAnswer & StagedPart;
 
 /** The rows of a batch. */
@@ -62,8 +65,41 @@ export type Replacing = ReadonlyMap<string, string>;
  * does not fit them, so files of other types have one of their own.
  */
 export function stagedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+  if (isBatched(parts)) return joinedRows(columns, parts, replacing);
   const alike = grouped(parts, ({ types }) => types.map(formatColumnType).join());
   return alike.map((some) => rowsAlike(columns, some, replacing)).join('\nunion all\n');
+}
+
+const placeOf = ({ windowNo, partNo }: StagedPart): string => `${windowNo} ${partNo}`;
+
+/** Whether a part of a window was answered in batches of its metrics. */
+export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(parts.map(placeOf)).size < parts.length;
+
+/**
+ * The same where parts were answered in batches: one row for each key of a part, with the values of every batch that has it, as a
+ * file has a column for each metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, the first
+ * with the first of every batch, so that the check of keys finds it.
+ */
+function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+  const batches = grouped(parts, placeOf);
+  const most = Math.max(...batches.map(({ length }) => length));
+  const rounds = Array.from({ length: most }, (_, at) => batches.flatMap((batch) => batch.slice(at, at + 1)));
+  const ownKey = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'];
+  const isDistinct = parts.every((part) => part.isDistinct);
+  const copy = isDistinct ? '' : `, row_number() over (partition by ${ownKey.join(', ')}) as ${COPY}`;
+  const key = isDistinct ? ownKey : [...ownKey, COPY];
+  const either = (name: string): string => `coalesce(a.${name}, b.${name}) as ${name}`;
+  const extra = identifier(EXTRA);
+  const values = [
+    ...key.map(either),
+    ...columns.metrics.map(({ id }) => either(identifier(id))),
+    `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
+    either(REJECTED),
+  ].join(',\n    ');
+  const isSame = key.map((name) => `a.${name} is not distinct from b.${name}`).join(' and ');
+  return rounds
+    .map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`)
+    .reduce((one, other) => `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`);
 }
 
 function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {

@@ -1,5 +1,6 @@
 /** Windows: one immutable value for what is asked, in one part or several, what is replaced and what is recorded. */
 
+import { batchesOf, bytesForMetrics, bytesOf } from './batches.ts';
 import { type DayInterval, lastDay, meet } from './calendar.ts';
 import { filtersMetric } from './dimension.ts';
 import type { Period } from './period.ts';
@@ -38,7 +39,7 @@ export interface Window {
   readonly replaced: DayInterval;
   /** In order, contiguous, at least one. */
   readonly periods: readonly DuePeriod[];
-  /** Requests that answer it together, at least one; their rows are disjoint and become visible together. */
+  /** At least one; their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
 }
 
@@ -85,13 +86,40 @@ export function labelOf(window: Pick<Window, 'asked'>): string {
 /** How a message about a window begins. */
 export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
 
-/** Every query parameter of the report that answers a window, or one part of it (service-interface: GET reports-service/report). */
-export function reportParameters(window: Window, part: Part = wholeWindow): Record<string, string> {
+/** One request of a window: a part of it, with as many of its metrics as an address holds. */
+export interface PartRequest {
+  readonly part: Part;
+  readonly metrics: readonly string[];
+}
+
+/** The requests that answer a window together: one for each part, or for each batch of its metrics, whose rows are joined. */
+export function requestsOf(window: Pick<Window, 'slice' | 'parts'>): (PartRequest & { readonly partNo: number })[] {
+  const { slice, parts } = window;
+  const names = slice.metrics.map((name) => [name]);
+  return parts.flatMap((part, partNo) => {
+    const room = bytesForMetrics(slice, partFilters(slice, part));
+    // Beside filters that leave no room, batches would only be many addresses that are too long.
+    const batches = names.some((name) => bytesOf(name) > room) ? [] : batchesOf(names, room);
+    return (batches.length > 1 ? batches : [slice.metrics]).map((metrics) => ({ part, partNo, metrics }));
+  });
+}
+
+/** What a request of a window is known again by. */
+export const requestId = ({ part, metrics }: PartRequest): string => `${partId(part)} ${metrics.join()}`;
+
+/** Every query parameter of the report that answers a window, or one request of it (service-interface: GET reports-service/report). */
+export function reportParameters(
+  window: Window,
+  { part, metrics }: PartRequest = { part: wholeWindow, metrics: window.slice.metrics },
+): Record<string, string> {
+  const own = Object.entries(window.slice.parameters);
+  // A batch is in no order, as it may be that of a metric of another one.
+  const isBatch = metrics.length < window.slice.metrics.length;
   return {
-    ...window.slice.parameters,
+    ...Object.fromEntries(isBatch ? own.filter(([name]) => name !== 'sort') : own),
     ...partFilters(window.slice, part),
     dimensions: window.slice.dimensions.join(','),
-    metrics: window.slice.metrics.join(','),
+    metrics: metrics.join(','),
     date_period: labelOf(window),
   };
 }

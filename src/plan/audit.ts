@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
+import { batchesOf, bytesForMetrics } from '../model/batches.ts';
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
 import { metricsByAge, ofSameAges } from '../model/cube.ts';
 import { heldAt, knownSize } from '../model/ledger.ts';
@@ -9,8 +10,7 @@ import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
-import { bytesForMetrics, type SlicePlan } from './plan.ts';
-import { batchesOf } from './rectangles.ts';
+import type { SlicePlan } from './plan.ts';
 
 export interface AuditedPlan {
   readonly plan: SlicePlan;
@@ -45,16 +45,24 @@ export interface Draws {
  * that says nothing new, what is not covered any more, and a table that is being built.
  */
 export function drawAudits(all: readonly AuditedPlan[], { periods, done }: Draws, planAt: Date): Draw[] {
-  const left = all.flatMap((each) => candidatesOf(each, planAt));
+  let left = all.flatMap((each) => candidatesOf(each, planAt));
   const drawn: Draw[] = [];
   for (let draw = done; draw < periods; draw += 1) {
     const seed = `ripen audit ${nightOf(planAt)} ${draw}`;
     const at = placeAt(left, fractionOf(seed));
-    const [candidate] = left.splice(at, 1);
-    if (candidate !== undefined) drawn.push({ ...candidate, seed });
+    const candidate = left[at];
+    if (candidate === undefined) break;
+    drawn.push({ ...candidate, seed });
+    // A wide period is loaded again whole, whichever of its metrics were drawn.
+    left = left.filter((other) => other !== candidate && (isOfCube(other) || !isSamePeriod(other, candidate)));
   }
   return drawn;
 }
+
+const isOfCube = ({ plan }: Candidate): boolean => plan.slice.cube !== undefined;
+
+const isSamePeriod = (one: Candidate, other: Candidate): boolean =>
+  one.plan === other.plan && one.period === other.period;
 
 /** The window that loads a drawn period again; in a cube the ages that were drawn. */
 export function auditWindow({ plan, period, metrics }: Draw): Window {
@@ -92,9 +100,13 @@ function candidatesOf({ plan, metrics }: AuditedPlan, planAt: Date): Candidate[]
       // A later fetch of a cube requests other ages.
       return final.length === 0 || (waits && slice.cube !== undefined) ? [] : [{ waits, final }];
     });
-    const lists = found.map(({ final }) => final);
-    const batches = slice.cube === undefined ? lists : batchesOf(lists, bytesForMetrics(slice));
-    return batches.map((batch) => ({ plan, period, waits: found.some(({ waits }) => waits), metrics: batch }));
+    const lists = found.flatMap(({ final }) => (slice.cube === undefined ? final.map((id) => [id]) : [final]));
+    return batchesOf(lists, bytesForMetrics(slice)).map((batch) => ({
+      plan,
+      period,
+      waits: found.some(({ waits }) => waits),
+      metrics: batch,
+    }));
   });
 }
 

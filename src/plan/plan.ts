@@ -6,6 +6,7 @@
  * has left behind.
  */
 
+import { bytesForMetrics } from '../model/batches.ts';
 import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
 import { metricsByAge } from '../model/cube.ts';
@@ -23,7 +24,7 @@ import {
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { type Period, periodsOf } from '../model/period.ts';
-import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
+import type { Slice } from '../model/slice.ts';
 import { asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
 import { type DueAges, rectanglesOf } from './rectangles.ts';
 
@@ -94,16 +95,6 @@ const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: fore
 /** The reason whose window comes first. */
 const foremost = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (ranks[each] < ranks[first] ? each : first));
-
-/** The bytes that the metrics may take in the address of a request. */
-export function bytesForMetrics({ parameters, dimensions, maxUrlBytes = MAX_URL_BYTES }: Slice): number {
-  const others = Object.entries({ ...parameters, dimensions: dimensions.join(',') });
-  const taken = others.reduce((sum, each) => sum + encodeURIComponent(each.join('=')).length + 1, REST_OF_URL);
-  return Math.max(1, maxUrlBytes - taken);
-}
-
-/** Origin, path and date period of a report's address. */
-const REST_OF_URL = 300;
 
 /** Whether a table holds the period, or with another grain a part of it, from a fetch after the as-of instant. */
 function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {

@@ -5,6 +5,7 @@
  * one request for every cell would be too many, and one for all of them would request everything again.
  */
 
+import { batchesOf, bytesOf } from '../model/batches.ts';
 import { daysBetween } from '../model/calendar.ts';
 import type { Period } from '../model/period.ts';
 import type { DuePeriod, DueReason } from '../model/window.ts';
@@ -93,32 +94,10 @@ function costOf(ages: ReadonlySet<string>, days: number, { metrics, maxBytes }: 
   return Math.ceil(bytes / maxBytes) * REQUEST_COST + cells;
 }
 
-/** What names take in an address, where a comma is three bytes. */
-const bytesOf = (names: readonly string[]): number =>
-  names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
-
 /** A part of a run with the metrics of its ages, in as many batches as the length of an address allows. */
 function batched(part: readonly DueAges[], { metrics, maxBytes, foremost }: Measured): Rectangle[] {
   const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
   const names = [...metrics].flatMap(([age, known]) => (due.has(age) ? [known.metrics] : []));
   const periods = part.map(({ period, ages }): DuePeriod => ({ period, reason: foremost([...ages.values()]) }));
   return batchesOf(names, maxBytes).map((batch) => ({ periods, metrics: batch }));
-}
-
-/** Lists of names put together as long as they take no more bytes in an address; none is divided. */
-export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
-  const batches: string[][] = [];
-  let room = 0;
-  for (const names of lists) {
-    const bytes = bytesOf(names);
-    const batch = batches.at(-1);
-    if (batch === undefined || bytes > room) {
-      batches.push([...names]);
-      room = maxBytes - bytes;
-    } else {
-      batch.push(...names);
-      room -= bytes;
-    }
-  }
-  return batches;
 }

@@ -1,7 +1,7 @@
 /** Splitting a window that was too heavy, so that the parts cover exactly the whole. Pure. */
 
 import { type KnownValue, ownValues, type Part, partId, valuesOf, type Window, windowOf } from '../model/window.ts';
-import type { Slice } from '../model/slice.ts';
+import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 
 /** The two halves of a window, by periods; null for a single period, which days cannot divide. */
 export function splitByPeriods(window: Window): readonly [Window, Window] | null {
@@ -17,8 +17,8 @@ export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** A window that still fails in this many parts is beyond what splitting can mend. */
 const MOST_PARTS = 64;
-/** Proxies limit addresses to some 8 kB; the values a part names take at most this much of it, encoded. */
-const MOST_VALUE_CHARACTERS = 3000;
+/** The share of an address that the values of a part may take, encoded. */
+const VALUES_SHARE = 3 / 8;
 
 /**
  * The window with some of its parts (by id) each divided in two by a requested dimension; null when nothing known divides one
@@ -67,7 +67,7 @@ function divideValues(slice: Slice, part: Part, dimension: string, values: reado
   if (left.length < 2) return null;
   const total = left.reduce((sum, { rows }) => sum + rows, 0);
   const chosen: string[] = [];
-  const room = MOST_VALUE_CHARACTERS - encodedLength(valuesIn(part));
+  const room = VALUES_SHARE * (slice.maxUrlBytes ?? MAX_URL_BYTES) - encodedLength(valuesIn(part));
   let rows = 0;
   // Never all of them: with the last one it is the whole, which is more than half.
   for (const next of left) {

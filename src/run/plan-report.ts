@@ -16,7 +16,7 @@ import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, starsOf, withStars } from '../model/stars.ts';
-import type { DueReason, Window } from '../model/window.ts';
+import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits, type AuditedPlan } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
@@ -187,8 +187,8 @@ function describePlan(plan: ExplainedPlan): PlannedSlice {
   const adding = addingAmong(
     plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
   );
-  const requestsOf = (window: Window): number => window.parts.length + wholeRequests(window, adding);
-  const windows = plan.windows.map((window) => describeWindow(window, requestsOf(window), rowsOf));
+  const requestCount = (window: Window): number => requestsOf(window).length + wholeRequests(window, adding);
+  const windows = plan.windows.map((window) => describeWindow(window, requestCount(window), rowsOf));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
   const { datePeriod, utcOffset } = plan.slice;
   const reversed = reversedAt(datePeriod, plan.planAt, utcOffset, plan.weekStartsOn);

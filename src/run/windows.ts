@@ -6,7 +6,7 @@
  */
 
 import { Failure } from '../errors.ts';
-import { type Asking, type Missed, type PartAnswers, unanswered } from '../extract/extract.ts';
+import { type Asking, type Missed, type TimedAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../load/slice-metrics.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
@@ -14,7 +14,7 @@ import { loadBatch } from '../load/load.ts';
 import { narrowedTo, withChanges } from '../load/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, partId, subjectOf, type Window, windowOf } from '../model/window.ts';
+import { labelOf, partId, requestId, requestsOf, subjectOf, type Window, windowOf } from '../model/window.ts';
 import { joined, rowsPerDay } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -247,7 +247,10 @@ class WindowLoader {
       return null;
     }
     emit({ type: 'window_split', ...where, into: divided.parts.length });
-    const { answered, whole } = missed;
+    const { whole } = missed;
+    const wanted = new Set(requestsOf(divided).map(requestId));
+    // Not the batches of a part that was divided.
+    const answered = new Map([...missed.answered].filter(([id]) => wanted.has(id)));
     this.#enqueue([{ window: divided, attempt, answered, whole }]);
     return divided;
   }
@@ -305,10 +308,11 @@ const pathsOf = ({ pages }: Answers[number]): string[] => pages.map(({ path }) =
 function provenAnswers(
   { window, answers, requestedAt, receivedAt }: Spooled,
   divided: ReadonlySet<string>,
-): PartAnswers {
-  const proven = window.parts.flatMap((part, at) => {
-    const [id, answer] = [partId(part), answers[at]];
-    return answer === undefined || divided.has(id) ? [] : [[id, { ...answer, requestedAt, receivedAt }] as const];
+): TimedAnswers {
+  const proven = answers.flatMap((answer) => {
+    const part = window.parts[answer.partNo];
+    if (part === undefined || divided.has(partId(part))) return [];
+    return [[requestId({ ...answer, part }), { ...answer, requestedAt, receivedAt }] as const];
   });
   return new Map(proven);
 }

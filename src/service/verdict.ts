@@ -26,6 +26,10 @@ const refusals = {
     code: 'SOURCE_MISSING',
     hint: 'Check the addresses in the service section, and the app or link that was asked for.',
   },
+  'too long': {
+    code: 'SOURCE_REFUSED',
+    hint: 'Set service.max_url_bytes below the length of this address, so that metrics are requested in smaller batches.',
+  },
   unexpected: { code: 'SOURCE_REFUSED', hint: 'Check what answers at the configured address.' },
 } as const satisfies Readonly<Record<string, { readonly code: FailureCode; readonly hint: string }>>;
 
@@ -47,8 +51,10 @@ const byStatus: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
   [404, 'missing'],
   [408, 'faulty'],
   [410, 'missing'],
+  [414, 'too long'],
   [422, 'refused'],
   [429, 'overload'],
+  [431, 'too long'],
   [499, 'no answer'],
   [500, 'faulty'],
   [502, 'faulty'],
@@ -117,7 +123,8 @@ export async function judge(ask: Ask, answer: WireAnswer, tries: number, now: nu
   const message = `was answered ${status}${said === '' ? ' without a reason' : `: ${said}`}`;
   if (isRefusal(verdict)) {
     const { code, hint } = refusalOfOnce(status) ?? refusals[verdict];
-    throw new Failure(code, `${endpointOf(ask)} ${message}`, { facts: { ...facts, said }, hint });
+    const where = verdict === 'too long' ? `, an address of ${ask.origin.length + ask.target.length} bytes,` : '';
+    throw new Failure(code, `${endpointOf(ask)}${where} ${message}`, { facts: { ...facts, said }, hint });
   }
   const answeredAt = statedAt(answer.header('date'), answer.header('age')) ?? now;
   const waitMs = retryAfterMs(answer.header('retry-after'), answeredAt);

@@ -15,20 +15,29 @@ import { type Failure, storageFailed } from '../errors.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 
-/** The answer to one part of a window. */
-export interface SpooledAnswer {
+/** All that the service answered to one question. */
+export interface SpooledPages {
   /** In order; none: the service said there is nothing (204). */
   readonly pages: readonly SavedBody[];
   /** Why further pages were not followed, as a clause; null when there are none. */
   readonly unfollowed: string | null;
 }
 
+/** The answer to one request of a window. */
+export interface SpooledAnswer extends SpooledPages {
+  readonly partNo: number;
+  /** Of the window's, those that were requested; the others are in other answers of the part. */
+  readonly metrics: readonly string[];
+}
+
 /** What the service states of a window as a whole, or why that could not be had. */
 export type WholeAnswer =
   | {
-      readonly totals: ReadonlyMap<string, string>;
-      /** A row a year. */
-      readonly rows: readonly Readonly<Record<string, unknown>>[];
+      /** By batch of metrics: totals, and a row a year. */
+      readonly stated: readonly {
+        readonly totals: ReadonlyMap<string, string>;
+        readonly rows: readonly Readonly<Record<string, unknown>>[];
+      }[];
       /** By dimension that divides the window, the values its rows have, NULL too; null where the service did not list them all. Only where no sums can tell what is missing. */
       readonly values: ReadonlyMap<string, ReadonlySet<string | null> | null>;
     }
@@ -39,7 +48,7 @@ export interface Spooled {
   readonly window: Window;
   /** How often an answer of this window was thrown away before. */
   readonly attempt: number;
-  /** One per part of the window, in their order. */
+  /** One per request of the window, in the order of its parts. */
   readonly answers: readonly SpooledAnswer[];
   /** Null for a window of one part, for one whose parts cannot be compared with it, and in the archive. */
   readonly whole: WholeAnswer | null;
@@ -57,7 +66,7 @@ export interface Spool {
   /** The saved body under a name that says its encoding; DuckDB goes by the ending. */
   keep(body: SavedBody): Promise<SavedBody>;
   /** Removes answers that nobody needs any more. */
-  discard(spooled: { readonly answers: readonly Pick<SpooledAnswer, 'pages'>[] }): Promise<void>;
+  discard(spooled: { readonly answers: readonly Pick<SpooledPages, 'pages'>[] }): Promise<void>;
   /** Removes what can be removed, at the end of a run; the next one clears the rest, and complains when it cannot. */
   clear(): void;
 }

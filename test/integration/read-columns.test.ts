@@ -48,7 +48,7 @@ async function spooledOn(daily: Slice, start: string, end: string, cost: string,
   const at = new Date('2026-06-01T02:30:00Z');
   return {
     window,
-    answers: [{ pages: [page], unfollowed: null }],
+    answers: [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }],
     whole: null,
     attempt: 0,
     requests: 1,

@@ -90,7 +90,14 @@ async function spooledOf(texts: readonly string[], columns: Columns, isBare: boo
   const daily = slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) });
   return {
     window: windowOf(daily, 'f', [{ period: { bucket: days, asked: days }, reason: 'new' }]),
-    answers: [{ pages: [{ path, encoding: 'identity', bytes: 9, plainBytes: 9 }], unfollowed: null }],
+    answers: [
+      {
+        partNo: 0,
+        metrics: daily.metrics,
+        pages: [{ path, encoding: 'identity', bytes: 9, plainBytes: 9 }],
+        unfollowed: null,
+      },
+    ],
     whole: null,
     attempt: 0,
     requests: 1,

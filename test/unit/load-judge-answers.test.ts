@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { type Doubt, type InspectedPart, judgeAnswers } from '../../src/load/answers.ts';
+import { type Doubt, type InspectedAnswer, judgeAnswers } from '../../src/load/answers.ts';
 import type { AnswerPage, SoundPage } from '../../src/load/report-page.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -37,19 +37,22 @@ const broken: AnswerPage = { because: 'it held no rows' };
 const lacking = (...names: readonly string[]): ReadonlySet<string> =>
   new Set([...ALL].filter((key) => !names.includes(key)));
 
+/** What was requested of a part. */
+const place = { partNo: 0, metrics: ['installs', 'cost'] };
+
 /** A part whose pages were all followed. */
-const part = (...pages: AnswerPage[]): InspectedPart => ({ pages, unfollowed: null });
+const part = (...pages: AnswerPage[]): InspectedAnswer => ({ ...place, pages, unfollowed: null });
 const nothing = part();
 
 /** What is said about the completeness of each part. */
-function doubts(parts: readonly InspectedPart[], parameters: Record<string, string> = {}): readonly (Doubt | null)[] {
+function doubts(parts: readonly InspectedAnswer[], parameters: Record<string, string> = {}): readonly (Doubt | null)[] {
   const judged = judgeAnswers(windowWith(parameters), parts);
-  return 'kind' in judged ? [] : judged.parts.map(({ doubt }) => doubt);
+  return 'kind' in judged ? [] : judged.answers.map(({ doubt }) => doubt);
 }
 
 interface Case {
   readonly name: string;
-  readonly parts: readonly InspectedPart[];
+  readonly parts: readonly InspectedAnswer[];
   readonly parameters?: Record<string, string>;
   readonly verdict: string;
   readonly says?: RegExp;
@@ -121,7 +124,7 @@ describe('an answer', () => {
   test('with nothing odd about it is sound without a warning, its totals as they were written', () => {
     const totals = new Map([['cost', '1.50']]);
     expect(judgeAnswers(windowWith(), [part(answer({ totals }))])).toEqual({
-      parts: [{ rowCount: 3, totals: [totals], unfollowed: null, doubt: null }],
+      answers: [{ ...place, rowCount: 3, totals: [totals], unfollowed: null, doubt: null }],
       warnings: [],
       maturity: { computedAt: null, immature: [], unread: null },
     });
@@ -132,7 +135,7 @@ describe('an answer', () => {
     const empty = answer({ rowCount: 0, keys: keys(), commonKeys: keys() });
     const pages = [answer({ totals }), answer({ totals }), empty];
     expect(judgeAnswers(windowWith(), [nothing, part(...pages)])).toMatchObject({
-      parts: [
+      answers: [
         { rowCount: 0, totals: [], doubt: null },
         { rowCount: 6, totals: [totals, totals], doubt: null },
       ],
@@ -180,7 +183,7 @@ describe('an answer', () => {
 });
 
 describe('the doubt that an answer is not complete', () => {
-  const warned = (...warnings: string[]): readonly InspectedPart[] => [part(answer({ warnings }))];
+  const warned = (...warnings: string[]): readonly InspectedAnswer[] => [part(answer({ warnings }))];
   const limited = 'The number of rows was limited to 10000';
   const exactly = 'Only the first 3 rows are shown';
 
@@ -204,8 +207,8 @@ describe('the doubt that an answer is not complete', () => {
 
   test('is none where pages were not followed to the end: why is told of that part', () => {
     const unfollowed = 'its pages did not end after 7';
-    const judged = judgeAnswers(windowWith(), [part(answer()), { pages: [answer()], unfollowed }, nothing]);
-    expect('kind' in judged ? [] : judged.parts.map((each) => each.unfollowed)).toEqual([null, unfollowed, null]);
+    const judged = judgeAnswers(windowWith(), [part(answer()), { ...part(answer()), unfollowed }, nothing]);
+    expect('kind' in judged ? [] : judged.answers.map((each) => each.unfollowed)).toEqual([null, unfollowed, null]);
   });
 
   test('of a warning can be refuted, unless it names the very 3 rows that came, on whichever page it stands', () => {

@@ -287,8 +287,7 @@ describe('the totals of several answers', () => {
 describe('the parts of a divided window', () => {
   const proven = (...comparisons: Comparison[]): Pick<Proof, 'comparisons'> => ({ comparisons });
   const whole = (entries: Record<string, string>, rows: Record<string, unknown>[] = []) => ({
-    totals: new Map(Object.entries(entries)),
-    rows,
+    stated: [{ totals: new Map(Object.entries(entries)), rows }],
     values: new Map(),
   });
   const counts = [[sumOf('6', { isCount: true })], [sumOf('4', { isCount: true })]];

@@ -61,7 +61,7 @@ const readerOf = (read: ColumnsRead): Pick<ColumnReader, 'read'> => ({ read: asy
 
 const spooledOf = (...answers: readonly (readonly SavedBody[])[]): Spooled => ({
   window: windowOf(daily, 'f', [{ period: { bucket: days, asked: days }, reason: 'new' }]),
-  answers: answers.map((pages) => ({ pages, unfollowed: null })),
+  answers: answers.map((pages, partNo) => ({ partNo, metrics: daily.metrics, pages, unfollowed: null })),
   whole: null,
   attempt: 0,
   requests: 1,

@@ -44,7 +44,8 @@ const hourly: Target = {
 const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 
 const types = columns.metrics.map(({ type }) => type);
-const alone = { firstBody: 0, bodies: 1, pages: { length: 1 }, hasExtra: false, hasRejected: false };
+const read = { isDistinct: true, hasExtra: false, hasRejected: false };
+const alone = { ...read, firstBody: 0, bodies: 1, pages: { length: 1 } };
 const files = [
   { ...alone, file: `/spool/it's here.parquet`, types, windowNo: 1, partNo: 0 },
   { ...alone, file: '/spool/b.parquet', types, windowNo: 3, partNo: 2 },
@@ -64,6 +65,11 @@ const inserted = {
 } as const;
 const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
 
+const batches = [
+  ...files,
+  { ...alone, file: '/spool/e.parquet', types, windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
+];
+
 /** Each built when its test runs. */
 const statements: Record<string, () => string> = {
   'create-table': () => createTable(TABLE, columns),
@@ -71,6 +77,7 @@ const statements: Record<string, () => string> = {
   'staged-rows-of-other-types': () => stagedRows(columns, [...files, narrower], unchanged),
   'staged-rows-of-shared-files': () =>
     stagedRows(columns, [...files, ...sharing], new Map([[RATIO, 'nullif("value", 0)']])),
+  'staged-rows-of-batches': () => stagedRows(columns, batches, unchanged),
   'stage-no-rows': () => stageRows({ columns, parts: [], replacing: unchanged }),
   'rejected-rows': () => rejectedRows('day', [3]),
   'rejected-rows-without-a-date': () => rejectedRows(null, [3]),

@@ -161,7 +161,7 @@ describe('a window', () => {
       metrics: __,
       date_period: ___,
       ...sent
-    } = reportParameters(windowOf(daily, 'f', weeks), part);
+    } = reportParameters(windowOf(daily, 'f', weeks), { part, metrics: daily.metrics });
     expect(sent).toEqual({ attribution_type: 'all', utc_offset: '+00:00', ...filters });
   });
 });

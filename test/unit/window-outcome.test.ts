@@ -28,7 +28,7 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
     plainBytes,
     pagination: null,
   };
-  const answers = [{ pages: [page], unfollowed: null }];
+  const answers = [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }];
   return {
     window: windowOn(first, next),
     answers,

@@ -122,6 +122,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
               types: target.columns.metrics.map(({ type }) => type),
               hasExtra: false,
               hasRejected: false,
+              isDistinct: true,
               windowNo: 0,
               partNo: 0,
             },
