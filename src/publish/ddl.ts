@@ -55,7 +55,8 @@ export async function lakesDdl(
       continue;
     }
     schemas.add(schema);
-    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
+    const released = isDelta && target.keepReleased === true ? 'true' : null;
+    const tables = isDelta ? await deltaTables(warehouse, released) : await lakeTables(warehouse);
     const night = isDelta ? await newestNight(target, signal) : null;
     described.push(lakeDdl(engine, { ...place, night, tables }));
   }
