@@ -24,7 +24,7 @@ import type { LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable, type NightVersion, type StoredTable } from './commit.ts';
 import { droppedFiles, ownTables, removalsOf, sweep } from './leaving.ts';
-import { needsNewer, protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
+import { LOG, needsNewer, protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
 import { heldCondition, releasedFiles, releasedPeriods, releasedSource } from './released.ts';
 import * as described from './table.ts';
 
@@ -67,6 +67,7 @@ export async function publishDelta(
     const owner = ownerIn(stored.table);
     if (stored.table !== null && owner === null) throw otherProgram(target.path, table.name);
     refuseOthers(`${target.path}/${table.name}`, owner, own);
+    if ([...stored.lying.keys()].some((path) => path.includes(`/${LOG}/`))) throw nested(target.path, table.name);
     if (stored.table !== null && described.isMappedByOthers(stored.table.metaData)) throw renamed(table.name);
     found.push({ table, stored });
   }
@@ -121,6 +122,15 @@ function otherProgram(target: string, table: string): Failure {
   return new Failure('WAREHOUSE_FOREIGN', message, {
     facts: { target, table },
     hint: 'Publish to a path of its own, or move the table away.',
+  });
+}
+
+/** What lies below a folder that is both would be swept as what is left of the table. */
+function nested(target: string, table: string): Failure {
+  const message = `The table ${table} in ${target} would lie in a folder that holds other Delta tables; nothing was committed.`;
+  return new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { target, table },
+    hint: 'Give each account a folder of its own beside the others, or the slice another name.',
   });
 }
 
