@@ -1,5 +1,6 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → let go → measure → publish.
+ * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → let go → measure → publish;
+ * where a copy keeps what is let go, periods go after they were published.
  *
  * What enters: a configuration, a request, a source of answers: the service, or the archive of what it once answered. What
  * leaves: a summary. A window is loaded wholly or not at all; whatever could be loaded is committed when this returns, and
@@ -7,8 +8,10 @@
  */
 
 import type { Config } from './config/config.ts';
+import { Failure } from './errors.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/slice-metrics.ts';
+import type { Target } from './load/target.ts';
 import { publishEach } from './publish/publish.ts';
 import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
@@ -29,20 +32,22 @@ export async function sync(
   from: SourceDoor,
   { emit, signal, look = async () => {} }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
 ): Promise<SyncSummary> {
+  let standing: readonly Target[] = [];
   const refreshAll = async (run: Run): Promise<void> => {
     const source = from.open(run);
     try {
-      await refresh(run, source, from);
+      standing = await refresh(run, source, from);
     } finally {
       await source.close();
     }
   };
-  const publishAll = async (run: Run): Promise<void> => publishLoaded(run, from);
+  const publishAll = async (run: Run): Promise<void> => publishLoaded(run, from, standing);
   const stages = { refresh: refreshAll, publish: publishAll, look };
   return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
 }
 
-async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
+/** Returns the tables as they stand. */
+async function refresh(run: Run, source: Source, from: SourceDoor): Promise<readonly Target[]> {
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
   const planning = await source.plan([...targets.values()]);
@@ -61,16 +66,26 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets, prepared);
-  // A wrong clock would remove what is to be kept.
-  if (run.request.asOf !== null || from.confirmedNow() !== null) await letPeriodsGo(run, standing);
+  if (keepersIn(run).size === 0) await letGo(run, from, standing);
   if (source.canAsk) await warnOfChangedFinals(run);
   await measureSlices(run, standing);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
+  return standing;
 }
 
+/** A wrong clock would remove what is to be kept. */
+async function letGo(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
+  if (run.request.asOf === null && from.confirmedNow() === null) return;
+  await letPeriodsGo(run, standing, keepersIn(run).size > 0);
+}
+
+/** The targets that keep what the warehouse lets go. */
+const keepersIn = ({ config: { publish } }: Run): Set<string> =>
+  new Set(publish.flatMap((target) => (target.kind === 'delta' && target.keepReleased === true ? [target.path] : [])));
+
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */
-async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
+async function publishLoaded(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
   // A new warehouse that got nothing must not take the place of good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
@@ -78,7 +93,13 @@ async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   await refreshJoins(warehouse);
   const publishing = { ...config, confirmedNow: from.confirmedNow() };
   // Each as it is done: what a signal ends has published what came before.
-  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));
+  const missing = keepersIn(run);
+  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => {
+    if (!(outcome instanceof Failure)) missing.delete(outcome.path);
+    record.published(outcome);
+  });
+  // What a copy is to keep goes only once every such copy has its last values.
+  if (keepersIn(run).size > 0 && missing.size === 0 && !signal.aborted) await letGo(run, from, standing);
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;

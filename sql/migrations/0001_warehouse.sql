@@ -668,6 +668,27 @@ comment on column ripen.partner_scans.load_id is 'The newest load whose rows wer
 
 insert into ripen.partner_scans values (0);
 
+create table ripen.released (
+    slice varchar not null,
+    fingerprint varchar not null,
+    period date not null,
+    end_day date not null,
+    rows bigint not null,
+    metric varchar not null,
+    final_at timestamp,
+    is_final boolean not null
+);
+
+comment on table ripen.released is 'Periods that `retain` let go from the warehouse and that Delta tables with keep_released still hold: what finality last said of each metric';
+comment on column ripen.released.slice is 'Name of the slice';
+comment on column ripen.released.fingerprint is 'The meaning its rows have';
+comment on column ripen.released.period is 'First day of the period';
+comment on column ripen.released.end_day is 'Exclusive';
+comment on column ripen.released.rows is 'Rows the period had';
+comment on column ripen.released.metric is 'Name of the metric';
+comment on column ripen.released.final_at is 'The instant from which a fetched value is final (UTC), null means never';
+comment on column ripen.released.is_final is 'Whether the value was final when the warehouse let the period go';
+
 create view ripen.finality as
 select
     p.slice,

@@ -66,8 +66,9 @@ function starRemarks(slice: Slice, index: number, listed: ReadonlySet<string>): 
 /** Delta tables with column names that some engines cannot read. */
 function nameFindings({ publish }: Config, slices: readonly Slice[]): Finding[] {
   const tables = slices.map(({ name, dimensions, metrics }) => ({ name, columns: [...dimensions, ...metrics] }));
-  return publish.flatMap(({ kind, path }) => {
-    const unreadable = kind === 'delta' ? unreadableNames(path, tables) : null;
+  return publish.flatMap((target) => {
+    const isPlain = target.kind === 'delta' && target.columnMapping !== true;
+    const unreadable = isPlain ? unreadableNames(target.path, tables) : null;
     return unreadable === null ? [] : [finding('warning', unreadable, UNREADABLE_HINT)];
   });
 }

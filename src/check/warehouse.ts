@@ -2,6 +2,8 @@
  * The warehouse compared with the configuration: whether it can be used, what it keeps unconfigured, what a change will cost.
  */
 
+import { statSync } from 'node:fs';
+
 import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
@@ -15,8 +17,9 @@ import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
 import { refuseOccupant, visitorOf, type Visitor } from '../publish/occupants.ts';
-import { countText } from '../terminal/measure.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { releasedAt } from '../publish/publish.ts';
+import { countText, sizeText } from '../terminal/measure.ts';
+import { countReleased, readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -66,6 +69,7 @@ export async function warehouseFindings(
         ...(await unconfiguredFindings(warehouse, slices)),
         ...(await changeFindings(warehouse, slices, { at, stated })),
         ...(await occupants(await visitorOf(warehouse, signal))),
+        ...(await keeperFindings(config, warehouse, signal)),
       ],
       lastRunBytes: await receivedBytes(warehouse),
     }));
@@ -80,6 +84,24 @@ export async function warehouseFindings(
     const locked = finding('warning', `${failure.message} Its version and content were not checked.`);
     return { findings: [isLocked ? locked : findingOf(failure)], lastRunBytes: null };
   }
+}
+
+/** What targets with `keep_released` hold that the warehouse let go, and the size of both. */
+async function keeperFindings(
+  { publish }: Pick<Config, 'publish'>,
+  warehouse: Warehouse,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const target of publish) {
+    // A store that does not answer, or is another's, is reported apart.
+    const kept = await releasedAt(target, warehouse, signal).catch(() => null);
+    if (kept === null) continue;
+    const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
+    const own = `${target.path} keeps ${countText(kept.periods, 'released period')} (${sizeText(kept.bytes)})`;
+    findings.push(finding('works', `${own}; the warehouse without them takes ${sizeText(bytes)}`));
+  }
+  return findings;
 }
 
 const receivedRow = z.object({ bytes: z.number().nullable() });
@@ -123,7 +145,8 @@ async function changeFindings(
     const refusal = await refusalOf(warehouse, slice, ledger);
     if (refusal !== null) findings.push(...placed([refused(refusal, path)], slice.name, stated));
     if (live === null || refusal !== null) continue;
-    findings.push(...placed(changeRemarks(slice, path, { ...ledger, live }, at), slice.name, stated));
+    const released = await countReleased(warehouse, slice.name);
+    findings.push(...placed(changeRemarks({ slice, path, released }, { ...ledger, live }, at), slice.name, stated));
   }
   return findings;
 }
@@ -136,7 +159,11 @@ function refused(
 }
 
 /** What the next sync requests again because the slice differs from what was loaded. */
-function changeRemarks(slice: Slice, path: Remark['path'], ledger: ServedLedger, at: Date): Remark[] {
+function changeRemarks(
+  { slice, path, released }: { readonly slice: Slice; readonly path: Remark['path']; readonly released: number },
+  ledger: ServedLedger,
+  at: Date,
+): Remark[] {
   const meaning = fingerprintOf(slice);
   const wanted = servedPeriods(slice, ledger, at).filter(
     (period) => !isHeldWith(slice.metrics, ledger, meaning, period),
@@ -147,7 +174,7 @@ function changeRemarks(slice: Slice, path: Remark['path'], ledger: ServedLedger,
       ? 'it was loaded with other `service.headers`, which may be those of another account, or before they were recorded'
       : 'it means something else than what was loaded';
     const kept = isOfHeaders ? 'headers' : 'dimensions, filters, parameters and headers';
-    const message = `${why}: ${amountOf(wanted)} will be requested again, beside the table that is served until they are complete`;
+    const message = `${why}: ${amountOf(wanted)} will be requested again, beside the table that is served until they are complete${released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it then`}`;
     const hint = `\`ripen plan\` shows the windows; the old ${kept} would keep the table.`;
     return [{ severity: 'warning', path, message, hint }];
   }

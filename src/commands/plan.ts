@@ -89,8 +89,12 @@ function whyText(slice: PlannedSlice): string {
   }
   return isNeverLoaded(slice)
     ? `never loaded, ${countText(reasons['new'] ?? slice.periods, 'period')}`
-    : reasonsText(reasons);
+    : reasonsText(reasons) + goingText(slice);
 }
+
+/** What is lost for good once the meaning changed. */
+const goingText = ({ released_periods: released = 0 }: PlannedSlice): string =>
+  released === 0 ? '' : `; ${countText(released, 'released period')} will go from the copies`;
 
 function idleText({ reversed_period: reversed, periods, unfinal_periods: unfinal }: PlannedSlice): string {
   if (reversed !== null)

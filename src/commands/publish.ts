@@ -14,6 +14,7 @@ import {
 } from '../index.ts';
 import { Failure, textOf } from '../errors.ts';
 
+import { accountLakes, accountsDdl, type AccountLakes } from '../publish/accounts-ddl.ts';
 import { writeOutput } from '../publish/output-file.ts';
 import { makeDirectory } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
@@ -23,7 +24,9 @@ import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 import { withConfig } from './verb.ts';
 
-interface PublishArguments extends GlobalArguments {
+interface PublishArguments extends Omit<GlobalArguments, 'config'> {
+  /** Several with `--ddl`: accounts that are read as one. */
+  readonly config: readonly string[] | undefined;
   readonly lockWait: string;
   readonly ddl: Engine | undefined;
   /** A folder, a file, or `-` or nothing for stdout. */
@@ -31,7 +34,9 @@ interface PublishArguments extends GlobalArguments {
 }
 
 /** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
-export async function publish(args: PublishArguments, shell: Shell): Promise<number> {
+export async function publish({ config: files = [], ...rest }: PublishArguments, shell: Shell): Promise<number> {
+  const args = { ...rest, config: files[0] };
+  if (files.length > 1) return describeAccounts(files, args, shell);
   const describe = describing(args);
   if (describe !== null) {
     const described = await withConfig(args, shell, true, async (config, stated) => {
@@ -72,7 +77,27 @@ interface Description {
 
 const SOURCES = 'ripen_sources.yml';
 
-function describing({ ddl, dbt }: PublishArguments) {
+/** Prints how an engine reads several accounts, each of a configuration and a warehouse of its own, as one. */
+async function describeAccounts(files: readonly string[], args: OneConfig, shell: Shell): Promise<number> {
+  const { ddl } = args;
+  if (ddl === undefined) {
+    throw new Failure('USAGE_INVALID', `The command line was refused: --config was given ${files.length} times.`, {
+      hint: 'Publish each configuration by itself; --ddl describes several as one.',
+    });
+  }
+  const accounts: AccountLakes[] = [];
+  for (const config of files) {
+    const described = withConfig({ ...args, config }, shell, true, async (read, stated) =>
+      accountLakes(ddl, read, stated),
+    );
+    accounts.push(await described);
+  }
+  return tell({ path: null, text: accountsDdl(ddl, accounts) }, args, shell);
+}
+
+type OneConfig = Omit<PublishArguments, 'config'> & GlobalArguments;
+
+function describing({ ddl, dbt }: Pick<PublishArguments, 'ddl' | 'dbt'>) {
   if (ddl !== undefined) {
     return async (config: Config, stated: Circumstances): Promise<Description> => ({
       path: null,

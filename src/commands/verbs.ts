@@ -214,6 +214,7 @@ export const verbs: readonly Verb[] = [
   verb(
     ['publish', 'Bring the published copies up to the warehouse', 'ripen publish --ddl trino'],
     {
+      config: { ...text, array: true, describe: 'Configuration file; with --ddl one for each account' },
       ddl: {
         choices: engines,
         requiresArg: true,

@@ -103,11 +103,27 @@ const secretsOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secretOf(value)]));
 
 function buildTarget(target: Settings['publish'][number], base: string): PublishTarget[] {
-  const { duckdb, delta, parquet, mode, keep: keepMs } = target;
+  const {
+    duckdb,
+    delta,
+    parquet,
+    mode,
+    keep: keepMs,
+    keep_released: keepReleased,
+    column_mapping: columnMapping,
+  } = target;
   if (duckdb !== undefined) return [{ kind: 'duckdb', path: resolve(base, duckdb), mode }];
   const stated = delta ?? parquet;
   if (stated === undefined) return [];
-  const kept = delta === undefined ? ({ kind: 'parquet' } as const) : ({ kind: 'delta', keepMs } as const);
+  const kept =
+    delta === undefined
+      ? ({ kind: 'parquet' } as const)
+      : ({
+          kind: 'delta',
+          keepMs,
+          ...(keepReleased ? { keepReleased } : {}),
+          ...(columnMapping ? { columnMapping } : {}),
+        } as const);
   const place = bucketAndPrefix(stated);
   if (place === null) return [{ ...kept, path: resolve(base, stated), mode }];
   const { endpoint = null, region = null, path_style: pathStyle = endpoint !== null } = target;

@@ -67,6 +67,10 @@ export type PublishTarget =
       readonly mode: number;
       /** How long older versions, and the files they read, are kept. */
       readonly keepMs: number;
+      /** Whether periods that `retain` lets go from the warehouse stay there. */
+      readonly keepReleased?: boolean;
+      /** Whether names of columns that engines refuse are mapped to others. */
+      readonly columnMapping?: boolean;
       /** For `s3://`. */
       readonly store?: ObjectStore;
     }

@@ -63,6 +63,11 @@ export const publishTarget = block({
   delta: lakePath.optional().describe('Directory of Delta tables, or s3://bucket/prefix.'),
   parquet: lakePath.optional().describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
   keep: duration.prefault(KEPT).describe('How long older versions of Delta tables are kept. "3d".'),
+  keep_released: z.boolean().prefault(false).describe('Whether what retain lets go stays in these Delta tables.'),
+  column_mapping: z
+    .boolean()
+    .prefault(false)
+    .describe('Whether names of columns that engines refuse are mapped in these Delta tables.'),
   mode: fileMode.prefault(PUBLISHED_MODE).describe('File rights of what is published, octal text. "0644".'),
   endpoint: endpoint.optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
   region: region.optional().describe("Region of the bucket; the environment's, or us-east-1 under an endpoint."),

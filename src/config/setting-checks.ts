@@ -86,7 +86,7 @@ function misplacedMistakes(target: Mapping, kind: string, isStore: boolean): [ke
   const wrong: [keys: readonly string[], isWrong: boolean, text: string][] = [
     [['mode'], isStore, 'is for files; an object store has no file rights; leave it out'],
     [storeKeys, !isStore, 'is for s3://bucket/prefix alone; leave it out'],
-    [['keep'], kind !== 'delta', 'is for delta alone; leave it out'],
+    [['keep', 'keep_released', 'column_mapping'], kind !== 'delta', 'is for delta alone; leave it out'],
   ];
   return wrong.flatMap(([keys, isWrong, text]) =>
     keys.filter((key) => isWrong && Object.hasOwn(target, key)).map((key): [string, string] => [key, text]),

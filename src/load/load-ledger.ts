@@ -198,7 +198,10 @@ export function recordPeriods(target: Target, loads: readonly Load[], counted: C
       }));
     }),
   );
-  return [...forgotten, bound('load/record_periods', [slice.name, fingerprint, JSON.stringify(periods)])];
+  const returned = joined(loads.map(({ spooled }) => spooled.window.replaced)).map((days) =>
+    bound('load/forget_released', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days)]),
+  );
+  return [...forgotten, ...returned, bound('load/record_periods', [slice.name, fingerprint, JSON.stringify(periods)])];
 }
 
 /**

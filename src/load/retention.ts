@@ -21,12 +21,13 @@ interface Deleted {
 /**
  * Deletes every period of a slice's table that begins before the first day its `retain` keeps, rows and ledger in one
  * transaction; null when there is none. The newest stays while nothing that is kept could be loaded: with it the coverage
- * would be forgotten, and what was missed meanwhile. The loads that brought them stay on record.
+ * would be forgotten, and what was missed meanwhile. The loads that brought them stay on record. With `keeps`, copies keep the
+ * periods of the live table, and the ledger what finality says of them.
  */
 export async function deleteOld(
   warehouse: Warehouse,
-  { slice, fingerprint, table }: Target,
-  planAt: Date,
+  { slice, fingerprint, table, state }: Target,
+  { planAt, keeps }: { readonly planAt: Date; readonly keeps: boolean },
 ): Promise<Deleted | null> {
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
@@ -41,6 +42,8 @@ export async function deleteOld(
   if (old.length === 0) return null;
   const days = { start: first, end: before };
   return warehouse.transact(async () => {
+    const isKept = keeps && state === 'live';
+    if (isKept) await warehouse.run(statement('load/release_periods'), [slice.name, fingerprint, first, before]);
     const rows = await warehouse.run(deleteDays(table, slice.grain, days));
     if (rows > 0) warehouse.reclaimAtClose();
     const bounds = ledgerBounds(slice.grain, days);

@@ -253,6 +253,7 @@ export async function turnWeeks(
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
+  await warehouse.run(statement('load/forget_released'), [slice, fingerprint, null, null]);
   await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
 }
 

@@ -31,8 +31,8 @@ export async function dbtSourcesYaml(
     return sourcesYaml(snapshot.path, { main, ripen: ledger });
   }
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
-  if (lake !== undefined) {
-    const tables = await deltaTables(warehouse);
+  if (lake?.kind === 'delta') {
+    const tables = await deltaTables(warehouse, lake.keepReleased === true ? 'true' : null);
     const main: DbtTable[] = [...tables, ...tables.flatMap((table) => sliceViews(table, inDuckdb))];
     return sourcesYaml(join(lake.path, CATALOG), { main });
   }

@@ -8,7 +8,7 @@ import { engines, type Engine } from './engines.ts';
 import { engineWords, type EngineWords } from './engine-words.ts';
 import { listTables } from './delta/commit.ts';
 import { logFiles } from './delta/log.ts';
-import { lakeView, sliceViews } from './lake-sql.ts';
+import { type Dialect, lakeView, sliceViews } from './lake-sql.ts';
 import { deltaTables, FINALITY, lakeTables, type LakeColumn, type LakeTable } from './lake-table.ts';
 import { type LakeTarget, withStore } from './open-store.ts';
 
@@ -36,13 +36,24 @@ export async function lakesDdl(
   warehouse: Warehouse,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<string> {
+  const lakes = await describedLakes(engine, { publish }, warehouse, signal);
+  return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
+}
+
+/** Every lake that an engine can read, each with a schema of its own. Throws `USAGE_INVALID` when there is none. */
+export async function describedLakes(
+  engine: Engine,
+  { publish }: Pick<Config, 'publish'>,
+  warehouse: Warehouse,
+  signal: AbortSignal,
+): Promise<DescribedLake[]> {
   if (!engines.includes(engine)) {
     throw new Failure('USAGE_INVALID', `The engine ${engine} was not known.`, {
       hint: `Name one of ${engines.join(', ')}.`,
     });
   }
   const schemas = new Set<string>();
-  const described: string[] = [];
+  const described: DescribedLake[] = [];
   const refusals: string[] = [];
   for (const target of publish) {
     if (target.kind === 'duckdb') continue;
@@ -55,11 +66,12 @@ export async function lakesDdl(
       continue;
     }
     schemas.add(schema);
-    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
+    const released = isDelta && target.keepReleased === true ? 'true' : null;
+    const tables = isDelta ? await deltaTables(warehouse, released) : await lakeTables(warehouse);
     const night = isDelta ? await newestNight(target, signal) : null;
-    described.push(lakeDdl(engine, { ...place, night, tables }));
+    described.push({ ...place, night, tables });
   }
-  if (described.length > 0) return described.join('\n');
+  if (described.length > 0) return described;
   const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
   throw new Failure('USAGE_INVALID', `There was no lake to describe: ${because}.`, {
     facts: { engine },
@@ -127,22 +139,35 @@ function nightNotes({ hasNights, version, title }: EngineWords, night: number | 
 
 /** The views beside the table of a slice, with what the warehouse says of them. */
 function viewStatements(table: LakeTable, words: EngineWords, lake: DescribedLake): string[] {
-  const { types, nullable = '{type}', version = '', view, commentsApart = false } = words;
-  const { name, text } = words.views ?? words;
-  const night = lake.isDelta && lake.night !== null ? version.replace('{night}', String(lake.night)) : '';
-  const dialect = {
-    column: (each: string) => name(each),
-    from: (each: string) => `${name(each, lake.schema)}${night}`,
-    text,
-    type: (column: LakeColumn) => nullable.replace('{type}', typeOf(column, types)),
-  };
-  return sliceViews(table, dialect).flatMap((each) => {
-    const described = { ...table, ...each, key: null };
-    const parts = { ...partsOf(described, lake, words), name: name(each.name, lake.schema), rows: each.rows };
-    const filled = fill(view, parts, { isDivided: false, night: null });
-    return commentsApart ? filled.concat(commentsOf(described, words, lake)) : filled;
-  });
+  return sliceViews(table, dialectOf(words, lake)).flatMap((each) =>
+    viewOver({ ...table, ...each, key: null }, each.rows, words, lake),
+  );
 }
+
+/** How an engine writes a query over the tables of a lake. */
+export function dialectOf(words: EngineWords, { schema, isDelta, night }: DescribedLake): Dialect {
+  const { types, nullable = '{type}', version = '' } = words;
+  const { name, text } = words.views ?? words;
+  const pinned = isDelta && night !== null ? version.replace('{night}', String(night)) : '';
+  return {
+    column: (each) => name(each),
+    from: (each) => `${name(each, schema)}${pinned}`,
+    text,
+    type: (column) => nullable.replace('{type}', typeOf(column, types)),
+  };
+}
+
+/** The statements of a view over a query, with every comment. */
+export function viewOver(table: LakeTable, rows: string, words: EngineWords, lake: DescribedLake): string[] {
+  const { name } = words.views ?? words;
+  const parts = { ...partsOf(table, lake, words), name: name(table.name, lake.schema), rows };
+  const filled = fill(words.view, parts, { isDivided: false, night: null });
+  return words.commentsApart === true ? filled.concat(commentsOf(table, words, lake)) : filled;
+}
+
+/** The statements that come before those of a schema. */
+export const preambleOf = ({ delta, name, text }: EngineWords, schema: string): string[] =>
+  fill(delta.preamble, { schema: name(schema), schemaText: text(schema) }, { isDivided: false, night: null });
 
 /** What DuckDB and Trino are told of a view, a statement each. */
 function commentsOf({ name, comment, columns }: LakeTable, words: EngineWords, { schema }: DescribedLake): string[] {

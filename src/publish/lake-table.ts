@@ -135,9 +135,9 @@ const besideSlice = ['_links', '_maturation', '_projected'];
 
 /**
  * Those, without sums, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
- * fresh each period is and how well projections did. Finality is last.
+ * fresh each period is and how well projections did. Finality is last, as `finalityTable` gives it.
  */
-export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
+export async function deltaTables(warehouse: Warehouse, released: string | null = null): Promise<LakeTable[]> {
   const slices = await slicesIn(warehouse);
   const relations = await relationsIn(warehouse, 'main');
   const beside: LakeTable[] = [];
@@ -161,7 +161,7 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
   });
   const own: LakeTable[] = [];
   for (const table of await ownTables(warehouse, slices)) own.push({ ...table, summed: [] });
-  return [...own, ...beside, ...ledger, await finalityTable(warehouse)];
+  return [...own, ...beside, ...ledger, await finalityTable(warehouse, released)];
 }
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
@@ -193,14 +193,26 @@ function plainColumns({ columns }: Pick<Relation, 'columns'>, except: readonly s
     .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
 }
 
-/** Which cells are final; sorted, so that an engine finds those of one slice together. */
-async function finalityTable(warehouse: Warehouse): Promise<LakeTable> {
+/**
+ * Which cells are final; sorted, so that an engine finds those of one slice together. With a condition on rows of `ripen.released` also
+ * those of periods that only the copy holds, and a column that tells them apart.
+ */
+export async function finalityTable(warehouse: Warehouse, released: string | null = null): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   const columns = finality === undefined ? [] : plainColumns(finality, [FETCHED_AT]);
   const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
-  const source = `(select ${names} from ripen.finality order by slice, metric, period)`;
-  return { ...undivided(FINALITY, comment, columns), source };
+  const order = 'order by slice, metric, period';
+  if (released === null) {
+    return { ...undivided(FINALITY, comment, columns), source: `(select ${names} from ripen.finality ${order})` };
+  }
+  const kept = `select ${names}, true as released from ripen.released where ${released}`;
+  const source = `(select ${names}, false as released from ripen.finality union all ${kept} ${order})`;
+  const words = 'Whether the period left the warehouse by `retain` and is held here alone';
+  return {
+    ...undivided(FINALITY, comment, [...columns, { name: 'released', type: 'BOOLEAN', comment: words }]),
+    source,
+  };
 }
 
 /** Whether a lake has a table of the name that is no slice. */

@@ -8,7 +8,8 @@ import { readCatalog } from '../catalog/stored-catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import { emptyLedger, heldAt, type SliceTable } from '../model/ledger.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
+import { carries, emptyLedger, heldAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../load/slice-metrics.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
@@ -22,7 +23,7 @@ import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
 import { drawnTonight } from './audits.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { countReleased, readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -51,6 +52,8 @@ export interface PlannedSlice {
   /** What its patterns stand for in the stored catalog; absent without patterns, and before a catalog is stored. */
   readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
+  /** Periods that copies alone hold and that go with the meaning that changed; absent for none. */
+  readonly released_periods?: number;
   readonly requests: number;
   /** Of all windows; null before the first load. */
   readonly rows_expected: number | null;
@@ -107,6 +110,8 @@ export async function explainPlan(config: Config, request: ExplainRequest): Prom
 }
 
 type ExplainedPlan = SlicePlan & {
+  /** Periods of the meaning before that copies alone hold. */
+  readonly released: number;
   readonly stars: readonly PlannedStar[];
   readonly unfinal: readonly Period[];
   readonly metrics: readonly Metric[];
@@ -122,7 +127,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: Expla
     if (future !== null) throw future;
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const planned: (AuditedPlan & Pick<ExplainedPlan, 'live' | 'stars'>)[] = [];
+    const planned: (AuditedPlan & Pick<ExplainedPlan, 'live' | 'stars' | 'released'>)[] = [];
     for (const stated of slices) {
       // Before the first catalog nobody knows what a star stands for.
       const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
@@ -134,13 +139,16 @@ async function planFrom(config: Config, slices: readonly Slice[], request: Expla
       const metrics = metricsOf(slice, catalog, seen);
       const plan = planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null });
       const stars = listed.length === 0 ? [] : plannedStars(stated, listed, ledger.live);
-      planned.push({ plan, metrics, live: ledger.live, stars });
+      const isOther = ledger.live !== null && !carries(ledger.live.fingerprint, fingerprintOf(slice));
+      const released = warehouse === null || !isOther ? 0 : await countReleased(warehouse, slice.name);
+      planned.push({ plan, metrics, live: ledger.live, stars, released });
     }
     const drawn = warehouse === null ? [] : await drawnTonight({ config, warehouse, planAt: request.planAt }, planned);
     const plans = planned.map(({ plan }) => plan);
     return withAudits(plans, drawn).flatMap((plan, at) => {
-      const { metrics, live, stars } = planned[at] ?? { metrics: [], live: null, stars: [] };
-      return [{ ...plan, metrics, live, stars, unfinal: unfinalPeriods(plan, metrics) }];
+      const { plan: _, ...rest } = planned[at] ?? { plan, metrics: [], live: null, stars: [], released: 0 };
+      const { metrics } = rest;
+      return [{ ...plan, ...rest, unfinal: unfinalPeriods(plan, metrics) }];
     });
   } finally {
     await warehouse?.close();
@@ -196,6 +204,7 @@ function describePlan(plan: ExplainedPlan): PlannedSlice {
     name: plan.slice.name,
     ...(plan.stars.length === 0 ? {} : { stars: plan.stars }),
     windows,
+    ...(plan.released === 0 ? {} : { released_periods: plan.released }),
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
     refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal, plan.slice),

@@ -7,6 +7,7 @@ import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import { faultyShareBelow } from '../model/confidence.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { Slice } from '../model/slice.ts';
+import { countReleased } from '../warehouse/ledger.ts';
 import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
 import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import { doubleSum } from '../warehouse/sums.ts';
@@ -94,6 +95,7 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     cells: summedCells(metrics),
     unproven_periods: periods.filter((period) => period.is_unproven).length,
     building_periods: table?.building_periods ?? null,
+    released_periods: warehouse === null ? 0 : await countReleased(warehouse, name),
     restated: await read('status/restatements', restatedMetric, since(RESTATED_DAYS)),
     movers: await read('status/movers', mover, since(RESTATED_DAYS), MOVERS),
     restated_nights: nightsOf(await read('status/restated_nights', restatedMetricOfNight, since(NIGHTS_DAYS))),

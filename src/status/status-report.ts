@@ -203,6 +203,8 @@ export interface SliceStatus {
   readonly unproven_periods: number;
   /** Periods of the table being built because the slice's meaning changed; null when none is. */
   readonly building_periods: number | null;
+  /** Periods that `retain` let go and Delta tables with `keep_released` hold. */
+  readonly released_periods: number;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly z.infer<typeof restatedMetric>[];
   /** Over the last 7 days, the 10 totals that moved most, measured against what they were. */

@@ -78,7 +78,7 @@ function dueText(next: string | null, asOf: string): string {
 /** What is loaded of a slice, how fresh it is, whether it changes its meaning, and what audits found: a sentence each. */
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   const { periods, rows, cells, newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
-  const { building_periods: building } = slice;
+  const { building_periods: building, released_periods: released } = slice;
   if (periods.expected === 0)
     return ['no period: its date period has not begun or ends before it begins, or `retain` keeps none of it'];
   if (fetchedAt === null) return [`never loaded; ${countText(periods.expected, 'period')} to load`];
@@ -90,6 +90,9 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
     ...(building === null
       ? []
       : [`its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`]),
+    ...(released === 0
+      ? []
+      : [`${countText(released, 'period')} released by \`retain\`, held by Delta tables with keep_released alone`]),
   ];
 }
 

@@ -13,7 +13,7 @@ import {
   verdicts,
 } from '../model/ledger.ts';
 import { rememberingEach } from './remembering.ts';
-import { instant, instantOf, statement, timestamp } from './sql.ts';
+import { count, instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const partsShape = z.array(
@@ -142,4 +142,12 @@ export async function learnParts(
 ): Promise<void> {
   const parameters = [slice, fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
   await warehouse.run(statement('ledger/learn_parts'), parameters);
+}
+
+const releasedRow = z.object({ periods: count });
+
+/** How many periods of a slice the warehouse let go that copies with `keep_released` hold. */
+export async function countReleased(warehouse: Pick<Warehouse, 'rows'>, slice: string): Promise<number> {
+  const [found] = await warehouse.rows(statement('status/released'), [slice], releasedRow);
+  return found?.periods ?? 0;
 }

@@ -180,3 +180,23 @@ test('a query of one day on S3 opens 1 of 30 files', async () => {
   const read = store.requests.filter(({ method, key }) => method === 'GET' && /day=.*\.parquet$/.test(key));
   expect(new Set(read.map(({ key }) => key.split('/')[2]))).toEqual(new Set(['day=2026-01-15']));
 });
+
+test("names with blanks and marks, mapped in the middle of a table's life, are read from disk with every row", async () => {
+  sample = await openSample(4, 3);
+  await sample.warehouse.run('alter table main.network_daily add column "net revenue, {usd} = (all); sums" BIGINT');
+  await sample.warehouse.run(
+    'update main.network_daily set "net revenue, {usd} = (all); sums" = installs % 5 where day > DATE \'2026-01-01\'',
+  );
+  const target = { kind: 'delta', path: sample.path('mapped'), mode: 0o644, keepMs: 86_400_000 } as const;
+  await sample.publish([target]);
+  for (let night = 0; night < 2; night += 1) {
+    await sample.publish([{ ...target, columnMapping: true }]);
+    await restate(sample.warehouse, '2026-01-02', 1);
+  }
+  await sample.publish([{ ...target, columnMapping: true }]);
+  const held = sorted(await heldRows(sample));
+  const table = `deltaLakeLocal('${sample.path('mapped')}/network_daily/')`;
+  expect(sorted(await clickhouse.rows(`select * from ${table}`))).toEqual(held);
+  const ofDay = sorted(await clickhouse.rows(`select * from ${table} where "net revenue, {usd} = (all); sums" = 3`));
+  expect(ofDay).toEqual(held.filter((row) => row['net revenue, {usd} = (all); sums'] === '3'));
+});

@@ -33,11 +33,17 @@ const line = z.object({
       format: z.object({ provider: z.literal('parquet') }),
     })
     .nullish(),
-  protocol: z.object({ minReaderVersion: z.number(), minWriterVersion: z.number() }).nullish(),
+  protocol: z
+    .object({
+      minReaderVersion: z.number(),
+      minWriterVersion: z.number(),
+      readerFeatures: z.array(z.string()).nullish(),
+    })
+    .nullish(),
 });
 type Line = z.infer<typeof line>;
 const schema = z.object({
-  fields: z.array(z.object({ name: z.string(), type: z.string(), metadata: z.record(z.string(), z.string()) })),
+  fields: z.array(z.object({ name: z.string(), type: z.string(), metadata: z.record(z.string(), z.unknown()) })),
 });
 
 export interface ReadTable {
@@ -97,6 +103,13 @@ export async function readLog(table: string, asked?: number): Promise<ReadTable>
   const { partitionColumns, configuration } = metaData;
   if (fields.some(({ type }) => type === 'timestamp_ntz') && protocol.minReaderVersion < 3)
     throw new Error('timestamp_ntz');
+  if (configuration['delta.columnMapping.mode'] === 'name') {
+    const ids = fields.map(({ metadata }) => z.number().positive().parse(metadata['delta.columnMapping.id']));
+    const isListed = protocol.minReaderVersion < 3 || protocol.readerFeatures?.includes('columnMapping') === true;
+    if (protocol.minReaderVersion < 2 || protocol.minWriterVersion < 5 || !isListed) throw new Error('column mapping');
+    if (new Set(ids).size < ids.length || Math.max(...ids) > Number(configuration['delta.columnMapping.maxColumnId']))
+      throw new Error('column mapping ids');
+  }
   return { version, files: [...files.values()], fields, partitionColumns, configuration };
 }
 
@@ -115,7 +128,14 @@ const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
 /** What stands after `from` to read a table at a version: every file by itself, absent columns NULL. */
 export async function deltaRows(table: string, asked?: number): Promise<string> {
-  const { files, fields, partitionColumns } = await readLog(table, asked);
+  const { files, fields, partitionColumns, configuration } = await readLog(table, asked);
+  const isMapped = configuration['delta.columnMapping.mode'] === 'name';
+  const physical = new Map(
+    fields.map(({ name, metadata }) => [
+      name,
+      isMapped ? z.string().parse(metadata['delta.columnMapping.physicalName']) : name,
+    ]),
+  );
   const parts: string[] = [];
   const fileOf = (path: string): string => text(join(table, decodeURIComponent(path)).replaceAll(/[*?[]/g, '[$&]'));
   const list = files.map(({ path }) => fileOf(path)).join(', ');
@@ -133,8 +153,11 @@ export async function deltaRows(table: string, asked?: number): Promise<string> 
       const sql = sqlTypes[type] ?? type;
       if (partitionColumns.includes(name))
         return `cast(${text(partitionValues[name] ?? '')} as ${sql}) as ${quoted(name)}`;
-      if (!held.has(name)) return `cast(null as ${sql}) as ${quoted(name)}`;
-      return type === 'timestamp' ? `timezone('UTC', ${quoted(name)}) as ${quoted(name)}` : quoted(name);
+      const stored = physical.get(name) ?? name;
+      if (!held.has(stored)) return `cast(null as ${sql}) as ${quoted(name)}`;
+      return type === 'timestamp'
+        ? `timezone('UTC', ${quoted(stored)}) as ${quoted(name)}`
+        : `${quoted(stored)} as ${quoted(name)}`;
     });
     parts.push(`select ${cells.join(', ')} from read_parquet(${file}, hive_partitioning = false)`);
   }

@@ -61,6 +61,7 @@ export function sampleSlice(given: {
     periods: periodCounts(ages),
     cells: summedCells(metrics),
     building_periods: null,
+    released_periods: 0,
     restated: [],
     movers: [],
     restated_nights: [],

@@ -53,7 +53,9 @@ const remove = z.object({
 });
 
 /** Of a schema, what its columns are called and of which types they are. */
-export const schema = z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown() })) });
+export const schema = z.object({
+  fields: z.array(z.object({ name: z.string(), type: z.unknown(), metadata: z.unknown() })),
+});
 
 const metaData = z.object({
   id: z.string(),
@@ -207,15 +209,27 @@ export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
   ];
 }
 
-/** A TIMESTAMP without a zone needs table features; older engines read what does without. */
-export function protocolFor(hasLocalTimes: boolean): Protocol {
-  if (!hasLocalTimes) return { minReaderVersion: 1, minWriterVersion: 2 };
-  const features = ['timestampNtz'];
+/**
+ * What a table needs: for a TIMESTAMP without a zone table features, for mapped names at least reader 2; older engines read what does
+ * without.
+ */
+export function protocolFor(needs: { readonly hasLocalTimes: boolean; readonly isMapped: boolean }): Protocol {
+  const mapping = needs.isMapped ? [COLUMN_MAPPING] : [];
+  if (!needs.hasLocalTimes) return { minReaderVersion: 1 + mapping.length, minWriterVersion: needs.isMapped ? 5 : 2 };
+  const features = ['timestampNtz', ...mapping];
   return { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: features, writerFeatures: features };
 }
 
+/** Whether a table that declares one protocol has to declare another to hold what that one allows. */
+export function needsNewer(before: Protocol, wanted: Protocol): boolean {
+  if (wanted.minReaderVersion !== before.minReaderVersion) return wanted.minReaderVersion > before.minReaderVersion;
+  return (wanted.readerFeatures ?? []).some((feature) => before.readerFeatures?.includes(feature) !== true);
+}
+
+const COLUMN_MAPPING = 'columnMapping';
+
 /** The features that other engines list when they move a table to the newest protocol change nothing for a writer of whole files. */
-const knownFeatures = new Set(['timestampNtz', 'appendOnly', 'invariants']);
+const knownFeatures = new Set(['timestampNtz', COLUMN_MAPPING, 'appendOnly', 'invariants']);
 
 function refuseUnknown(
   name: string,
@@ -223,7 +237,8 @@ function refuseUnknown(
 ): void {
   const listed = [...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])];
   const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
-  const isKnown = (reader === 1 && (writer <= 2 || writer === 7)) || (reader === 3 && writer === 7);
+  const isKnown =
+    (reader === 1 && (writer <= 2 || writer === 7)) || (reader === 2 && writer === 5) || (reader === 3 && writer === 7);
   if (isKnown && unknown.size === 0) return;
   const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
   const message = `The table ${name} was changed by another engine; writing to it takes ${needs}.`;

@@ -8,10 +8,14 @@
 
 import { randomUUID } from 'node:crypto';
 
+import * as z from 'zod';
+
 import { Failure } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
+import { day } from '../../model/calendar.ts';
+import { count } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { deltaTables, type LakeTable, type SliceFiles } from '../lake-table.ts';
+import { deltaTables, FINALITY, finalityTable, type LakeTable, type SliceFiles } from '../lake-table.ts';
 import { draftsOf, type LakeTarget } from '../open-store.ts';
 import { publisherOf, refuseOthers } from '../other-database.ts';
 import { planTable, writeFiles, type PeriodContent, type TablePlan } from '../plan.ts';
@@ -20,7 +24,8 @@ import type { LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable, type NightVersion, type StoredTable } from './commit.ts';
 import { droppedFiles, ownTables, removalsOf, sweep } from './leaving.ts';
-import { protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
+import { LOG, needsNewer, protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
+import { heldCondition, releasedFiles, releasedPeriods, releasedSource } from './released.ts';
 import * as described from './table.ts';
 
 interface DeltaPlace {
@@ -31,7 +36,10 @@ interface DeltaPlace {
 }
 
 /** What one publish works on. */
-interface Night extends DeltaPlace, NightVersion, described.NightStamp {}
+interface Night extends DeltaPlace, NightVersion, described.NightStamp {
+  /** Per slice the periods whose files stay though the warehouse let them go. */
+  readonly released: ReadonlyMap<string, ReadonlySet<string>>;
+}
 
 /**
  * Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. Without a
@@ -43,10 +51,11 @@ export async function publishDelta(
   emit: Emit,
 ): Promise<CopyReport> {
   const { warehouse, store, target, signal } = place;
-  const tables = await deltaTables(warehouse);
+  const released = target.keepReleased === true ? await releasedPeriods(warehouse) : null;
+  const tables = await deltaTables(warehouse, released === null ? null : 'false');
   const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
   const unreadable = described.unreadableNames(target.path, shown);
-  if (unreadable !== null) {
+  if (unreadable !== null && target.columnMapping !== true) {
     emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message: unreadable });
   }
   const own = await publisherOf(warehouse);
@@ -58,6 +67,8 @@ export async function publishDelta(
     const owner = ownerIn(stored.table);
     if (stored.table !== null && owner === null) throw otherProgram(target.path, table.name);
     refuseOthers(`${target.path}/${table.name}`, owner, own);
+    if ([...stored.lying.keys()].some((path) => path.includes(`/${LOG}/`))) throw nested(target.path, table.name);
+    if (stored.table !== null && described.isMappedByOthers(stored.table.metaData)) throw renamed(table.name);
     found.push({ table, stored });
   }
   const away = await ownTables(store, warehouse, listed);
@@ -67,16 +78,26 @@ export async function publishDelta(
   const night: Night = {
     ...place,
     owner: own.id ?? own.path,
+    maps: target.columnMapping === true,
     nowMs,
     keepMs,
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
+    released: released ?? new Map(),
     version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
   };
 
   for (const stored of leaving)
     await commitVersion(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs), true);
   const done: Done[] = [];
-  for (const { table, stored } of found) {
+  const held =
+    released === null
+      ? null
+      : heldCondition(
+          found.map(({ stored }) => stored),
+          released,
+        );
+  for (const { table: each, stored } of found) {
+    const table = each.name === FINALITY ? await finalityTable(warehouse, held) : each;
     signal.throwIfAborted();
     done.push(await commitTable(night, table, stored));
   }
@@ -104,6 +125,23 @@ function otherProgram(target: string, table: string): Failure {
   });
 }
 
+/** What lies below a folder that is both would be swept as what is left of the table. */
+function nested(target: string, table: string): Failure {
+  const message = `The table ${table} in ${target} would lie in a folder that holds other Delta tables; nothing was committed.`;
+  return new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { target, table },
+    hint: 'Give each account a folder of its own beside the others, or the slice another name.',
+  });
+}
+
+function renamed(table: string): Failure {
+  const message = `The table ${table} was changed by another engine; it maps the names of its columns otherwise.`;
+  return new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { table },
+    hint: 'Move the table away, so that the next publish makes it again; `column_mapping: true` maps names.',
+  });
+}
+
 /** A table that is committed. */
 interface Done {
   readonly table: LakeTable;
@@ -116,20 +154,34 @@ interface Done {
 async function commitTable(night: Night, table: LakeTable, stored: StoredTable): Promise<Done> {
   const { warehouse, nowMs } = night;
   const before = stored.table;
-  const filesOf = filesByPeriod(table, stored);
-  const plan = await planTable(warehouse, table, new Map([...filesOf].map(([key, { content }]) => [key, content])));
   const metaData = described.metaDataFor(table, before?.metaData ?? null, night);
+  const filesOf = filesByPeriod({ table, metaData }, stored);
+  const plan = await planTable(warehouse, table, new Map([...filesOf].map(([key, { content }]) => [key, content])));
+  const staying = new Set(releasedFiles(stored, night.released));
+  const stays = (key: string): boolean => filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
+  const leaving = plan.removed.filter((key) => !stays(key));
+  const outdated = plan.removed.filter((key) => stays(key) && filesOf.get(key)?.content === null);
   const added = await addFiles(night, { table, metaData }, plan.write);
+  for (const period of outdated) {
+    const source = await releasedSource(night.store, { table, names: described.physicalNames(metaData) }, stored, {
+      period,
+      files: filesOf.get(period)?.files ?? [],
+    });
+    const [found] = await warehouse.rows(`select count(*) as rows from ${source}`, [], rowCount);
+    const file = { period: day(period), rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
+    added.push(...(await addFiles(night, { table: { ...table, source }, metaData }, [file])));
+  }
   const restamped = plan.keep.flatMap((kept): Add[] => {
     const found = filesOf.get(kept.period ?? '');
     const [add] = found?.files ?? [];
     if (add === undefined || found?.content?.stamp === kept.stamp) return [];
     return [{ ...add, dataChange: false, tags: described.tagsOf(kept) }];
   });
-  const replaced = [...plan.write.map(({ period }) => period ?? ''), ...plan.removed];
+  const replaced = [...plan.write.map(({ period }) => period ?? ''), ...leaving, ...outdated];
   const removed = replaced.flatMap((key) => filesOf.get(key)?.files ?? []);
-  const protocol = protocolFor(described.hasLocalTimes(table));
-  const isNewer = before === null || protocol.minReaderVersion > before.protocol.minReaderVersion;
+  const needs = { hasLocalTimes: described.hasLocalTimes(table), isMapped: described.isMapped(metaData) };
+  const protocol = protocolFor(needs);
+  const isNewer = before === null || needsNewer(before.protocol, protocol);
   const actions: Action[] = [
     ...(isNewer ? [{ protocol }] : []),
     ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
@@ -137,8 +189,10 @@ async function commitTable(night: Night, table: LakeTable, stored: StoredTable):
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   const now = await commitVersion(night, stored, actions);
-  return { table, stored, now, written: plan.write.length, removed: plan.removed.length };
+  return { table, stored, now, written: plan.write.length, removed: leaving.length };
 }
+
+const rowCount = z.object({ rows: count });
 
 interface PeriodFiles {
   readonly files: Add[];
@@ -150,31 +204,46 @@ interface PeriodFiles {
  * The files by first day; under the empty text for a table that is not divided, each under a key of its own where the table is divided
  * otherwise now. A file that another engine wrote, as `OPTIMIZE` does, says nothing of its rows and is written anew.
  */
-function filesByPeriod(table: LakeTable, { table: before, lying }: StoredTable): ReadonlyMap<string, PeriodFiles> {
+function filesByPeriod(
+  { table, metaData }: DescribedTable,
+  { table: before, lying }: StoredTable,
+): ReadonlyMap<string, PeriodFiles> {
   const found = new Map<string, PeriodFiles>();
   if (before === null) return found;
   const isAlike = before.metaData.partitionColumns.join() === (table.key ?? '');
   const typesBefore = described.typesIn(before.metaData.schemaString);
-  const typesNow = described.typesIn(described.schemaString(table));
+  const typesNow = described.typesIn(metaData.schemaString);
+  const names = described.physicalNames(metaData);
   for (const add of before.files.values()) {
     const key = isAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
     const others = found.get(key)?.files ?? [];
     const columns = described.heldColumns(add.stats);
     const isWhole =
       lying.get(decodeURIComponent(add.path))?.bytes === add.size &&
-      [...typesNow].every(([name, type]) => !columns.has(name) || typesBefore.get(name) === type);
+      [...typesNow].every(([name, type]) => {
+        const stored = names.get(name) ?? name;
+        if (stored !== name && columns.has(name)) return false;
+        return !columns.has(stored) || typesBefore.get(name) === type;
+      });
     const stays = isAlike && isWhole && others.length === 0;
     found.set(key, { files: [...others, add], content: stays ? described.contentIn(add) : null });
   }
   return found;
 }
 
+/** A table and what it is to say of itself. */
+interface DescribedTable {
+  readonly table: LakeTable;
+  readonly metaData: MetaData;
+}
+
 /** Writes data files, under names that are never used again. */
 async function addFiles(
   night: Night,
-  { table, metaData }: { readonly table: LakeTable; readonly metaData: MetaData },
+  { table: shown, metaData }: DescribedTable,
   planned: TablePlan['write'],
 ): Promise<Add[]> {
+  const table = described.inFiles(shown, metaData);
   const files = planned.map((file) => {
     const folder = table.key === null ? '' : `${table.key}=${file.period ?? ''}/`;
     const add = `${folder}ripen-${randomUUID()}.parquet`;

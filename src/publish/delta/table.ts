@@ -51,14 +51,59 @@ export function typesIn(schemaString: string): ReadonlyMap<string, string> {
   return new Map(parsed.fields.map(({ name, type }) => [name, typeof type === 'string' ? type : JSON.stringify(type)]));
 }
 
-export function schemaString(table: LakeTable): string {
+/** The schema of a table; with the numbers of its columns, where their names are mapped. */
+export function schemaString(table: LakeTable, mapped: ReadonlyMap<string, number> | null): string {
   const fields = shownColumns(table).map((column) => ({
     name: column.name,
     type: deltaType(column),
     nullable: true,
-    metadata: column.comment === null ? {} : { comment: column.comment },
+    metadata: {
+      ...(column.comment === null ? {} : { comment: column.comment }),
+      ...(mapped === null ? {} : mappingOf(column.name, mapped)),
+    },
   }));
   return JSON.stringify({ type: 'struct', fields });
+}
+
+const ID = 'delta.columnMapping.id';
+const PHYSICAL = 'delta.columnMapping.physicalName';
+const MODE = 'delta.columnMapping.mode';
+
+const mappingOf = (name: string, numberOf: ReadonlyMap<string, number>) => ({
+  [ID]: numberOf.get(name) ?? 0,
+  [PHYSICAL]: physicalName(name, numberOf),
+});
+
+/** Only a name that engines refuse is another in the files, so that a table's other files and columns stay as they are once its names are mapped. */
+const physicalName = (name: string, numberOf: ReadonlyMap<string, number>): string =>
+  REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf.get(name) ?? 0}` : name;
+
+/** What each column is called in files, by name; empty where names are not mapped. */
+export function physicalNames(metaData: MetaData): ReadonlyMap<string, string> {
+  const numberOf = fieldIdsIn(metaData);
+  const names = isMapped(metaData) ? [...numberOf.keys()] : [];
+  return new Map(names.map((name) => [name, physicalName(name, numberOf)]));
+}
+
+export const isMapped = ({ configuration }: MetaData): boolean => configuration[MODE] === 'name';
+
+/** Whether another engine mapped names, in a way that files written here would not follow. */
+export function isMappedByOthers(metaData: MetaData): boolean {
+  const mode = metaData.configuration[MODE] ?? 'none';
+  if (mode === 'none') return false;
+  const own = physicalNames(metaData);
+  const shape = z.object({ name: z.string(), metadata: z.record(z.string(), z.unknown()) });
+  const { fields } = z.object({ fields: z.array(shape) }).parse(JSON.parse(metaData.schemaString));
+  return mode !== 'name' || fields.some(({ name, metadata }) => metadata[PHYSICAL] !== own.get(name));
+}
+
+/** The table under the names its files have. */
+export function inFiles(table: LakeTable, metaData: MetaData): LakeTable {
+  const names = physicalNames(metaData);
+  if (names.size === 0) return table;
+  const columns = table.columns.map((column) => ({ ...column, name: names.get(column.name) ?? column.name }));
+  const cells = table.columns.map(({ name }) => `${identifier(name)} as ${identifier(names.get(name) ?? name)}`);
+  return { ...table, columns, source: `(select ${cells.join(', ')} from ${table.source})` };
 }
 
 /** The slice whose rows it holds. */
@@ -69,33 +114,45 @@ const FIELDS = 'ripen.fields';
 /** What a publish makes of a table besides its rows. */
 export interface NightStamp {
   readonly owner: string;
+  /** Whether names that engines refuse are mapped. */
+  readonly maps: boolean;
   readonly keepMs: number;
   readonly nowMs: number;
 }
 
 /** The numbers of columns that a table states, by name. Throws zod's error for what is no list of names. */
 export function fieldIdsIn({ configuration }: MetaData): ReadonlyMap<string, number> {
-  const names = z.array(z.string()).parse(JSON.parse(configuration[FIELDS] ?? '[]'));
-  return new Map(names.map((name, place) => [name, place + 1]));
+  return numbered(z.array(z.string()).parse(JSON.parse(configuration[FIELDS] ?? '[]')));
 }
 
+const numbered = (names: readonly string[]): Map<string, number> =>
+  new Map(names.map((name, place) => [name, place + 1]));
+
 /** What a table is to say of itself, from what it said before; equal to that when nothing is new. */
-export function metaDataFor(table: LakeTable, before: MetaData | null, { owner, keepMs, nowMs }: NightStamp): MetaData {
+export function metaDataFor(
+  table: LakeTable,
+  before: MetaData | null,
+  { owner, maps, keepMs, nowMs }: NightStamp,
+): MetaData {
   const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
   const known = before === null ? [] : fieldIdsIn(before).keys();
-  const fields = new Set([...known, ...table.columns.map(({ name }) => name)]);
+  const fields = new Set([...known, ...shownColumns(table).map(({ name }) => name)]);
+  const isNamed = maps && table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
+  // Engines cannot take it back.
+  const mapped = isNamed || (before !== null && isMapped(before)) ? numbered([...fields]) : null;
   return {
     id: before?.id ?? randomUUID(),
     name: table.name,
     description: table.comment,
     format: { provider: 'parquet', options: {} },
-    schemaString: schemaString(table),
+    schemaString: schemaString(table, mapped),
     partitionColumns: table.key === null ? [] : [table.key],
     createdTime: before?.createdTime ?? nowMs,
     configuration: {
       ...before?.configuration,
       'delta.deletedFileRetentionDuration': kept,
       'delta.logRetentionDuration': kept,
+      ...(mapped === null ? {} : { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(fields.size) }),
       [OWNER]: owner,
       [FIELDS]: JSON.stringify([...fields]),
       ...(table.slice === null ? {} : { [SLICE]: table.slice }),
@@ -106,9 +163,10 @@ export function metaDataFor(table: LakeTable, before: MetaData | null, { owner, 
 const zonedCell = (column: LakeColumn): string =>
   isInstant(column) ? `timezone('UTC', ${castCell(column)})` : castCell(column);
 
-/** Writes a period's rows as one Parquet file with numbered columns; returns what `fileStatistics` reads. */
+/** Writes a period's rows, under the names of files, as one Parquet file with numbered columns; returns what `fileStatistics` reads. */
 export function copyNumbered(table: LakeTable, period: Day | null, path: string, metaData: MetaData): string {
-  const numberOf = fieldIdsIn(metaData);
+  const names = physicalNames(metaData);
+  const numberOf = new Map([...fieldIdsIn(metaData)].map(([name, number]) => [names.get(name) ?? name, number]));
   const ids = fileColumns(table).map(({ name }) => `${identifier(name)}: ${numberOf.get(name) ?? 0}`);
   return copyPeriod(table, period, path, { cell: zonedCell, options: `, field_ids {${ids.join(', ')}}` });
 }
@@ -189,4 +247,5 @@ export function unreadableNames(
   if (found.length === 0) return null;
   return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${found.join(', ')}. Other engines can.`;
 }
-export const UNREADABLE_HINT = 'Name those columns otherwise in the slice, or read them from the snapshot.';
+export const UNREADABLE_HINT =
+  'Set column_mapping: true on the target, name those columns otherwise, or read them from the snapshot.';

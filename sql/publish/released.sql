@@ -1,0 +1,8 @@
+-- The periods that `retain` let go from the warehouse and that Delta tables may keep.
+-- Returns one row per slice and period: slice, period, rows.
+select distinct
+    slice,
+    period::varchar as period,
+    rows
+from ripen.released
+order by slice, period

@@ -1,0 +1,86 @@
+/** Several accounts read as one: the statements of `publish --ddl` with one configuration each. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+
+import { deltaRows } from '../support/delta-reader.ts';
+import { openInstallation, type Installation } from '../support/installation.ts';
+import { ask } from '../support/sample-warehouse.ts';
+
+let installation: Installation;
+afterEach(async () => installation.close());
+
+const slices = (metrics: readonly string[]) => [
+  { name: 'daily', dimensions: ['day', 'network'], metrics: ['installs', 'cost'], date_period: '2026-02-20:yesterday' },
+  { name: 'other', dimensions: ['day'], metrics, date_period: '2026-02-27:yesterday' },
+];
+
+async function configure(name: string, change: object): Promise<void> {
+  const settings = {
+    name,
+    service: { simulator: { seed: name.length, now: '2026-03-01T06:00:00Z', apps: 1, rows_per_day: 20 } },
+    warehouse: `${name}.duckdb`,
+    publish: [{ delta: `mobile/${name}` }],
+    partners: false,
+    audit: 0,
+    slices: slices(['installs']),
+    ...change,
+  };
+  await writeFile(join(installation.directory, `${name}.yaml`), JSON.stringify(settings));
+}
+
+/** Runs the statements for DuckDB over the test's own reader and asks a query. */
+async function answer(ddl: string, sql: string): Promise<unknown> {
+  const instance = await DuckDBInstance.create(':memory:');
+  onTestFinished(() => instance.closeSync());
+  const connection = await instance.connect();
+  for (const statement of ddl.split(/;$/m).filter((text) => !/^\s*(install|load) delta/m.test(text))) {
+    const scan = /delta_scan\('([^']+)', version => (\d+)\)/.exec(statement);
+    const rows = scan === null ? '' : await deltaRows(scan[1] ?? '', Number(scan[2]));
+    if (statement.trim() !== '')
+      await connection.run(scan === null ? statement : statement.replace(scan[0], () => rows));
+  }
+  return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+}
+
+test('two accounts below one root are one view of each slice of one shape, with every row of both, and what differs is said', async () => {
+  installation = await openInstallation();
+  await configure('studio', {});
+  await configure('games', { slices: slices(['installs', 'clicks']) });
+  const both = ['--config', 'studio.yaml', '--config', 'games.yaml'];
+  for (const name of ['studio', 'games']) {
+    const ended = await installation.run(['sync', '--config', `${name}.yaml`]);
+    expect(ended.code, ended.err).toBe(0);
+  }
+  const { code, out, err } = await installation.run(['publish', '--ddl', 'duckdb', ...both]);
+  expect(code, err).toBe(0);
+  expect(out).toContain('-- The accounts studio, games as one, in the schema mobile: views with a column account.');
+  expect(out).toContain('-- other has no view: clicks is missing in studio and BIGINT in games');
+  const of = async (name: string, relation: string): Promise<unknown> => {
+    const sql = `select '${name}' as account, count(*)::int as rows, sum(installs)::varchar as installs from ${relation}`;
+    return (await ask(installation.path('mobile', name, 'catalog.duckdb'), sql))[0];
+  };
+  for (const relation of ['daily', 'daily_final']) {
+    const sql = `select account, count(*)::int as rows, sum(installs)::varchar as installs from mobile.${relation} group by all order by 1`;
+    expect(await answer(out, sql)).toEqual([await of('games', relation), await of('studio', relation)]);
+  }
+
+  const refused = await installation.run(['publish', ...both]);
+  expect(refused).toMatchObject({ code: 78 });
+  expect(refused.err).toContain('--config was given 2 times');
+
+  // Another warehouse's tables are never taken for an account's own.
+  await configure('games', { publish: [{ delta: 'mobile/studio' }] });
+  const foreign = await installation.run(['publish', '--ddl', 'duckdb', ...both]);
+  expect(foreign.code).not.toBe(0);
+  expect(foreign.err).toContain('WAREHOUSE_FOREIGN');
+
+  // Nor is an account's folder swept as what is left of a slice of its name.
+  await configure('above', { publish: [{ delta: 'mobile' }], slices: [{ ...slices([])[0], name: 'studio' }] });
+  const above = await installation.run(['sync', '--config', 'above.yaml']);
+  expect(above.err).toContain('would lie in a folder that holds other Delta tables');
+  expect(await of('studio', 'daily')).toMatchObject({ account: 'studio' });
+});
