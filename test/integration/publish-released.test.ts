@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 
 import { findingsOf } from '../../src/check/check.ts';
+import { unplaced } from '../../src/config/read-config.ts';
 import type { Config } from '../../src/config/config.ts';
 import { dropSlice } from '../../src/drop.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
@@ -133,7 +134,9 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
   const changed = { ...config, slices: [{ ...daily, dimensions: ['day', 'network', 'os_name'], retainDays: 30 }] };
   const asking = { ...telling, planAt: at(3), slices: null, lockWaitMs: 0 };
   expect((await explainPlan(changed, asking)).slices[0]).toMatchObject({ released_periods: 1 });
-  const told = (await findingsOf(changed, at(3), telling.signal)).map(({ message }) => message).join('\n');
+  const told = (await findingsOf(changed, { at: at(3), stated: unplaced, signal: telling.signal }, () => {}))
+    .map(({ message }) => message)
+    .join('\n');
   expect(told).toContain('1 period that Delta tables alone hold will go with it then');
   expect(told).toMatch(/tables keeps 1 released period \(.*\); the warehouse without them takes/);
   await scenario.night(at(4), { ...change, slices: changed.slices });
