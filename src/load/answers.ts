@@ -78,7 +78,11 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedAnswer
     sound.map((answer) => answer.maturity),
   );
   const unread = maturity.unread === null ? [] : [{ code: 'EVIDENCE_UNREAD' as const, message: maturity.unread }];
-  return { answers, maturity, warnings: [...warningsOf(sound, extra, inOrder(window, [...missing])), ...unread] };
+  return {
+    answers,
+    maturity,
+    warnings: [...warningsOf(window, sound, extra, inOrder(window, [...missing])), ...unread],
+  };
 }
 
 /** Those of a window's metrics that are among some. */
@@ -87,16 +91,22 @@ function inOrder({ slice }: Window, metrics: readonly string[]): readonly string
   return slice.metrics.filter((name) => some.has(name));
 }
 
-function warningsOf(sound: readonly SoundPage[], extra: readonly string[], missing: readonly string[]): LoadWarning[] {
+function warningsOf(
+  { slice }: Window,
+  sound: readonly SoundPage[],
+  extra: readonly string[],
+  missing: readonly string[],
+): LoadWarning[] {
   const warnings: LoadWarning[] = [...new Set(sound.flatMap((answer) => answer.warnings))].map((message) => ({
     code: 'SERVICE_WARNING',
     message: `The service warned: ${message}`,
   }));
   if (extra.length > 0) {
     const names = extra.map((key) => (key === '' ? '""' : key)).join(', ');
+    const kept = slice.cube === undefined ? 'kept in _extra' : 'left out, as a cube has no _extra';
     warnings.push({
       code: 'UNKNOWN_KEYS',
-      message: `Rows carried keys that were not requested, kept in _extra: ${names}.`,
+      message: `Rows carried keys that were not requested, ${kept}: ${names}.`,
     });
   }
   if (missing.length > 0) {
