@@ -45,6 +45,11 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     chosen.options = options;
   };
   const isCompletion = argv.includes('--get-yargs-completions');
+  if (isCompletion && argv.at(-2) === '--slice') {
+    // Loaded alone, as other words complete without the configuration.
+    const { completeSlices } = await import('./complete-slices.ts');
+    return { kind: 'act', act: completeSlices(argv) };
+  }
   const cli = declareCommands(version, choose, helpAsked(argv));
   let output = '';
   try {

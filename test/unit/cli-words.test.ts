@@ -121,6 +121,26 @@ describe('help', () => {
   });
 });
 
+test('completion of --slice names the slices of the configuration that begin as typed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-words-'));
+  try {
+    const slice = (name: string): string =>
+      `  - { name: ${name}, dimensions: [day], metrics: [installs], date_period: yesterday }\n`;
+    await writeFile(join(directory, 'ripen.yaml'), `service: simulator\nslices:\n${slice('daily')}${slice('weekly')}`);
+    const completed = async (...words: string[]): Promise<readonly string[]> => {
+      const asked = await parseCommandLine(['--get-yargs-completions', 'ripen', 'plan', ...words], VERSION);
+      const shell = recordedShell({ directory });
+      if (asked.kind === 'act') await asked.act(shell);
+      return shell.printed;
+    };
+    expect(await completed('--slice', '')).toEqual(['daily', 'weekly']);
+    expect(await completed('--slice', 'we')).toEqual(['weekly']);
+    expect(await completed('--config', 'none.yaml', '--slice', '')).toEqual([]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
 describe('the command line', () => {
   test.each([
     [['snyc'], '`sync`'],
