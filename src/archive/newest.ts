@@ -64,9 +64,10 @@ function usefulParts(
   const parts = new Map<string, { readonly ages: readonly string[]; readonly periods: ArchiveEntry['periods'] }>();
   for (const due of entry.periods) {
     const ages = agesIn(entry, slice).filter((age) => isUseful(age, due.period));
+    if (ages.length === 0) continue;
     const part = parts.get(ages.join());
-    if (ages.length > 0 && part === undefined) parts.set(ages.join(), { ages, periods: [due] });
-    else part?.periods.push(due);
+    if (part === undefined) parts.set(ages.join(), { ages, periods: [due] });
+    else part.periods.push(due);
   }
   const ageOf = ageIn(slice);
   return [...parts.values()].map(({ ages, periods }) => {
