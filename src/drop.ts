@@ -27,7 +27,7 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null: all, the default. */
   readonly before?: Day | null;
-  /** True deletes; a function is told what would be deleted, and any answer but true leaves everything as it is. */
+  /** True deletes. A function receives what would be deleted; nothing is deleted unless it returns true. */
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → let go → measure → publish;
- * where a copy keeps what is let go, periods go after they were published.
+ * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → retain → measure → publish;
+ * where a copy keeps released periods, they are deleted after it is published.
  *
  * What enters: a configuration, a request, a source of answers: the service, or the archive of what it once answered. What
  * leaves: a summary. A window is loaded wholly or not at all; whatever could be loaded is committed when this returns, and
@@ -80,7 +80,7 @@ async function letGo(run: Run, from: SourceDoor, standing: readonly Target[]): P
   await letPeriodsGo(run, standing, keepersIn(run).size > 0);
 }
 
-/** The targets that keep what the warehouse lets go. */
+/** The targets that keep the periods which the warehouse deletes. */
 const keepersIn = ({ config: { publish } }: Run): Set<string> =>
   new Set(publish.flatMap((target) => (target.kind === 'delta' && target.keepReleased === true ? [target.path] : [])));
 

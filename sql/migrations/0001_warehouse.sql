@@ -679,7 +679,7 @@ create table ripen.released (
     is_final boolean not null
 );
 
-comment on table ripen.released is 'Periods that `retain` let go from the warehouse and that Delta tables with keep_released still hold: what finality last said of each metric';
+comment on table ripen.released is 'Periods that `retain` deleted from the warehouse and that Delta tables with keep_released still hold: what finality last said of each metric';
 comment on column ripen.released.slice is 'Name of the slice';
 comment on column ripen.released.fingerprint is 'The meaning its rows have';
 comment on column ripen.released.period is 'First day of the period';

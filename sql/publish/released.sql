@@ -1,4 +1,4 @@
--- The periods that `retain` let go from the warehouse and that Delta tables may keep.
+-- The periods that `retain` deleted from the warehouse and that Delta tables may keep.
 -- Returns one row per slice and period: slice, period, rows.
 select distinct
     slice,

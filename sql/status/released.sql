@@ -1,4 +1,4 @@
--- How many periods of one slice `retain` let go that copies with keep_released still hold.
+-- How many periods of one slice that `retain` deleted copies with keep_released still hold.
 -- $1 slice
 -- Returns one row.
 select count(distinct period) as periods

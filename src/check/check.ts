@@ -12,7 +12,8 @@ import { countText } from '../terminal/measure.ts';
 import { finding, mergedNotes, placed, type Finding, type Remark } from './finding.ts';
 import { placeFindings } from './places.ts';
 import { requestedService } from './service.ts';
-import { CatalogLists, sliceRemarks } from './slice.ts';
+import { CatalogLists } from './catalog-lists.ts';
+import { sliceRemarks } from './slice.ts';
 import type { Checking } from './warehouse.ts';
 
 /** What is wrong with a file, of which nothing else is tried then. */

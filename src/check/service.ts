@@ -10,7 +10,7 @@ import { withService } from '../run/service-in-use.ts';
 import { withRemedy } from '../terminal/explain.ts';
 import { countText, groupedText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding } from './finding.ts';
-import { checkedFilters } from './slice.ts';
+import { checkedFilters } from './catalog-lists.ts';
 
 /** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
 const PATIENCE_MS = 9000;

@@ -3,15 +3,16 @@
 import { nearest } from '../config/nearest.ts';
 import type { SettingPath } from '../config/config-problems.ts';
 import { isMapping } from '../config/plain-values.ts';
-import { documentedValues, leftToService, parseFilterKey } from '../config/report-settings.ts';
+import { leftToService, parseFilterKey } from '../config/report-settings.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { dayAt, MS_PER_DAY } from '../model/calendar.ts';
-import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
+import type { Catalog } from '../model/catalog.ts';
 import { dimensions as documentedDimensions } from '../model/dimension.ts';
 import { globMatches, isMetricItem, metricsOf, type Metric, unknownFormsText } from '../model/metric.ts';
 import { resolveDatePeriod, reversedAt } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { durationText } from '../terminal/measure.ts';
+import { type CatalogLists, filterNames, type ListedNames, oddValues, parameterNames } from './catalog-lists.ts';
 import type { Remark } from './finding.ts';
 
 /** A slice as `check` looks at it: what it became, and where each of its settings stands. */
@@ -21,70 +22,6 @@ export interface CheckedSlice {
   readonly index: number;
   readonly stated: StatedSettings;
 }
-
-type Names = ReadonlySet<string>;
-
-/** The lists of filters-data, as names are looked up in them. */
-export class CatalogLists {
-  readonly #catalog: Catalog;
-  /** Every metric a report can request. */
-  readonly metrics: Names;
-  /** Lists of metrics without an item: what is in none of the others may be in one of them. */
-  readonly silent: readonly CatalogFilter[];
-
-  constructor(catalog: Catalog) {
-    this.#catalog = catalog;
-    this.metrics = new Set(catalog.filter(isMetricItem).map(({ id }) => id));
-    this.silent = metricFilterNames.filter((filter) => this.of(filter).size === 0);
-  }
-
-  of(filter: CatalogFilter, field: 'id' | 'name' = 'id'): Names {
-    const names = this.#catalog.filter((item) => item.filter === filter).map((item) => item[field]);
-    return new Set(names.filter((name) => name !== ''));
-  }
-}
-
-/** Where filters-data lists the values of a dimension, and under which field they are written in a filter. */
-const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
-  ['app', ['apps', 'name']],
-  ['app_token', ['apps', 'id']],
-  ['country', ['countries', 'name']],
-  ['country_code', ['countries', 'id']],
-  ['currency_code', ['currencies', 'id']],
-  ['network', ['networks', 'id']],
-  ['os_name', ['os_names', 'id']],
-  ['partner_id', ['partners', 'id']],
-  ['partner_name', ['partners', 'name']],
-  ['store_type', ['store_type', 'id']],
-]);
-
-/** What rows contain where there is no partner, network or country to name (observed: organic, odd values); no list need have it. */
-const oddValues: Names = new Set(['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices']);
-
-/** Parameters whose allowed values filters-data lists. */
-const parameterValues: ReadonlyMap<string, CatalogFilter> = new Map([
-  ['ad_revenue_sources', 'ad_revenue_sources'],
-  ['ad_spend_mode', 'ad_spend_mode'],
-  ['attribution_source', 'attribution_source'],
-  ['attribution_type', 'attribution_type'],
-  ['attribution_types', 'attribution_type'],
-  ['cohort_maturity', 'cohort_maturity'],
-  ['currency', 'currencies'],
-  ['iap_revenue_mode', 'iap_revenue_mode'],
-  ['index', 'index'],
-  ['os_names', 'os_names'],
-  ['period_over_period', 'period_over_period'],
-]);
-
-/** Every list of filters-data that a slice is compared with. */
-export const checkedFilters: readonly CatalogFilter[] = [
-  ...new Set<CatalogFilter>([
-    ...metricFilterNames,
-    'dimensions',
-    ...[...dimensionValues.values()].map(([filter]) => filter),
-    ...parameterValues.values(),
-  ]),
-];
 
 /** Where the slice stands. */
 export const pathOf = ({ index }: Pick<CheckedSlice, 'index'>): SettingPath => ['slices', index];
@@ -128,7 +65,7 @@ export function sliceRemarks(checked: CheckedSlice, catalog: Catalog, lists: Cat
   ];
 }
 
-/** Of each key of a cube the first age that is unknown, and how many more are. */
+/** Of each key of a cube the first age that is not listed, and how many others are not. */
 function cohortRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
   const { slice, index } = checked;
   const keys = new Set(slice.cube?.map(({ cohort }) => cohort));
@@ -136,9 +73,8 @@ function cohortRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
     const ofKey = slice.cube?.filter(({ cohort }) => cohort === key) ?? [];
     const [first, ...others] = ofKey.flatMap(({ metric }) => metricRemarks(checked, lists, metric, 'cohorts'));
     if (first === undefined) return [];
-    const more = others.length === 0 ? '' : `, nor ${others.length} more ages of ${key}`;
-    const message = first.message.replace(/(?=[,;])/, more);
-    return [{ ...first, message, path: ['slices', index, 'cohorts', key], at: 'key' as const }];
+    const more = others.length === 0 ? '' : `; nor did it list ${others.length} other ages of ${key}`;
+    return [{ ...first, message: first.message + more, path: ['slices', index, 'cohorts', key], at: 'key' as const }];
   });
 }
 
@@ -174,7 +110,7 @@ function metricRemarks(checked: CheckedSlice, lists: CatalogLists, name: string,
 /** An unknown dimension is a warning, as the service's own lists drift (observed: enumerations drift). */
 function dimensionRemarks(checked: CheckedSlice, lists: CatalogLists, name: string, key: string): Remark[] {
   const answered = lists.of('dimensions');
-  const documented: Names = new Set<string>(documentedDimensions);
+  const documented: ListedNames = new Set<string>(documentedDimensions);
   // What is documented may be filtered by without being a dimension to group by.
   if (answered.has(name) || ((answered.size === 0 || key !== 'dimensions') && documented.has(name))) return [];
   const known = answered.size === 0 ? documented : answered;
@@ -208,17 +144,6 @@ function valueRemarks(checked: CheckedSlice, lists: CatalogLists, key: string, v
     const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
     return [{ severity: 'warning', path: settingPath(checked, key, text), message, hint }];
   });
-}
-
-function filterNames({ name, suffix }: NonNullable<ReturnType<typeof parseFilterKey>>, lists: CatalogLists): Names {
-  const source = suffix === 'in' || suffix === 'not_in' ? dimensionValues.get(name) : undefined;
-  return source === undefined ? new Set() : lists.of(...source);
-}
-
-function parameterNames(key: string, lists: CatalogLists): Names {
-  const list = parameterValues.get(key);
-  const listed = list === undefined ? new Set<string>() : lists.of(list);
-  return listed.size === 0 ? new Set(documentedValues.get(key) ?? []) : listed;
 }
 
 /** The older parameter and the list that replaces it (observed: attribution_type): which of the two counts is not documented. */

@@ -86,7 +86,7 @@ export async function warehouseFindings(
   }
 }
 
-/** What targets with `keep_released` hold that the warehouse let go, and the size of both. */
+/** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
 async function keeperFindings(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,

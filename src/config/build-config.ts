@@ -13,7 +13,7 @@ import { proxyOf } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { type ParameterValue, parameterNames, statedDefaults } from './report-settings.ts';
 import { Secret } from './secret.ts';
-import { type HttpSettings, type SimulatorOptions, simulatorOptions } from './service-settings.ts';
+import { type HttpSettings, type StatedSimulator, simulatorOptions } from './service-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 
@@ -75,7 +75,7 @@ function buildHttp(settings: HttpSettings, { base, fileToken, environment }: Ori
   };
 }
 
-function buildSimulator(options: SimulatorOptions): SimulatorService {
+function buildSimulator(options: StatedSimulator): SimulatorService {
   const {
     seed,
     now = null,

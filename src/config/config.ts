@@ -67,7 +67,7 @@ export type PublishTarget =
       readonly mode: number;
       /** How long older versions, and the files they read, are kept. */
       readonly keepMs: number;
-      /** Whether periods that `retain` lets go from the warehouse stay there. */
+      /** Whether periods that `retain` deletes from the warehouse stay there. */
       readonly keepReleased?: boolean;
       /** Whether names of columns that engines refuse are mapped to others. */
       readonly columnMapping?: boolean;

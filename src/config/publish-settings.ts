@@ -63,7 +63,10 @@ export const publishTarget = block({
   delta: lakePath.optional().describe('Directory of Delta tables, or s3://bucket/prefix.'),
   parquet: lakePath.optional().describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
   keep: duration.prefault(KEPT).describe('How long older versions of Delta tables are kept. "3d".'),
-  keep_released: z.boolean().prefault(false).describe('Whether what retain lets go stays in these Delta tables.'),
+  keep_released: z
+    .boolean()
+    .prefault(false)
+    .describe('Whether periods that retain deletes stay in these Delta tables.'),
   column_mapping: z
     .boolean()
     .prefault(false)

@@ -111,6 +111,6 @@ export const serviceSettings = z.union([z.literal('simulator'), simulatorSetting
   error: 'must be simulator or a mapping of settings such as base_url, reports_url and token',
 });
 
-export type SimulatorOptions = z.output<typeof simulatorOptions>;
+export type StatedSimulator = z.output<typeof simulatorOptions>;
 export type HttpSettings = z.output<typeof httpSettings>;
 export type ServiceSettings = z.output<typeof serviceSettings>;

@@ -243,3 +243,16 @@ async function fetchRequest(window: Window, request: Request, extraction: Extrac
   await extraction.read(window, pages);
   return { partNo, metrics, pages, unfollowed, requestedAt, receivedAt };
 }
+
+/** The answers to the parts of a window that are not to be divided. */
+export function provenAnswers(
+  { window, answers, requestedAt, receivedAt }: Spooled,
+  divided: ReadonlySet<string>,
+): TimedAnswers {
+  const proven = answers.flatMap((answer) => {
+    const part = window.parts[answer.partNo];
+    if (part === undefined || divided.has(partId(part))) return [];
+    return [[requestId({ ...answer, part }), { ...answer, requestedAt, receivedAt }] as const];
+  });
+  return new Map(proven);
+}

@@ -7,7 +7,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { type Columns, liveTable, tableColumns, type Target } from './target.ts';
-import { castExactly } from './window-sql.ts';
+import { castExactly } from './staged-sql.ts';
 
 /** The run makes it again at its end; until then it would name columns that the table may not have any more. */
 export async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {

@@ -13,7 +13,8 @@ import { sumDistinct, sumParts, totalTyped } from './sums-sql.ts';
 import type { MetricColumn, Target } from './target.ts';
 import type { MetricSum, PartSums } from './totals.ts';
 import { beginsInWeek, otherWeekStart, strayWeek } from './weeks.ts';
-import { additiveOf, duplicateKeys, isBatched, rowsOutside, type Staged, stageRows } from './window-sql.ts';
+import { isBatched, type Staged, stageRows } from './staged-sql.ts';
+import { additiveOf, duplicateKeys, rowsOutside } from './window-sql.ts';
 
 /** What the checks found of one window. */
 export interface Found {

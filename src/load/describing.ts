@@ -14,7 +14,7 @@ import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { tableColumns, type Target } from './target.ts';
-import { castExactly } from './window-sql.ts';
+import { castExactly } from './staged-sql.ts';
 
 /**
  * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's

@@ -15,9 +15,10 @@ import type { ProvenWindow } from './proof.ts';
 import { replaceWindows } from './replace.ts';
 import type { Rejects } from './rejects.ts';
 import { rememberAdditivity } from './slice-metrics.ts';
-import { countCells, periodsWith } from './sums-sql.ts';
-import type { Columns } from './target.ts';
-import type { Staged } from './window-sql.ts';
+import { countCells } from './cube-sql.ts';
+import { periodsWith } from './sums-sql.ts';
+import { type Columns, cubeOf } from './target.ts';
+import type { Staged } from './staged-sql.ts';
 
 /** A window whose rows may be loaded. */
 export interface Judged extends ProvenWindow {
@@ -118,8 +119,9 @@ async function cellsIn(
   { slice, columns }: LoadRequest['target'],
   [first, ...others]: readonly Judged[],
 ): Promise<ReadonlyMap<number, (rows: ReadonlyMap<Day, number>) => ReadonlyMap<Day, number>>> {
-  if (columns.cube === undefined || first === undefined) return new Map();
-  const sql = countCells(columns, slice.grain, first.sound.spooled.window.replaced.start);
+  const cube = cubeOf(columns);
+  if (cube === null || first === undefined) return new Map();
+  const sql = countCells(cube, slice.grain, first.sound.spooled.window.replaced.start);
   const found = await warehouse.rows(sql, [], cellsRow);
   const cellsOf = (windowNo: number, start: Day): number =>
     found.find((each) => each.window_no === windowNo && each.start_day === start)?.rows ?? 0;

@@ -108,14 +108,14 @@ export interface Load extends Proven {
 }
 
 /** What is stored of each period once a window was replaced. */
-export interface Counts {
+export interface StoredCounts {
   readonly rows: ReadonlyMap<Day, number>;
-  /** Of a cube by age how many values are not zero; empty for any other slice. */
+  /** By age of a cube, how many values are not zero; empty for any other slice. */
   readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
 }
 
 /** Null where a window's own rows are what is stored. */
-type Counted = Counts | null;
+type Counted = StoredCounts | null;
 
 /** Rows that a window has once it was replaced. */
 export const storedRows = ({ rows, spooled: { window } }: Load, counted: Counted): number =>

@@ -21,7 +21,7 @@ import { type Judged, replaceJudged } from './judged.ts';
 import { columnsFor } from './read-answers.ts';
 import type { Target } from './target.ts';
 import { nameCutWeeks } from './weeks.ts';
-import type { Staged } from './window-sql.ts';
+import type { Staged } from './staged-sql.ts';
 import { withheldValues } from './withheld.ts';
 
 /** Failures that one window may bring upon all of its batch. */

@@ -31,7 +31,7 @@ import {
   statedTotals,
   totalsOfPages,
 } from './totals.ts';
-import { staging, WINDOW } from './window-sql.ts';
+import { staging, WINDOW } from './staged-sql.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {

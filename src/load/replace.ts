@@ -2,14 +2,13 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { alterColumns, widenValue } from './alter-table.ts';
 import {
-  type Counts,
   joined,
   type Load,
   type Proven,
@@ -17,11 +16,14 @@ import {
   recordPeriods,
   recordRejects,
   storedRows,
+  type StoredCounts,
 } from './load-ledger.ts';
 import { columnsFor } from './read-answers.ts';
-import { type Target, valueType } from './target.ts';
-import { countAges, recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
-import { insertRows, insideDays, REJECTED, type Replacing, rowsOf, type StagedPart, stagedRows } from './window-sql.ts';
+import { countAges, deleteCells, insertCells, totalCells } from './cube-sql.ts';
+import { cubeOf, type Target, valueType } from './target.ts';
+import { recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
+import { REJECTED, type Replacing, type StagedPart, stagedRows } from './staged-sql.ts';
+import { deleteDays, type Inserted, insertRows, insideDays } from './window-sql.ts';
 
 /** Windows to be replaced together. */
 interface Replacement {
@@ -72,10 +74,11 @@ export async function replaceWindows(
     // Nothing of a window that was never loaded can be restated.
     const isKnown = windows.some(({ known }) => known.size > 0);
     if (windows.some(({ known }) => [...known.values()].some((before) => before.rows > 0))) warehouse.reclaimAtClose();
+    const { total, remove, insert } = statementsOn(wider);
     const inserted = await warehouse.run(
       asScript([
-        ...(isKnown ? [totalPeriods('before', wider, slice.grain, ranges)] : []),
-        ...ranges.map((days) => `delete from ${wider.table} where ${rowsOf(wider.columns, slice.grain, days)}`),
+        ...(isKnown ? [total('before', ranges)] : []),
+        ...ranges.map(remove),
         ...(isKnown && isPlain
           ? [
               totalAfter(
@@ -84,14 +87,14 @@ export async function replaceWindows(
               ),
             ]
           : []),
-        ...(rows > 0 ? [insertLoads(wider, loads, replacement)] : []),
+        ...(rows > 0 ? [insert(insertedRows(wider, loads, replacement))] : []),
       ]),
     );
     const isCounted = slice.cube === undefined && !windows.some(({ collapse }) => collapse);
     if (rows > 0 && inserted !== rows && isCounted) {
       throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
     }
-    if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
+    if (!isPlain) await warehouse.run(total('after', ranges));
     const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, number>();
     await recordRejects(
       warehouse,
@@ -111,6 +114,21 @@ export async function replaceWindows(
   });
 }
 
+/** How the table of a slice is totalled, cleared and filled: by rows, or in a cube by values. */
+function statementsOn({ slice: { grain }, table, columns }: Target) {
+  const cube = cubeOf(columns);
+  return {
+    total: (name: 'before' | 'after', ranges: readonly DayInterval[]) =>
+      cube === null
+        ? totalPeriods(name, { table, columns }, grain, ranges)
+        : totalCells(name, { table, columns: cube }, grain, ranges),
+    remove: (days: DayInterval) =>
+      cube === null ? deleteDays(table, grain, days) : deleteCells(table, cube, grain, days),
+    insert: (from: Inserted) =>
+      cube === null ? insertRows(table, columns, grain, from) : insertCells(table, cube, grain, from),
+  };
+}
+
 /** Draws the ids of loads: before the transaction, so that all it does to the rows is one script. */
 async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promise<Load[]> {
   const ids = await warehouse.rows(
@@ -121,12 +139,12 @@ async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promi
   return windows.map((proven, at) => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
 }
 
-/** Inserts the rows of all windows. */
-function insertLoads(
-  { slice, table, columns }: Target,
+/** What is inserted for all windows. */
+function insertedRows(
+  { slice, columns }: Target,
   loads: readonly Load[],
   { staged, isPlain }: Pick<Replacement, 'staged' | 'isPlain'>,
-): string {
+): Inserted {
   const filled = loads.filter(({ rows }) => rows > 0);
   const loadIds = Array.from(
     { length: Math.max(...filled.map(({ windowNo }) => windowNo)) + 1 },
@@ -134,7 +152,7 @@ function insertLoads(
   );
   const parts = staged.parts.filter(({ windowNo }) => (loadIds[windowNo] ?? null) !== null);
   const [days] = loads.map(({ spooled }) => spooled.window.replaced);
-  return insertRows(table, columns, slice.grain, {
+  return {
     rows: stagedRows(columns, parts, staged.replacing),
     loadIds,
     where:
@@ -143,7 +161,7 @@ function insertLoads(
         : `${REJECTED} is null and ${insideDays(slice.grain, days)}`,
     collapse: filled.some(({ collapse }) => collapse),
     isOrdered: filled.every(({ isOrdered }) => isOrdered),
-  });
+  };
 }
 
 /** Records the totals that moved; by load, in how many periods. */
@@ -170,7 +188,7 @@ async function restate(
 }
 
 /** The rows each period has now, from the totals taken after it was replaced; and of a cube its values by age. */
-async function countsAfter(warehouse: Warehouse, { columns }: Target): Promise<Counts> {
+async function countsAfter(warehouse: Warehouse, { columns }: Target): Promise<StoredCounts> {
   const ages = new Map<string, Map<Day, number>>();
   const rows = new Map<Day, number>();
   if (columns.cube === undefined) {

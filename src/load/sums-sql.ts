@@ -9,7 +9,8 @@ import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
 import type { Columns, MetricColumn } from './target.ts';
-import { additiveOf, insideDays, PART, periodOf, REJECTED, rowsOf, staging, WINDOW } from './window-sql.ts';
+import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
+import { additiveOf, insideDays, periodOf } from './window-sql.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
@@ -97,8 +98,6 @@ export function totalPeriods(
   grain: DateDimension | null,
   ranges: readonly DayInterval[],
 ): string {
-  const { cube } = target.columns;
-  if (cube !== undefined) return totalCells(name, target, grain, { ranges, value: cube.value });
   const sums = additiveOf(target.columns).map(
     ({ id, type }, at) => `,\n    ${exactSum(identifier(id), type)} as ${totalIn[name]}${at}`,
   );
@@ -112,37 +111,6 @@ where ${insideDays(grain, days)}
 group by 1`,
   );
   return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
-}
-
-/** The same for the rows of a cube that hold the metrics of the columns, a row for each of them; and how many of its values are not zero. */
-function totalCells(
-  name: 'before' | 'after',
-  { table, columns }: { readonly table: string; readonly columns: Columns },
-  grain: DateDimension | null,
-  { ranges, value }: { readonly ranges: readonly DayInterval[]; readonly value: ColumnType },
-): string {
-  const parts = ranges.map(
-    (days) => `select
-    ${periodOf(grain, days.start)} as p, metric, age, count(*) as n, count_if("value" <> 0) as z, ${exactSum('"value"', value)} as s
-from ${table}
-where ${rowsOf(columns, grain, days)}
-group by 1, 2, 3`,
-  );
-  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
-}
-
-/** Of a cube per period and age what `after` counted: the rows, and the values that are not zero. */
-export const countAges = `select p as start_day, age, sum(n)::bigint as rows, sum(z)::bigint as non_zero
-from ${staging.after}
-group by 1, 2`;
-
-/** Of a cube per window and period in `typed`: how many values of its metrics are not zero. */
-export function countCells({ metrics }: Columns, grain: DateDimension | null, start: Day): string {
-  const counts = metrics.map(({ id }) => `coalesce(count_if(${identifier(id)} <> 0), 0)`);
-  return `select ${WINDOW} as window_no, ${periodOf(grain, start)} as start_day, ${counts.join(' + ')} as rows
-from ${staging.typed}
-where ${REJECTED} is null
-group by 1, 2`;
 }
 
 /** The same for the rows that windows in `totals` bring. */

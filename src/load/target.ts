@@ -59,6 +59,13 @@ export interface Columns {
   };
 }
 
+/** The columns of a cube. */
+export type CubeColumns = Columns & Required<Pick<Columns, 'cube'>>;
+
+/** The columns, where they are those of a cube; null for any other slice. */
+export const cubeOf = (columns: Columns): CubeColumns | null =>
+  columns.cube === undefined ? null : { ...columns, cube: columns.cube };
+
 /** A target for windows that request some of its metrics: of a cube only these are loaded, of any other slice the others are NULL. */
 export function narrowedTo(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);

@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import { type Day, parseWeekStart, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { literal } from '../warehouse/sql.ts';
-import { type Replacing, WINDOW } from './window-sql.ts';
+import { type Replacing, WINDOW } from './staged-sql.ts';
 
 /** Whether the first week of a window was requested from a later day on. */
 export const beginsInWeek = ({ slice, asked, replaced }: Window): boolean =>

@@ -6,7 +6,7 @@ import { endOf } from '../model/period.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Sound } from './answers.ts';
 import type { Target } from './target.ts';
-import { type Replacing, WINDOW } from './window-sql.ts';
+import { type Replacing, WINDOW } from './staged-sql.ts';
 
 /**
  * The values of a slice that withholds immature ones: NULL in place of zero. Of cohorts that have not all reached an age the

@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
 import { columnsNow, relationsIn } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { schemaName } from './ddl.ts';
+import { schemaName } from './schema-name.ts';
 import { CATALOG } from './delta/catalog.ts';
 import { inDuckdb, sliceViews } from './lake-sql.ts';
 import { deltaTables, dimensionTables, type LakeTable } from './lake-table.ts';

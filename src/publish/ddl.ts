@@ -10,6 +10,7 @@ import { listTables } from './delta/commit.ts';
 import { logFiles } from './delta/log.ts';
 import { type Dialect, lakeView, sliceViews } from './lake-sql.ts';
 import { deltaTables, FINALITY, lakeTables, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { schemaName } from './schema-name.ts';
 import { type LakeTarget, withStore } from './open-store.ts';
 
 /** A lake as its readers see it. */
@@ -287,21 +288,4 @@ function duckdbSecret(store: ObjectStore | null): string[] {
   ];
   const secret = `create or replace secret (${options.join(', ')})`;
   return ['install httpfs', 'load httpfs', 'install aws', 'load aws', secret];
-}
-
-/** Schemas that DuckDB has already, or takes for a database of its own. */
-const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
-
-/** A name for the schema of a lake, from the last step of its path: small letters, digits and `_`, unlike those taken. */
-export function schemaName(root: string, taken: ReadonlySet<string>): string {
-  const last = root.split('/').findLast((step) => step !== '') ?? '';
-  const word = last
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]+/g, '_')
-    .replace(/_+$/, '');
-  const plain = /^(\d|$)/.test(word) || takenByDuckdb.has(word) ? `lake_${word}`.replace(/_$/, '') : word;
-  for (let count = 1; ; count += 1) {
-    const name = count === 1 ? plain : `${plain}_${count}`;
-    if (!taken.has(name)) return name;
-  }
 }

@@ -1,9 +1,9 @@
-/** Whether dividing a window that falls short of its totals still helps, and how it fails where it does not. Pure. */
+/** Whether dividing a window that falls short of its totals still helps, and how windows fail that nothing helps. Pure. */
 
 import { Failure } from '../errors.ts';
 import type { Shortfall, SplitResult } from '../load/load-result.ts';
-import { lastDay } from '../model/calendar.ts';
-import { partId, type Window } from '../model/window.ts';
+import { lastDay, weekdayName, type WeekStart } from '../model/calendar.ts';
+import { partId, subjectOf, type Window } from '../model/window.ts';
 
 /** What a window that fell short had, before some of its parts were divided. */
 export interface Round {
@@ -71,4 +71,17 @@ export function beyondReplay(failure: Failure, { slice, asked }: Window): Failur
   const backfill = `ripen backfill --slice ${slice.name} --from ${asked.start} --to ${lastDay(asked)}`;
   const hint = `Run \`${backfill}\`, which can request less at a time.`;
   return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
+}
+
+/** The failure of an archived answer whose weeks are not those it was loaded with. */
+export function otherWeeks(): Failure {
+  return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
+}
+
+/** The failure of a window whose weeks begin on another day than those of other windows of the run. */
+export function unsteadyWeeks(window: Window, weekStartsOn: WeekStart, turnedTo: WeekStart): Failure {
+  const names = `a ${weekdayName(weekStartsOn)}, and others of this run on a ${weekdayName(turnedTo)}`;
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: its weeks began on ${names}.`, {
+    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
+  });
 }

@@ -57,7 +57,8 @@ export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
 
 /** Tells which of the days to load again were not asked for; a failure where none was. */
 async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, run: Run): Promise<void> {
-  const because = slice.grain === null ? 'lie outside its date period' : 'have not begun, or are let go by `retain`';
+  const because =
+    slice.grain === null ? 'lie outside its date period' : 'have not begun, or are older than `retain` allows';
   const [first, last] = [windows.at(0)?.asked.start, windows.at(-1)?.asked.end];
   const days = labelOf({ asked: forced });
   if (first === undefined || last === undefined) {

@@ -5,8 +5,8 @@
  * to other weeks, or failed. One failed window never takes the others down; refused credentials take them all.
  */
 
-import { Failure } from '../errors.ts';
-import { type Asking, type Missed, type TimedAnswers, unanswered } from '../extract/extract.ts';
+import type { Failure } from '../errors.ts';
+import { type Asking, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../load/slice-metrics.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
@@ -14,12 +14,20 @@ import { loadBatch } from '../load/load.ts';
 import { narrowedTo, withChanges } from '../load/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, partId, requestId, requestsOf, subjectOf, type Window, windowOf } from '../model/window.ts';
+import { labelOf, requestId, requestsOf, type Window, windowOf } from '../model/window.ts';
 import { joined, rowsPerDay } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays, learnWeekStart } from '../warehouse/ledger.ts';
-import { beyondReplay, courseOf, type Round, roundAfter, withoutProgress } from './progress.ts';
+import {
+  beyondReplay,
+  courseOf,
+  otherWeeks,
+  type Round,
+  roundAfter,
+  unsteadyWeeks,
+  withoutProgress,
+} from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import type { AnswerBatch, Answers, Planned, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
@@ -303,27 +311,3 @@ class WindowLoader {
 }
 
 const pathsOf = ({ pages }: Answers[number]): string[] => pages.map(({ path }) => path);
-
-/** The answers to the parts of a window that are not to be divided. */
-function provenAnswers(
-  { window, answers, requestedAt, receivedAt }: Spooled,
-  divided: ReadonlySet<string>,
-): TimedAnswers {
-  const proven = answers.flatMap((answer) => {
-    const part = window.parts[answer.partNo];
-    if (part === undefined || divided.has(partId(part))) return [];
-    return [[requestId({ ...answer, part }), { ...answer, requestedAt, receivedAt }] as const];
-  });
-  return new Map(proven);
-}
-
-function otherWeeks(): Failure {
-  return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
-}
-
-function unsteadyWeeks(window: Window, weekStartsOn: WeekStart, turnedTo: WeekStart): Failure {
-  const names = `a ${weekdayName(weekStartsOn)}, and others of this run on a ${weekdayName(turnedTo)}`;
-  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: its weeks began on ${names}.`, {
-    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
-  });
-}

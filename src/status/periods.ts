@@ -13,7 +13,7 @@ import {
   type CellState,
   cellStates,
   type MetricStatus,
-  type PeriodState,
+  type ShownPeriodState,
   type PeriodStatus,
   type SliceStatus,
 } from './status-report.ts';
@@ -83,7 +83,7 @@ export function expectedPeriods(
 
 /** How many periods there are, and how they stand. */
 export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['periods'] {
-  const counts: Record<PeriodState, number> = { missing: 0, open: 0, maturing: 0, final: 0, cut: 0, empty: 0 };
+  const counts: Record<ShownPeriodState, number> = { missing: 0, open: 0, maturing: 0, final: 0, cut: 0, empty: 0 };
   for (const { state } of periods) counts[state] += 1;
   return { expected: periods.length, loaded: periods.length - counts.missing, ...counts };
 }

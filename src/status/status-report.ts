@@ -10,7 +10,7 @@ import { count } from '../warehouse/sql.ts';
  */
 export const periodStates = ['missing', 'open', 'maturing', 'final', 'cut', 'empty'] as const;
 
-export type PeriodState = (typeof periodStates)[number];
+export type ShownPeriodState = (typeof periodStates)[number];
 
 /**
  * How a cell (period × metric) stands. `rejected`: rows of the period could not be stored; `not loaded`: the metric
@@ -26,7 +26,7 @@ export interface PeriodStatus {
   readonly last_day: string;
   /** Days since its last day, in the slice's offset; 0 or less while it is not over. */
   readonly age_days: number;
-  readonly state: PeriodState;
+  readonly state: ShownPeriodState;
   /** Null for a missing period, as are the fields below. */
   readonly fetched_at: string | null;
   readonly rows: number | null;
@@ -196,14 +196,14 @@ export interface SliceStatus {
   readonly next_refresh_at: string | null;
   readonly rows: number;
   /** Of the coverage: how many there are to load, and how they stand. */
-  readonly periods: Readonly<Record<PeriodState, number>> & { readonly expected: number; readonly loaded: number };
+  readonly periods: Readonly<Record<ShownPeriodState, number>> & { readonly expected: number; readonly loaded: number };
   /** Cells of the coverage: periods times metrics. */
   readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
   /** Periods held whose rows could not be proven complete. */
   readonly unproven_periods: number;
   /** Periods of the table being built because the slice's meaning changed; null when none is. */
   readonly building_periods: number | null;
-  /** Periods that `retain` let go and Delta tables with `keep_released` hold. */
+  /** Periods that `retain` deleted and Delta tables with `keep_released` hold. */
   readonly released_periods: number;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly z.infer<typeof restatedMetric>[];

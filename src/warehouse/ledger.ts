@@ -146,7 +146,7 @@ export async function learnParts(
 
 const releasedRow = z.object({ periods: count });
 
-/** How many periods of a slice the warehouse let go that copies with `keep_released` hold. */
+/** How many deleted periods of a slice copies with `keep_released` still hold. */
 export async function countReleased(warehouse: Pick<Warehouse, 'rows'>, slice: string): Promise<number> {
   const [found] = await warehouse.rows(statement('status/released'), [slice], releasedRow);
   return found?.periods ?? 0;

@@ -62,7 +62,7 @@ test('a backfill covers only days that have begun and that are kept, says which,
   expect(askedReports(scenario).at(-1)?.period).toBe('2026-06-02:2026-06-05');
   expect(await periods()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05']);
   expect(await column(scenario, "select message from ripen.warnings where code = 'BACKFILL_CUT'")).toEqual([
-    'Of the days 2026-05-30:2026-06-19 only 2026-06-02:2026-06-05 were asked for: the others have not begun, or are let go by `retain`.',
+    'Of the days 2026-05-30:2026-06-19 only 2026-06-02:2026-06-05 were asked for: the others have not begun, or are older than `retain` allows.',
   ]);
 
   for (const [start, end] of [
@@ -71,7 +71,9 @@ test('a backfill covers only days that have begun and that are kept, says which,
   ] as const) {
     const { failures } = await again(start, end);
     expect(failures).toMatchObject([{ code: 'USAGE_INVALID', slice: 'daily' }]);
-    expect(failures[0]?.message).toContain('were not asked for: they have not begun, or are let go by `retain`');
+    expect(failures[0]?.message).toContain(
+      'were not asked for: they have not begun, or are older than `retain` allows',
+    );
   }
   expect(await periods()).toHaveLength(4);
 });

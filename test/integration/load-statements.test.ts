@@ -17,15 +17,8 @@ import {
   totalTyped,
 } from '../../src/load/sums-sql.ts';
 import { createTable, tableColumns } from '../../src/load/target.ts';
-import {
-  deleteDays,
-  duplicateKeys,
-  insertRows,
-  rejectedRows,
-  rowsOutside,
-  stagedRows,
-  staging,
-} from '../../src/load/window-sql.ts';
+import { stagedRows, staging } from '../../src/load/staged-sql.ts';
+import { deleteDays, duplicateKeys, insertRows, rejectedRows, rowsOutside } from '../../src/load/window-sql.ts';
 import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';

@@ -343,6 +343,14 @@ describe('files', () => {
     expect(sources.map(({ path }) => path).filter((path) => basename(path) === 'index.ts')).toEqual(['src/index.ts']);
   });
 
+  test('export no two types of one name', () => {
+    const names = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name = '']) => ({ name, path })),
+    );
+    const first = new Map(names.toReversed().map(({ name, path }) => [name, path]));
+    expect(names.filter(({ name, path }) => first.get(name) !== path)).toEqual([]);
+  });
+
   test('leave no unfinished word behind, and ask no checker to look away', () => {
     const marks = /\b(TODO|FIXME|HACK)\b|@ts-(ignore|nocheck|expect-error)|(eslint|oxlint)-disable/;
     const others = tests.filter(({ path }) => path !== 'test/unit/architecture.test.ts');

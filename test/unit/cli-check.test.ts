@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-import { CatalogLists, sliceRemarks } from '../../src/check/slice.ts';
+import { CatalogLists } from '../../src/check/catalog-lists.ts';
+import { sliceRemarks } from '../../src/check/slice.ts';
 import { mergedNotes, placed, type Finding } from '../../src/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
 import type { Catalog, CatalogItem } from '../../src/model/catalog.ts';

@@ -13,6 +13,7 @@ import {
   totalTyped,
 } from '../../src/load/sums-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/load/target.ts';
+import { stagedRows, stageRows } from '../../src/load/staged-sql.ts';
 import {
   additiveOf,
   deleteDays,
@@ -20,8 +21,6 @@ import {
   insertRows,
   rejectedRows,
   rowsOutside,
-  stagedRows,
-  stageRows,
 } from '../../src/load/window-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
 import { BIGINT, MONEY, parseColumnType } from '../../src/model/column-type.ts';

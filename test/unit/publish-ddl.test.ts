@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { ddlRefusal, lakeDdl, schemaName } from '../../src/publish/ddl.ts';
+import { ddlRefusal, lakeDdl } from '../../src/publish/ddl.ts';
+import { schemaName } from '../../src/publish/schema-name.ts';
 import { engines } from '../../src/publish/engines.ts';
 import { inBucket, onDisk, troubleNames } from '../support/trouble-lake.ts';
 

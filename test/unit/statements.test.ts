@@ -15,7 +15,7 @@ import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
 import { prepareTable } from '../../src/load/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
-import { staging } from '../../src/load/window-sql.ts';
+import { staging } from '../../src/load/staged-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
 import { identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';

@@ -1,5 +1,5 @@
 /**
- * Released periods: what `retain` let go from the warehouse and a target with `keep_released` still holds. Their files stay as they
+ * Released periods: those that `retain` deleted from the warehouse and a target with `keep_released` still holds. Their files stay as they
  * were last published; only where the table's types changed are they written again, from themselves.
  */
 

@@ -2,7 +2,7 @@
 
 import { replaceWindows } from '../../../src/load/replace.ts';
 import { totalTyped } from '../../../src/load/sums-sql.ts';
-import { PART, REJECTED, staging, WINDOW } from '../../../src/load/window-sql.ts';
+import { PART, REJECTED, staging, WINDOW } from '../../../src/load/staged-sql.ts';
 import { prepareTable } from '../../../src/load/slice-table.ts';
 import type { Target } from '../../../src/load/target.ts';
 import { addDays, day, daysBetween, daysIn, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';

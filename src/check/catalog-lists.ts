@@ -1,0 +1,89 @@
+/** The lists of filters-data that slices are compared with, and which of them has the names of a setting. */
+
+import { documentedValues, type parseFilterKey } from '../config/report-settings.ts';
+import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
+import { isMetricItem } from '../model/metric.ts';
+
+export type ListedNames = ReadonlySet<string>;
+
+/** The lists of filters-data, as names are looked up in them. */
+export class CatalogLists {
+  readonly #catalog: Catalog;
+  /** Every metric a report can request. */
+  readonly metrics: ListedNames;
+  /** Lists of metrics without an item: what is in none of the others may be in one of them. */
+  readonly silent: readonly CatalogFilter[];
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+    this.metrics = new Set(catalog.filter(isMetricItem).map(({ id }) => id));
+    this.silent = metricFilterNames.filter((filter) => this.of(filter).size === 0);
+  }
+
+  of(filter: CatalogFilter, field: 'id' | 'name' = 'id'): ListedNames {
+    const names = this.#catalog.filter((item) => item.filter === filter).map((item) => item[field]);
+    return new Set(names.filter((name) => name !== ''));
+  }
+}
+
+/** Where filters-data lists the values of a dimension, and under which field they are written in a filter. */
+const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
+  ['app', ['apps', 'name']],
+  ['app_token', ['apps', 'id']],
+  ['country', ['countries', 'name']],
+  ['country_code', ['countries', 'id']],
+  ['currency_code', ['currencies', 'id']],
+  ['network', ['networks', 'id']],
+  ['os_name', ['os_names', 'id']],
+  ['partner_id', ['partners', 'id']],
+  ['partner_name', ['partners', 'name']],
+  ['store_type', ['store_type', 'id']],
+]);
+
+/** What rows contain where there is no partner, network or country to name (observed: organic, odd values); no list need have it. */
+export const oddValues: ListedNames = new Set([
+  '-300',
+  'Organic',
+  'unknown',
+  'Expired Attributions',
+  'Unknown Devices',
+]);
+
+/** Parameters whose allowed values filters-data lists. */
+const parameterValues: ReadonlyMap<string, CatalogFilter> = new Map([
+  ['ad_revenue_sources', 'ad_revenue_sources'],
+  ['ad_spend_mode', 'ad_spend_mode'],
+  ['attribution_source', 'attribution_source'],
+  ['attribution_type', 'attribution_type'],
+  ['attribution_types', 'attribution_type'],
+  ['cohort_maturity', 'cohort_maturity'],
+  ['currency', 'currencies'],
+  ['iap_revenue_mode', 'iap_revenue_mode'],
+  ['index', 'index'],
+  ['os_names', 'os_names'],
+  ['period_over_period', 'period_over_period'],
+]);
+
+/** Every list of filters-data that a slice is compared with. */
+export const checkedFilters: readonly CatalogFilter[] = [
+  ...new Set<CatalogFilter>([
+    ...metricFilterNames,
+    'dimensions',
+    ...[...dimensionValues.values()].map(([filter]) => filter),
+    ...parameterValues.values(),
+  ]),
+];
+
+export function filterNames(
+  { name, suffix }: NonNullable<ReturnType<typeof parseFilterKey>>,
+  lists: CatalogLists,
+): ListedNames {
+  const source = suffix === 'in' || suffix === 'not_in' ? dimensionValues.get(name) : undefined;
+  return source === undefined ? new Set() : lists.of(...source);
+}
+
+export function parameterNames(key: string, lists: CatalogLists): ListedNames {
+  const list = parameterValues.get(key);
+  const listed = list === undefined ? new Set<string>() : lists.of(list);
+  return listed.size === 0 ? new Set(documentedValues.get(key) ?? []) : listed;
+}

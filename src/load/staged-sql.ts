@@ -1,0 +1,174 @@
+/**
+ * The rows of a batch as statements see them: those of Parquet files, in the types of the batch. Pure: names and types in, SQL out.
+ *
+ * A batch is worked on in temporary relations whose names hold a blank and columns whose names hold a comma: no slice, dimension
+ * or metric can be called so.
+ */
+
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import type { ReadAnswer } from './read-answers.ts';
+import { type Columns, tableColumns } from './target.ts';
+
+/** The temporary relations of a batch. */
+export const staging = {
+  /** A view: every row in the types of the batch, beside WINDOW, PART and REJECTED. */
+  typed: '"ripen typed"',
+  /** Rows and totals of `typed` per WINDOW, PART, period and REJECTED: what proof, ledger and restatements are made of. */
+  totals: '"ripen totals"',
+  /** Totals per period before and after a window was replaced. */
+  before: '"ripen before"',
+  after: '"ripen after"',
+} as const;
+
+/** Number of the window in its batch, of the part in its window, and why a row is not stored, NULL for one that is. */
+export const [WINDOW, PART, REJECTED] = ['"window,"', '"part,"', identifier(REJECTED_COLUMN)] as const;
+
+/** One answer to a part of a window, whose rows lie in a Parquet file, by themselves or among those of others. */
+export interface StagedPart extends Pick<
+  ReadAnswer,
+  'file' | 'firstBody' | 'bodies' | 'types' | 'hasExtra' | 'hasRejected' | 'isDistinct'
+> {
+  readonly pages: { readonly length: number };
+  readonly windowNo: number;
+  readonly partNo: number;
+}
+
+/** Number of a row among those of one answer that have its key. */
+const COPY = '"copy,"';
+
+/** An answer that has rows, as it was read. */
+type ReadPart = ReadAnswer & StagedPart;
+
+/** The rows of a batch. */
+export interface Staged {
+  /** Those of the slice's table, as wide as the batch needs them. */
+  readonly columns: Columns;
+  readonly parts: readonly ReadPart[];
+  readonly replacing: Replacing;
+}
+
+/** Expressions to take in place of a file's own columns, by name. */
+export type Replacing = ReadonlyMap<string, string>;
+
+/**
+ * The rows of parts in the types of some columns, which hold everything that those of the files do. One scan over a list of files: a
+ * union of as many scans takes twice the time to insert. A scan reads all of its files in the types of the first, and rounds what
+ * does not fit them, so files of other types have one of their own.
+ */
+export function stagedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+  if (isBatched(parts)) return joinedRows(columns, parts, replacing);
+  const alike = grouped(parts, ({ types }) => types.map(formatColumnType).join());
+  return alike.map((some) => rowsAlike(columns, some, replacing)).join('\nunion all\n');
+}
+
+const placeOf = ({ windowNo, partNo }: StagedPart): string => `${windowNo} ${partNo}`;
+
+/** Whether a part of a window was answered in batches of its metrics. */
+export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(parts.map(placeOf)).size < parts.length;
+
+/**
+ * The same where parts were answered in batches: one row for each key of a part, with the values of every batch that has it, as a
+ * file has a column for each metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, the first
+ * with the first of every batch, so that the check of keys finds it.
+ */
+function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+  const batches = grouped(parts, placeOf);
+  const most = Math.max(...batches.map(({ length }) => length));
+  const rounds = Array.from({ length: most }, (_, at) => batches.flatMap((batch) => batch.slice(at, at + 1)));
+  const ownKey = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'];
+  const isDistinct = parts.every((part) => part.isDistinct);
+  const copy = isDistinct ? '' : `, row_number() over (partition by ${ownKey.join(', ')}) as ${COPY}`;
+  const key = isDistinct ? ownKey : [...ownKey, COPY];
+  const either = (name: string): string => `coalesce(a.${name}, b.${name}) as ${name}`;
+  const extra = identifier(EXTRA);
+  const values = [
+    ...key.map(either),
+    ...columns.metrics.map(({ id }) => either(identifier(id))),
+    `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
+    either(REJECTED),
+  ].join(',\n    ');
+  const isSame = key.map((name) => `a.${name} is not distinct from b.${name}`).join(' and ');
+  return rounds
+    .map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`)
+    .reduce((one, other) => `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`);
+}
+
+function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+  const valueOf = (name: string): string => replacing.get(name) ?? identifier(name);
+  const values = [
+    ...columns.dimensions.map((name) =>
+      replacing.has(name) ? `${valueOf(name)} as ${identifier(name)}` : identifier(name),
+    ),
+    ...columns.metrics.map(
+      ({ id, type }, at) => `${castExactly(valueOf(id), parts[0]?.types[at] ?? type, type)} as ${identifier(id)}`,
+    ),
+    '"attr_dependency"',
+    // What no row has is not read.
+    parts.some(({ hasExtra }) => hasExtra) ? identifier(EXTRA) : `null::JSON as ${identifier(EXTRA)}`,
+    parts.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
+  ];
+  const files = grouped(parts, ({ file }) => file);
+  const lists = files.map(byBody);
+  const isShared = lists.some(({ length }) => length > 1);
+  const before = lists.map((_, at) => lists.slice(0, at).flat().length);
+  const place = isShared
+    ? `[${before.join(', ')}][file_index::bigint + 1] + ${identifier(BODY)} + 1`
+    : 'file_index::bigint + 1';
+  const numbers = (of: (part: StagedPart) => number): string =>
+    `[${lists.flatMap((list) => list.map((part) => (part === null ? 'null' : of(part)))).join(', ')}][${place}]`;
+  const isPartly = lists.flat().includes(null);
+  return `select
+    ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
+    ${numbers(({ partNo }) => partNo)}::integer as ${PART},
+    ${values.join(',\n    ')}
+from read_parquet([${files.map(([part]) => literal(part?.file ?? '')).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
+}
+
+/** By number of the body, the part of one file that it belongs to; null for that of a part that is not wanted. */
+function byBody(parts: readonly StagedPart[]): (StagedPart | null)[] {
+  const found = Array.from({ length: parts[0]?.bodies ?? 0 }, (): StagedPart | null => null);
+  for (const part of parts) found.fill(part, part.firstBody, part.firstBody + part.pages.length);
+  return found;
+}
+
+/** Values by a text they have in common, in the order of the first of each. */
+function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const text = textOf(value);
+    const known = groups.get(text);
+    if (known === undefined) groups.set(text, [value]);
+    else known.push(value);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
+ * or multiplies, and ends beside the nearest one.
+ */
+export function castExactly(value: string, from: ColumnType, to: ColumnType): string {
+  const text = (from.kind === 'DOUBLE') === (to.kind === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
+  return `cast(${text} as ${formatColumnType(to)})`;
+}
+
+/** The columns of `typed` without a value. */
+const noRow = ({ dimensions, metrics }: Columns): string =>
+  tableColumns({ dimensions, metrics })
+    .flatMap(({ name, type }) => (name === '_load_id' ? [] : [`null::${type} as ${identifier(name)}`]))
+    .join(', ');
+
+/** The view `typed`; without parts of no rows. */
+export function stageRows({
+  columns,
+  parts,
+  replacing,
+}: Omit<Staged, 'parts'> & { readonly parts: readonly StagedPart[] }): string {
+  const rows =
+    parts.length > 0
+      ? stagedRows(columns, parts, replacing)
+      : `select 0 as ${WINDOW}, 0 as ${PART}, ${noRow(columns)}, null::VARCHAR as ${REJECTED} limit 0`;
+  return `create or replace temp view ${staging.typed} as\n${rows}`;
+}
