@@ -44,6 +44,12 @@ const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism(
 /** On a smaller file, or batch, two threads take a fifth more processor time than one, and no less time (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 
+/**
+ * Of a new file. Each column that rows were added to holds a block in memory until the checkpoint: with the engine's 256 KiB, 40
+ * slices of 12 metrics hold 120 MB, and their file is four times as large. A table of millions of rows is as fast and no larger (measured).
+ */
+const BLOCK_BYTES = 65_536;
+
 /** Threads for what a file holds when it is opened. */
 const threadsFor = (file: string): number =>
   existsSync(file) && statSync(file).size > SMALL.fileBytes ? engineThreads() : 1;
@@ -208,6 +214,7 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
       memory_limit: MEMORY_LIMIT,
       allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
       checkpoint_threshold: CHECKPOINT_THRESHOLD,
+      default_block_size: String(BLOCK_BYTES),
       write_buffer_row_group_count: WAITING_ROW_GROUPS,
       threads: String(threadsFor(file)),
       temp_directory: `${file}.tmp`,
