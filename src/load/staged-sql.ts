@@ -5,11 +5,11 @@
  * or metric can be called so.
  */
 
-import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { formatColumnType } from '../model/column-type.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { ReadAnswer } from './read-answers.ts';
-import { type Columns, tableColumns } from './target.ts';
+import { castExactly, type Columns, tableColumns } from './target.ts';
 
 /** The temporary relations of a batch. */
 export const staging = {
@@ -17,7 +17,7 @@ export const staging = {
   typed: '"ripen typed"',
   /** Rows and totals of `typed` per WINDOW, PART, period and REJECTED: what proof, ledger and restatements are made of. */
   totals: '"ripen totals"',
-  /** Totals per period before and after a window was replaced. */
+  /** Totals per period, metric and age before and after windows were replaced. */
   before: '"ripen before"',
   after: '"ripen after"',
 } as const;
@@ -101,9 +101,10 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
     ...columns.dimensions.map((name) =>
       replacing.has(name) ? `${valueOf(name)} as ${identifier(name)}` : identifier(name),
     ),
-    ...columns.metrics.map(
-      ({ id, type }, at) => `${castExactly(valueOf(id), parts[0]?.types[at] ?? type, type)} as ${identifier(id)}`,
-    ),
+    ...columns.metrics.map(({ id, type }, at) => {
+      const from = formatColumnType(parts[0]?.types[at] ?? type);
+      return `${castExactly(valueOf(id), from, formatColumnType(type))} as ${identifier(id)}`;
+    }),
     '"attr_dependency"',
     // What no row has is not read.
     parts.some(({ hasExtra }) => hasExtra) ? identifier(EXTRA) : `null::JSON as ${identifier(EXTRA)}`,
@@ -143,15 +144,6 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
     else known.push(value);
   }
   return [...groups.values()];
-}
-
-/**
- * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
- * or multiplies, and ends beside the nearest one.
- */
-export function castExactly(value: string, from: ColumnType, to: ColumnType): string {
-  const text = (from.kind === 'DOUBLE') === (to.kind === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
-  return `cast(${text} as ${formatColumnType(to)})`;
 }
 
 /** The columns of `typed` without a value. */

@@ -34,16 +34,10 @@ export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;
-  /** What the catalog or the configuration says; the column may have become wider. */
-  readonly declared: ColumnType;
   readonly additive: boolean;
   /** Whether it is only assumed that its values add up. */
   readonly isAssumed: boolean;
 }
-
-/** Whether a column became one of doubles: it takes only numbers that a double says to the last digit. */
-export const becameDouble = ({ type, declared }: Pick<MetricColumn, 'type' | 'declared'>): boolean =>
-  type.kind === 'DOUBLE' && declared.kind !== 'DOUBLE';
 
 /** A slice's columns, in configured order. */
 export interface Columns {
@@ -125,13 +119,11 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
       id,
       additive,
       isAssumed: additivity === 'assumed',
-      declared: type,
-      type: slice.cube === undefined ? keepWide(type, existing.get(id)) : type,
+      type: slice.cube === undefined ? keepWide(type, existing.get(id), Object.hasOwn(slice.types, id)) : type,
     })),
   };
   if (slice.cube === undefined) return columns;
-  const has = parseColumnType(existing.get('value') ?? '');
-  const value = valueType(columns.metrics, has);
+  const value = valueType(columns.metrics, parseColumnType(existing.get('value') ?? ''));
   return { ...columns, cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) } };
 }
 
@@ -142,20 +134,19 @@ export function valueType(metrics: readonly MetricColumn[], has: ColumnType | nu
   return commonType([first, ...others]);
 }
 
-/** The same columns with the types they are stored with. */
-export function columnsAsStored(columns: Columns, existing: ReadonlyMap<string, string>): Columns {
-  // The types of a cube's metrics are those of answers.
-  if (columns.cube !== undefined) return columns;
-  const metrics = columns.metrics.map((metric) => ({
-    ...metric,
-    type: parseColumnType(existing.get(metric.id) ?? '') ?? metric.type,
-  }));
-  return { ...columns, metrics };
+/** The type a column has or gets: an existing one never narrows, and becomes DOUBLE only if the configuration states that. */
+function keepWide(wanted: ColumnType, existing: string | undefined, isStated: boolean): ColumnType {
+  const has = parseColumnType(existing ?? '');
+  if (has === null || (wanted.kind === 'DOUBLE' && isStated)) return wanted;
+  if (has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has;
+  return widen(has, capacityOf(wanted)) ?? has;
 }
 
-/** The type a column has or gets: an existing one never narrows, and no word of a catalog or configuration turns it from exact to floating or back. */
-export function keepWide(wanted: ColumnType, existing: string | undefined): ColumnType {
-  const has = existing === undefined ? null : parseColumnType(existing);
-  if (has === null || has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has ?? wanted;
-  return widen(has, capacityOf(wanted)) ?? has;
+/**
+ * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
+ * or multiplies, and ends beside the nearest one.
+ */
+export function castExactly(value: string, from: string, to: string): string {
+  const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
+  return `cast(${text} as ${to})`;
 }

@@ -1,9 +1,9 @@
 /** The tables of a run's slices: prepared, planned for, swapped and let go of. */
 
 import { asFailure, Failure } from '../errors.ts';
-import { deleteOld } from '../load/retention.ts';
 import { recordedUnknown } from '../load/slice-metrics.ts';
-import { prepareTable, readAhead, swapTables, turnWeeks } from '../load/slice-table.ts';
+import { prepareTable, readAhead } from '../load/slice-table.ts';
+import { deleteOld, swapTables, turnWeeks } from '../load/swap-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';

@@ -16,9 +16,9 @@ export const EXTRA = `new "key" isn't\\plain`;
 export const columns: Columns = {
   dimensions: ['day', QUOTED, 'order'],
   metrics: [
-    { id: COUNT, type: BIGINT, declared: BIGINT, additive: true, isAssumed: false },
-    { id: AMOUNT, type: MONEY, declared: MONEY, additive: true, isAssumed: true },
-    { id: RATIO, type: DOUBLE, declared: DOUBLE, additive: false, isAssumed: true },
+    { id: COUNT, type: BIGINT, additive: true, isAssumed: false },
+    { id: AMOUNT, type: MONEY, additive: true, isAssumed: true },
+    { id: RATIO, type: DOUBLE, additive: false, isAssumed: true },
   ],
 };
 const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year'];
