@@ -15,12 +15,11 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { asScript, count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
-import { beginsInWeek } from './replacing.ts';
-import { isBatched, type Staged, stageRows } from './staged-sql.ts';
+import { beginsInWeek, isBatched, type Staged, stageRows } from './staged-sql.ts';
 import { additiveOf } from './table-sql.ts';
 import type { Target } from './target.ts';
 import type { MetricSum, PartSums } from './totals.ts';
-import { duplicateKeys, rejectedRows, rowsOutside, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
+import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 
 /** What the checks found of one window. */
 export interface Found {
@@ -62,10 +61,8 @@ export async function findingsOf(
     withParts((own) => own.some(({ hasRejected }) => hasRejected)),
   );
   const totals = await readTotals(warehouse, target, windows);
-  const outside = await readOutside(warehouse, windows, totals.periodRows);
   const repeated = await readRepeated(warehouse, target, windows, withParts(mayRepeat));
-  const several = [...new Set([...repeated.keys(), ...rejects.keys()])];
-  const distinct = await readDistinct(warehouse, target, several);
+  const distinct = await readDistinct(warehouse, target, [...repeated.keys()]);
   return sound.map((each): Found => {
     const { windowNo } = each;
     const { window } = each.spooled;
@@ -98,7 +95,7 @@ export async function findingsOf(
     return {
       sound: each,
       weekStartsOn,
-      failure: rejected?.failure ?? outside.get(windowNo) ?? stray ?? conflict,
+      failure: rejected?.failure ?? outsideDays(window, periodRows) ?? stray ?? conflict,
       rejects: rejected,
       copies,
       sums: window.parts.map((_, partNo) => sumsOf(partNo).filter(({ metric }) => !rejected?.metrics.has(metric))),
@@ -155,33 +152,17 @@ async function readDistinct(
   return new Map(rows.map((row) => [placeOf(row.window_no, row.part_no), row.sums]));
 }
 
-const outsideRow = z.object({ window_no: z.number(), rows: count, example: z.string() });
-
-/** Windows that hold rows of other days than were requested. */
-async function readOutside(
-  warehouse: Warehouse,
-  windows: readonly Window[],
-  periodRows: ReadonlyMap<number, ReadonlyMap<Day, number>>,
-): Promise<ReadonlyMap<number, Failure>> {
-  const grain = windows[0]?.slice.grain ?? null;
-  const strayed = windows.flatMap(({ replaced }, windowNo): (readonly [number, DayInterval])[] => {
-    const starts = [...(periodRows.get(windowNo)?.keys() ?? [])];
-    return starts.some((start) => start < replaced.start || start >= replaced.end) ? [[windowNo, replaced]] : [];
-  });
-  if (grain === null || strayed.length === 0) return new Map();
-  const found = await warehouse.rows(rowsOutside(grain, strayed), [], outsideRow);
-  return new Map(
-    found.map(({ window_no: windowNo, rows, example }) => {
-      const message = `${subjectIn(windows, windowNo)}: ${rows} rows lay outside the window, one of them at ${example}.`;
-      const hint = 'Check utc_offset and the account; nothing was loaded.';
-      return [windowNo, new Failure('DATA_OUTSIDE_WINDOW', message, { facts: { rows, example }, hint })];
-    }),
-  );
-}
-
-function subjectIn(windows: readonly Window[], windowNo: number): string {
-  const window = windows[windowNo];
-  return window === undefined ? '' : subjectOf(window);
+/** Why a window that holds rows of other days than were requested fails. */
+function outsideDays(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
+  const { slice, replaced } = window;
+  const outside = [...rows].filter(([start]) => start < replaced.start || start >= replaced.end).toSorted();
+  const [first] = outside;
+  if (slice.grain === null || first === undefined) return null;
+  const [example] = first;
+  const facts = { rows: outside.reduce((sum, [, some]) => sum + some, 0), example };
+  const message = `${subjectOf(window)}: ${facts.rows} rows lay outside the window, one of them at ${example}.`;
+  const hint = 'Check utc_offset and the account; nothing was loaded.';
+  return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });
 }
 
 const repeatedRow = z.object({
@@ -204,7 +185,9 @@ async function readRepeated(
   for (const row of await warehouse.rows(duplicateKeys(columns, windowNos), [], repeatedRow)) {
     const { window_no: windowNo, versions } = row;
     const { failure = null, copies = 0 } = repeated.get(windowNo) ?? {};
-    const message = `${subjectIn(windows, windowNo)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
+    const window = windows[windowNo];
+    if (window === undefined) continue;
+    const message = `${subjectOf(window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
     const hint = 'Add the dimension that tells the rows apart, such as app_token or an id.';
     const conflict = versions === 1 ? null : new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
     repeated.set(windowNo, { failure: failure ?? conflict, copies: copies + row.copies - 1 });

@@ -21,8 +21,7 @@ import { recordRejects } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { type Judged, proveWindow } from './proof.ts';
 import { columnsFor } from './read-answers.ts';
-import { replacingIn } from './replacing.ts';
-import type { Staged } from './staged-sql.ts';
+import { replacingIn, type Staged } from './staged-sql.ts';
 import type { Columns } from './target.ts';
 
 /** Failures that one window may bring upon all of its batch. */

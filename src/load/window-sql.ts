@@ -1,12 +1,12 @@
 /** Statements on the staged rows of a batch: their sums and what the checks look at. Pure: names, types and days in, SQL out. */
 
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
 import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumText } from '../warehouse/sums.ts';
 import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
-import { additiveOf, insideDays, periodOf } from './table-sql.ts';
+import { additiveOf, periodOf } from './table-sql.ts';
 import type { Columns } from './target.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
@@ -116,15 +116,4 @@ from (
 )
 group by window_no, row_key
 having count(*) > 1`;
-}
-
-/** The rows of some windows that lie outside their days, with one such date. */
-export function rowsOutside(grain: DateDimension, windows: readonly (readonly [number, DayInterval])[]): string {
-  const column = identifier(grain);
-  const parts = windows.map(
-    ([windowNo, days]) => `select ${windowNo} as window_no, count(*) as rows, min(${column})::varchar as example
-from ${staging.typed}
-where ${WINDOW} = ${windowNo} and not (${insideDays(grain, days)})`,
-  );
-  return parts.join('\nunion all\n');
 }

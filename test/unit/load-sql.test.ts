@@ -6,14 +6,7 @@ import { finalView } from '../../src/load/describing.ts';
 import { stagedRows, stageRows } from '../../src/load/staged-sql.ts';
 import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/load/target.ts';
-import {
-  duplicateKeys,
-  rejectedRows,
-  rowsOutside,
-  sumDistinct,
-  sumParts,
-  totalTyped,
-} from '../../src/load/window-sql.ts';
+import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
 import { BIGINT, MONEY, parseColumnType } from '../../src/model/column-type.ts';
 import { columns, days, RATIO, TABLE, target } from '../support/quoted-names.ts';
@@ -82,7 +75,6 @@ const statements: Record<string, () => string> = {
   'stage-no-rows': () => stageRows({ columns, parts: [], replacing: unchanged }),
   'rejected-rows': () => rejectedRows('day', [3]),
   'duplicate-keys': () => duplicateKeys(columns, [0, 3]),
-  'rows-outside': () => rowsOutside('day', [[3, days]]),
   'sum-metrics': () => sumParts(columns),
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, [3]),
   'delete-hours': () => deleteRows(hourly, days),
