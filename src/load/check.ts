@@ -16,8 +16,7 @@ import { asScript, count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import { beginsInWeek, isBatched, type Staged, stageRows } from './staged-sql.ts';
-import { additiveOf } from './table-sql.ts';
-import type { Target } from './target.ts';
+import { additiveOf, type Target } from '../tables/target.ts';
 import type { MetricSum, PartSums } from './totals.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 

@@ -11,10 +11,10 @@ import { knownPeriods, type Replaceable } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { Judged } from './proof.ts';
 import { replaceWindows } from './replace.ts';
-import { rememberAdditivity } from './slice-metrics.ts';
+import { rememberAdditivity } from '../tables/slice-metrics.ts';
 import type { Staged } from './staged-sql.ts';
 import { periodsWith } from './table-sql.ts';
-import { cubeOf } from './target.ts';
+import { cubeOf } from '../tables/target.ts';
 import { countCells } from './window-sql.ts';
 
 /** Periods of a window that are replaced, with what is told of them. */

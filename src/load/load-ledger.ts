@@ -16,7 +16,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Reject, Rejects } from './check.ts';
 import { evidenceOf } from './report-page.ts';
 import type { Judged } from './proof.ts';
-import type { Target } from './target.ts';
+import { ledgerBounds, type Target } from '../tables/target.ts';
 
 /** What is stored of a period before a load. */
 export type PeriodKnown = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
@@ -70,11 +70,6 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
 });
 
 const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
-
-/** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
-export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
-  return grain === null ? [null, null] : [start, end];
-}
 
 /** Neighbouring periods of a judged window that are to be replaced. */
 export interface Replaceable {

@@ -22,7 +22,7 @@ import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { type Judged, proveWindow } from './proof.ts';
 import { columnsFor } from './read-answers.ts';
 import { replacingIn, type Staged } from './staged-sql.ts';
-import type { Columns } from './target.ts';
+import type { Columns } from '../tables/target.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);

@@ -14,7 +14,7 @@ import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import { type AnswerPage, pageOf } from './report-page.ts';
-import type { Columns, MetricColumn, Target } from './target.ts';
+import type { Columns, MetricColumn, Target } from '../tables/target.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages state beside them. */
 export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {

@@ -6,7 +6,7 @@ import type { Day } from '../model/calendar.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { describeSlice } from './describing.ts';
+import { describeSlice } from '../tables/describing.ts';
 import {
   joined,
   type Load,
@@ -17,10 +17,10 @@ import {
   type StoredCounts,
 } from './load-ledger.ts';
 import { columnsFor } from './read-answers.ts';
-import { alterTypes } from './slice-table.ts';
+import { alterTypes } from '../tables/slice-table.ts';
 import { REJECTED, type Staged, stagedRows } from './staged-sql.ts';
-import { additiveOf, deleteRows, type Inserted, insertRows, insideDays, totalStaged, totalTable } from './table-sql.ts';
-import { tableColumns, type Target, valueType } from './target.ts';
+import { deleteRows, type Inserted, insertRows, totalStaged, totalTable } from './table-sql.ts';
+import { additiveOf, insideDays, tableColumns, type Target, valueType } from '../tables/target.ts';
 
 /** Windows to be replaced together. */
 interface Replacement {

@@ -14,7 +14,7 @@ import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/readi
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Sound } from './answers.ts';
 import type { ReadAnswer } from './read-answers.ts';
-import { castExactly, type Columns, tableColumns, type Target } from './target.ts';
+import { castExactly, type Columns, tableColumns, type Target } from '../tables/target.ts';
 
 /** The temporary relations of a batch. */
 export const staging = {

@@ -6,32 +6,24 @@
  * literals, so that it touches only the blocks that hold those days; an expression over the column would read the whole table.
  */
 
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
-import type { DateDimension } from '../model/dimension.ts';
 import type { CubeMetric } from '../model/slice.ts';
 import { EXTRA } from '../spool/columns/reading.ts';
-import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumText } from '../warehouse/sums.ts';
 import { staging, WINDOW } from './staged-sql.ts';
-import { castExactly, type Columns, type CubeColumns, cubeOf, type MetricColumn, type Target } from './target.ts';
-
-/** The metrics whose values add up over rows, in configured order. */
-export const additiveOf = (columns: Pick<Columns, 'metrics'>): MetricColumn[] =>
-  columns.metrics.filter(({ additive }) => additive);
-
-/** The rows of some days; every row for a report without a date dimension. */
-export function insideDays(grain: DateDimension | null, days: DayInterval): string {
-  if (grain === null) return 'true';
-  const column = identifier(grain);
-  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
-}
-
-/** The first day of the period a row belongs to; `start` for a report without a date dimension. */
-export function periodOf(grain: DateDimension | null, start: Day): string {
-  if (grain === null) return `DATE ${literal(start)}`;
-  return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
-}
+import {
+  additiveOf,
+  castExactly,
+  type Columns,
+  type CubeColumns,
+  cubeOf,
+  insideDays,
+  type MetricColumn,
+  periodOf,
+  type Target,
+} from '../tables/target.ts';
 
 type Table = Pick<Target, 'table' | 'columns'> & { readonly slice: Pick<Target['slice'], 'grain'> };
 

@@ -6,8 +6,7 @@ import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumText } from '../warehouse/sums.ts';
 import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
-import { additiveOf, periodOf } from './table-sql.ts';
-import type { Columns } from './target.ts';
+import { additiveOf, type Columns, periodOf } from '../tables/target.ts';
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {

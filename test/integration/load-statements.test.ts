@@ -8,8 +8,8 @@ import * as z from 'zod';
 
 import { ReadAnswers } from '../../src/load/read-answers.ts';
 import { loadBatch } from '../../src/load/load.ts';
-import { prepareTable } from '../../src/load/slice-table.ts';
-import type { Target } from '../../src/load/target.ts';
+import { prepareTable } from '../../src/tables/slice-table.ts';
+import type { Target } from '../../src/tables/target.ts';
 import { day } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import type { Slice } from '../../src/model/slice.ts';

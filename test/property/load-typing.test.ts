@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { ReadAnswers } from '../../src/load/read-answers.ts';
-import { type Columns, createTable, type Target } from '../../src/load/target.ts';
+import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import { day } from '../../src/model/calendar.ts';
 import {
   capacityOf,

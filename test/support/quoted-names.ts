@@ -1,6 +1,6 @@
 /** A slice whose names would break careless SQL: quotes, blanks, key words. */
 
-import type { Columns, Target } from '../../src/load/target.ts';
+import type { Columns, Target } from '../../src/tables/target.ts';
 import { day } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { ReadAnswers } from '../../src/load/read-answers.ts';
-import type { Target } from '../../src/load/target.ts';
+import type { Target } from '../../src/tables/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import { day } from '../../src/model/calendar.ts';

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { finalView } from '../../src/load/describing.ts';
+import { finalView } from '../../src/tables/describing.ts';
 import { stagedRows, stageRows } from '../../src/load/staged-sql.ts';
 import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
-import { type Columns, createTable, type Target } from '../../src/load/target.ts';
+import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
 import { BIGINT, MONEY, parseColumnType } from '../../src/model/column-type.ts';

@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { prepareTable } from '../../src/load/slice-table.ts';
+import { prepareTable } from '../../src/tables/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
 import { staging } from '../../src/load/staged-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';

@@ -3,8 +3,8 @@
 import { replaceWindows } from '../../../src/load/replace.ts';
 import { totalTyped } from '../../../src/load/window-sql.ts';
 import { PART, REJECTED, staging, WINDOW } from '../../../src/load/staged-sql.ts';
-import { prepareTable } from '../../../src/load/slice-table.ts';
-import type { Target } from '../../../src/load/target.ts';
+import { prepareTable } from '../../../src/tables/slice-table.ts';
+import type { Target } from '../../../src/tables/target.ts';
 import { addDays, day, daysBetween, daysIn, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';
 import { emptyLedger } from '../../../src/model/ledger.ts';
 import type { Slice } from '../../../src/model/slice.ts';

@@ -1,5 +1,6 @@
 /** The table a slice's rows go to, and its columns, as every step of a load needs to know them. Pure. */
 
+import type { Day, DayInterval } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import {
   capacityOf,
@@ -10,10 +11,10 @@ import {
   widen,
 } from '../model/column-type.ts';
 import { cubeColumns } from '../model/cube.ts';
-import { isDateDimension } from '../model/dimension.ts';
+import { type DateDimension, isDateDimension } from '../model/dimension.ts';
 import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/sql.ts';
+import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 
 /** Where a slice's rows go, and in which shape. */
 export interface Target {
@@ -149,4 +150,26 @@ function keepWide(wanted: ColumnType, existing: string | undefined, isStated: bo
 export function castExactly(value: string, from: string, to: string): string {
   const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
   return `cast(${text} as ${to})`;
+}
+
+/** The metrics whose values add up over rows, in configured order. */
+export const additiveOf = (columns: Pick<Columns, 'metrics'>): MetricColumn[] =>
+  columns.metrics.filter(({ additive }) => additive);
+
+/** The rows of some days; every row for a report without a date dimension. */
+export function insideDays(grain: DateDimension | null, days: DayInterval): string {
+  if (grain === null) return 'true';
+  const column = identifier(grain);
+  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
+}
+
+/** The first day of the period a row belongs to; `start` for a report without a date dimension. */
+export function periodOf(grain: DateDimension | null, start: Day): string {
+  if (grain === null) return `DATE ${literal(start)}`;
+  return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
+}
+
+/** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
+export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
+  return grain === null ? [null, null] : [start, end];
 }

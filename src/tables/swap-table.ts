@@ -10,9 +10,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { identifier, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { ledgerBounds } from './load-ledger.ts';
-import { insideDays } from './table-sql.ts';
-import { liveTable, type Target } from './target.ts';
+import { insideDays, ledgerBounds, liveTable, type Target } from './target.ts';
 
 /** Where the rows of a slice are while its second table is built. */
 export const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
