@@ -10,8 +10,8 @@
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
 import { refreshJoins } from './links/joins.ts';
-import { recordPostponed } from './load/slice-metrics.ts';
-import type { Target } from './load/target.ts';
+import { recordPostponed } from './tables/slice-metrics.ts';
+import type { Target } from './tables/target.ts';
 import { publishEach } from './publish/publish.ts';
 import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';

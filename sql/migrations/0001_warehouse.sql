@@ -808,3 +808,11 @@ comment on column ripen.audits.load_id is 'The load that answered';
 
 insert into ripen.warehouse_identity
 select uuid() as id;
+
+-- A ratio over any rows: a sum over a sum, of the rows alone in which both are known, so that on a `_final` view nothing that
+-- is still maturing stands above or below the line. NULL where there is nothing to divide by.
+create macro main.ratio(numerator, denominator) as
+    sum(numerator) filter (where numerator is not null and denominator is not null)
+    / nullif(sum(denominator) filter (where numerator is not null and denominator is not null), 0);
+
+comment on macro main.ratio is 'Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.';

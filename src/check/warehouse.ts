@@ -9,7 +9,7 @@ import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { asFailure } from '../errors.ts';
-import { refusalOf } from '../load/slice-table.ts';
+import { refusalOf } from '../tables/slice-table.ts';
 import { meet } from '../model/calendar.ts';
 import { coverageOf } from '../model/coverage.ts';
 import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';

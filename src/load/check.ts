@@ -1,26 +1,32 @@
-/** The checks on a batch in `typed`: rejected rows, dates, keys, sums; what they find, by window. */
+/** The checks on the staged rows of a batch: rejected rows, dates, weeks, keys, sums; what they find, by window. */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import {
+  type Day,
+  type DayInterval,
+  parseWeekStart,
+  weekdayName,
+  weekdayOf,
+  type WeekStart,
+} from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { asScript, count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
-import { type Rejects, rejectsOf } from './rejects.ts';
-import { sumDistinct, sumParts, totalTyped } from './sums-sql.ts';
-import type { MetricColumn, Target } from './target.ts';
+import { beginsInWeek, isBatched, type Staged, stageRows } from './staged-sql.ts';
+import { additiveOf, type Target } from '../tables/target.ts';
 import type { MetricSum, PartSums } from './totals.ts';
-import { beginsInWeek, otherWeekStart, strayWeek } from './weeks.ts';
-import { isBatched, type Staged, stageRows } from './staged-sql.ts';
-import { additiveOf, duplicateKeys, rowsOutside } from './window-sql.ts';
+import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 
 /** What the checks found of one window. */
 export interface Found {
-  readonly weekStartsOn: WeekStart | undefined;
-  readonly failure: Failure | undefined;
-  readonly rejects: Rejects | undefined;
+  readonly sound: Sound;
+  /** The weekday its weeks begin with, where that is another than was assumed. */
+  readonly weekStartsOn: WeekStart | null;
+  readonly failure: Failure | null;
+  readonly rejects: Rejects | null;
   /** Surplus copies of identical rows. */
   readonly copies: number;
   readonly sums: PartSums;
@@ -29,84 +35,80 @@ export interface Found {
   readonly isOrdered: boolean;
 }
 
-/** Runs every check over a staged batch at once, and fills `totals`; the target has the columns of the batch. */
+type Finding = Pick<Found, 'failure' | 'copies'>;
+
+/** Runs every check over a staged batch, and fills `totals`; what is found of each window, in their order. The target has the columns of the batch. */
 export async function findingsOf(
   sound: readonly Sound[],
   target: Target,
   staged: Staged,
   warehouse: Warehouse,
-): Promise<{ readonly of: (each: Sound) => Found }> {
-  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
-  const [first] = windows.values();
-  if (first === undefined) throw new RangeError('There was no window to check.');
-  await warehouse.run(
-    asScript([stageRows(staged), totalTyped(target.columns, target.slice.grain, first.replaced.start)]),
+): Promise<Found[]> {
+  const windows = sound.map(({ spooled }) => spooled.window);
+  const [first] = windows;
+  if (first === undefined) return [];
+  const { columns, slice } = target;
+  const sums = totalTyped(columns, slice.grain, first.replaced.start);
+  await warehouse.run(asScript([stageRows(staged), sums]));
+  const counts = new Set(target.metrics.filter(({ type }) => type.kind === 'BIGINT').map(({ id }) => id));
+  const parts = windows.map((_, windowNo) => staged.parts.filter((part) => part.windowNo === windowNo));
+  const withParts = (is: (parts: Staged['parts'], window: Window) => boolean): number[] =>
+    windows.flatMap((window, windowNo) => (is(parts[windowNo] ?? [], window) ? [windowNo] : []));
+  const rejects = await readRejects(
+    warehouse,
+    windows,
+    withParts((own) => own.some(({ hasRejected }) => hasRejected)),
   );
-  const partsOf = (windowNo: number): Staged['parts'] => staged.parts.filter((part) => part.windowNo === windowNo);
-  const withRejected = [...windows].filter(([windowNo]) => partsOf(windowNo).some(({ hasRejected }) => hasRejected));
-  const rejects =
-    withRejected.length === 0 ? new Map<number, Rejects>() : await rejectsOf(warehouse, new Map(withRejected));
-  const { sums, periodRows } = await readSums(warehouse, target, windows);
-  const badDays = await checkDays(warehouse, target, windows, periodRows);
-  const repeating = [...windows].filter(
-    ([windowNo, window]) => mayRepeat(partsOf(windowNo)) || (partsOf(windowNo).length > 0 && beginsInWeek(window)),
-  );
-  const { conflicts, copies } = await checkKeys(warehouse, target, new Map(repeating));
-  const several = [...new Set([...copies.keys(), ...rejects.keys()])];
-  const distinct = await readDistinct(warehouse, target, several);
-  return {
-    of: ({ windowNo, spooled: { window } }) => {
-      const rows = periodRows.get(windowNo) ?? new Map<Day, number>();
-      const parts = partsOf(windowNo);
-      const weekStartsOn = otherWeekStart(
-        window,
-        parts.map((part) => part.weekStartsOn),
-        rows,
-      );
-      const rejected = rejects.get(windowNo);
-      return {
-        weekStartsOn,
-        failure:
-          rejected?.failure ??
-          badDays.get(windowNo) ??
-          (weekStartsOn === undefined ? strayWeek(window, rows) : undefined) ??
-          conflicts.get(windowNo),
-        rejects: rejected,
-        copies: copies.get(windowNo) ?? 0,
-        sums: window.parts.map((_, partNo) =>
-          (sums.get(partId(windowNo, partNo)) ?? emptySums(target))
-            .map((sum, at): MetricSum => {
-              const others = distinct.get(partId(windowNo, partNo));
-              return Object.assign({}, sum, { distinctSum: others === undefined ? sum.sum : (others[at] ?? null) });
-            })
-            .filter(({ metric }) => rejected?.metrics.has(metric) !== true),
-        ),
-        periodRows: rows,
-        isOrdered: parts.every(({ isOrdered }) => isOrdered) && !isBatched(parts),
-      };
-    },
-  };
+  const totals = await readTotals(warehouse, target, windows);
+  const repeated = await readRepeated(warehouse, target, windows, withParts(mayRepeat));
+  const distinct = await readDistinct(warehouse, target, [...repeated.keys()]);
+  return sound.map((each): Found => {
+    const { windowNo } = each;
+    const { window } = each.spooled;
+    const own = parts[windowNo] ?? [];
+    const periodRows = totals.periodRows.get(windowNo) ?? new Map<Day, number>();
+    const rejected = rejects.get(windowNo) ?? null;
+    const { failure: conflict = null, copies = 0 } = repeated.get(windowNo) ?? {};
+    const stated = own.map((part) => part.weekStartsOn);
+    const weekStartsOn = otherWeekStart(window, stated, periodRows);
+    const stray = weekStartsOn === null ? strayWeek(window, periodRows) : null;
+    const sumsOf = (partNo: number): MetricSum[] => {
+      const answers = own.filter((part) => part.partNo === partNo);
+      const found = totals.sums.get(placeOf(windowNo, partNo));
+      const others = distinct.get(placeOf(windowNo, partNo));
+      return additiveOf(columns).map(({ id, type, isAssumed }, at) => {
+        const sum = found?.sums[at] ?? null;
+        return {
+          metric: id,
+          sum,
+          distinctSum: others === undefined ? sum : (others[at] ?? null),
+          magnitude: found?.magnitudes[at] ?? 0,
+          nonZero: found?.non_zero[at] ?? 0,
+          digits: Math.max(0, ...answers.map(({ digits }) => digits.get(id) ?? 0)),
+          // By its column, or by the catalog where the column was widened.
+          isCount: type.kind === 'BIGINT' || counts.has(id),
+          isAssumed,
+        };
+      });
+    };
+    return {
+      sound: each,
+      weekStartsOn,
+      failure: rejected?.failure ?? outsideDays(window, periodRows) ?? stray ?? conflict,
+      rejects: rejected,
+      copies,
+      sums: window.parts.map((_, partNo) => sumsOf(partNo).filter(({ metric }) => !rejected?.metrics.has(metric))),
+      periodRows,
+      isOrdered: own.every(({ isOrdered }) => isOrdered) && !isBatched(own),
+    };
+  });
 }
 
-/** Whether a key may occur twice in a window: within an answer, or in several parts. */
-const mayRepeat = (parts: readonly { readonly isDistinct: boolean; readonly partNo: number }[]): boolean =>
-  parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo);
+/** Whether a key may occur twice in a window: within an answer, in several parts, or under two names of its first week. */
+const mayRepeat = (parts: Staged['parts'], window: Window): boolean =>
+  parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo || beginsInWeek(window));
 
-const partId = (windowNo: number, partNo: number): string => `${windowNo} ${partNo}`;
-
-type RowSum = Omit<MetricSum, 'distinctSum'>;
-type SumOf = (metric: MetricColumn, sum: string | null, magnitude: number, nonZero: number) => RowSum;
-
-/** What a metric of a target sums up to. A count is one by its column, or by the catalog where the column was widened. */
-function sumsFor({ metrics }: Pick<Target, 'metrics'>): SumOf {
-  const counts = new Set(metrics.filter(({ type }) => type.kind === 'BIGINT').map(({ id }) => id));
-  return ({ id, type, isAssumed }, sum, magnitude, nonZero) => {
-    return { metric: id, sum, magnitude, nonZero, isCount: type.kind === 'BIGINT' || counts.has(id), isAssumed };
-  };
-}
-
-const emptySums = (target: Target): RowSum[] =>
-  additiveOf(target.columns).map((metric) => sumsFor(target)(metric, null, 0, 0));
+const placeOf = (windowNo: number, partNo: number): string => `${windowNo} ${partNo}`;
 
 const sumRow = z.object({
   window_no: z.number(),
@@ -118,29 +120,18 @@ const sumRow = z.object({
 });
 const periodsShape = z.array(z.object({ start: dayShape, rows: z.number() }));
 
-/** The sums of each part of each window, and the rows of each window by first day of the period. */
-async function readSums(
-  warehouse: Warehouse,
-  target: Target,
-  windows: ReadonlyMap<number, Window>,
-): Promise<{
-  readonly sums: ReadonlyMap<string, readonly RowSum[]>;
-  readonly periodRows: ReadonlyMap<number, ReadonlyMap<Day, number>>;
-}> {
-  const sums = new Map<string, readonly RowSum[]>();
+/** The sums of each part of each window, by place, and by window its rows by first day of the period. */
+async function readTotals(warehouse: Warehouse, { columns, slice }: Target, windows: readonly Window[]) {
+  const sums = new Map<string, z.infer<typeof sumRow>>();
   const periodRows = new Map<number, Map<Day, number>>();
-  const [additive, sumOf] = [additiveOf(target.columns), sumsFor(target)];
-  for (const found of await warehouse.rows(sumParts(target.columns), [], sumRow)) {
-    const { window_no: windowNo, part_no: partNo, magnitudes, non_zero: nonZero, periods } = found;
-    sums.set(
-      partId(windowNo, partNo),
-      additive.map((metric, at) => sumOf(metric, found.sums[at] ?? null, magnitudes[at] ?? 0, nonZero[at] ?? 0)),
-    );
+  for (const found of await warehouse.rows(sumParts(columns), [], sumRow)) {
+    const { window_no: windowNo } = found;
+    sums.set(placeOf(windowNo, found.part_no), found);
     const rows = periodRows.get(windowNo) ?? new Map<Day, number>();
     periodRows.set(windowNo, rows);
-    for (const { start, rows: more } of periodsShape.parse(JSON.parse(periods))) {
+    for (const { start, rows: more } of periodsShape.parse(JSON.parse(found.periods))) {
       // A report without a date dimension has one period, which is known by whichever first day its window has.
-      const period = target.slice.grain === null ? (windows.get(windowNo)?.replaced.start ?? start) : start;
+      const period = slice.grain === null ? (windows[windowNo]?.replaced.start ?? start) : start;
       rows.set(period, (rows.get(period) ?? 0) + more);
     }
   }
@@ -149,19 +140,31 @@ async function readSums(
 
 const distinctRow = sumRow.pick({ window_no: true, part_no: true, sums: true });
 
-/** The sums over the distinct rows of some windows, by part. */
+/** The sums over the distinct rows of some windows, by place. */
 async function readDistinct(
   warehouse: Warehouse,
-  target: Target,
+  { columns }: Target,
   windowNos: readonly number[],
 ): Promise<ReadonlyMap<string, readonly (string | null)[]>> {
-  const rows =
-    windowNos.length === 0 ? [] : await warehouse.rows(sumDistinct(target.columns, windowNos), [], distinctRow);
-  return new Map(rows.map(({ window_no: windowNo, part_no: partNo, sums }) => [partId(windowNo, partNo), sums]));
+  if (windowNos.length === 0) return new Map();
+  const rows = await warehouse.rows(sumDistinct(columns, windowNos), [], distinctRow);
+  return new Map(rows.map((row) => [placeOf(row.window_no, row.part_no), row.sums]));
 }
 
-const outsideRow = z.object({ window_no: z.number(), rows: count, example: z.string() });
-const duplicateRow = z.object({
+/** Why a window that holds rows of other days than were requested fails. */
+function outsideDays(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
+  const { slice, replaced } = window;
+  const outside = [...rows].filter(([start]) => start < replaced.start || start >= replaced.end).toSorted();
+  const [first] = outside;
+  if (slice.grain === null || first === undefined) return null;
+  const [example] = first;
+  const facts = { rows: outside.reduce((sum, [, some]) => sum + some, 0), example };
+  const message = `${subjectOf(window)}: ${facts.rows} rows lay outside the window, one of them at ${example}.`;
+  const hint = 'Check utc_offset and the account; nothing was loaded.';
+  return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });
+}
+
+const repeatedRow = z.object({
   window_no: z.number(),
   copies: count,
   versions: count,
@@ -169,59 +172,117 @@ const duplicateRow = z.object({
   found: z.string(),
 });
 
-/** Windows that hold rows of other days than were requested. */
-async function checkDays(
+/** Windows in which a key came more than once, of those that may have one: how often, and a failure if the values differ. */
+async function readRepeated(
   warehouse: Warehouse,
-  { slice: { grain } }: Target,
-  windows: ReadonlyMap<number, Window>,
-  periodRows: ReadonlyMap<number, ReadonlyMap<Day, number>>,
-): Promise<Map<number, Failure>> {
-  const failures = new Map<number, Failure>();
-  if (grain === null) return failures;
-  const strayed = [...windows].flatMap(([windowNo, { replaced }]) => {
-    const starts = [...(periodRows.get(windowNo)?.keys() ?? [])];
-    const isOutside = starts.some((start) => start < replaced.start || start >= replaced.end);
-    return isOutside ? [[windowNo, replaced] as const] : [];
-  });
-  const outside = strayed.length === 0 ? [] : await warehouse.rows(rowsOutside(grain, strayed), [], outsideRow);
-  for (const { window_no, rows, example } of outside) {
-    const window = windows.get(window_no);
+  { columns }: Target,
+  windows: readonly Window[],
+  windowNos: readonly number[],
+): Promise<ReadonlyMap<number, Finding>> {
+  const repeated = new Map<number, Finding>();
+  if (windowNos.length === 0) return repeated;
+  for (const row of await warehouse.rows(duplicateKeys(columns, windowNos), [], repeatedRow)) {
+    const { window_no: windowNo, versions } = row;
+    const { failure = null, copies = 0 } = repeated.get(windowNo) ?? {};
+    const window = windows[windowNo];
     if (window === undefined) continue;
-    const message = `${subjectOf(window)}: ${rows} rows lay outside the window, one of them at ${example}.`;
-    const hint = 'Check utc_offset and the account; nothing was loaded.';
-    failures.set(window_no, new Failure('DATA_OUTSIDE_WINDOW', message, { facts: { rows, example }, hint }));
-  }
-  return failures;
-}
-
-interface Duplicates {
-  /** Windows in which one key came with different values. */
-  readonly conflicts: ReadonlyMap<number, Failure>;
-  /** Surplus copies of identical rows, by window. */
-  readonly copies: ReadonlyMap<number, number>;
-}
-
-/** Keys that came more than once in windows of which that is not ruled out. */
-async function checkKeys(
-  warehouse: Warehouse,
-  target: Target,
-  windows: ReadonlyMap<number, Window>,
-): Promise<Duplicates> {
-  const conflicts = new Map<number, Failure>();
-  const copies = new Map<number, number>();
-  const sql = duplicateKeys(target.columns, [...windows.keys()]);
-  const found = windows.size === 0 ? [] : await warehouse.rows(sql, [], duplicateRow);
-  for (const row of found) {
-    const window = windows.get(row.window_no);
-    if (window === undefined) continue;
-    copies.set(row.window_no, (copies.get(row.window_no) ?? 0) + row.copies - 1);
-    if (row.versions === 1 || conflicts.has(row.window_no)) continue;
-    const message = `${subjectOf(window)}: one key came with ${row.versions} different values: ${row.key} was ${row.found}.`;
+    const message = `${subjectOf(window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
     const hint = 'Add the dimension that tells the rows apart, such as app_token or an id.';
-    conflicts.set(
-      row.window_no,
-      new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions: row.versions }, hint }),
-    );
+    const conflict = versions === 1 ? null : new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
+    repeated.set(windowNo, { failure: failure ?? conflict, copies: copies + row.copies - 1 });
   }
-  return { conflicts, copies };
+  return repeated;
+}
+
+/** A row that could not be stored exactly, for one reason. */
+export interface Reject {
+  readonly slice: string;
+  readonly days: DayInterval;
+  readonly reason: string;
+  /** The row as JSON. */
+  readonly row: string;
+}
+
+/** Rows that hold what no column takes. */
+export interface Rejects {
+  readonly recorded: readonly Reject[];
+  /** The day each row belongs to; null where none is known. */
+  readonly days: readonly (Day | null)[];
+  /** Metrics whose texts were no numbers. */
+  readonly metrics: ReadonlySet<string>;
+  /** Set when the window has more of them than its slice tolerates. */
+  readonly failure: Failure | null;
+}
+
+const rejectedShape = z.object({
+  row: z.string(),
+  reasons: z.array(z.object({ metric: z.string(), reason: z.string() })),
+});
+const rejectedRow = z.object({ window_no: z.number(), day: dayShape.nullable(), rejected: z.string() });
+
+/** Reasons named in one message; the others are in `ripen.rejected_rows`. */
+const EXAMPLES = 3;
+
+/** The rejected rows of windows that have any, and whether their slice tolerates so many. */
+async function readRejects(
+  warehouse: Warehouse,
+  windows: readonly Window[],
+  windowNos: readonly number[],
+): Promise<ReadonlyMap<number, Rejects>> {
+  if (windowNos.length === 0) return new Map();
+  const found = await warehouse.rows(rejectedRows(windows[0]?.slice.grain ?? null, windowNos), [], rejectedRow);
+  const byWindow = windows.flatMap((window, windowNo): [number, Rejects][] => {
+    const rows = found.filter((row) => row.window_no === windowNo);
+    const all = rows.flatMap(({ rejected }) => {
+      const { row, reasons } = rejectedShape.parse(JSON.parse(rejected));
+      return reasons.map(({ metric, reason }) => ({ metric, reason, row }));
+    });
+    const { name, maxRejects } = window.slice;
+    const examples = [...new Set(all.map(({ reason }) => reason))].slice(0, EXAMPLES).join('; ');
+    const message = `${subjectOf(window)}: ${rows.length} rows could not be stored exactly (${examples}).`;
+    const facts = { rows: rows.length, tolerated: maxRejects };
+    const failure = new Failure('DATA_REJECTED', message, { facts, hint: REJECTED_HINT });
+    const rejects: Rejects = {
+      recorded: all.map(({ reason, row }) => ({ slice: name, days: window.asked, reason, row })),
+      days: rows.map(({ day }) => day),
+      metrics: new Set(all.map(({ metric }) => metric)),
+      failure: rows.length > maxRejects ? failure : null,
+    };
+    return rows.length === 0 ? [] : [[windowNo, rejects]];
+  });
+  return new Map(byWindow);
+}
+
+const REJECTED_HINT =
+  'Look at ripen.rejected_rows; state the type that a reason names, or raise max_rejects to load the rest without them.';
+
+/**
+ * The weekday that the weeks of a window begin with where it is another than was assumed: by the names of its parts' whole weeks,
+ * which agree; else by the days it has rows of, but for the first, which may be named after a part of its week.
+ */
+function otherWeekStart(
+  { slice, replaced }: Window,
+  stated: readonly (number | null)[],
+  rows: ReadonlyMap<Day, number>,
+): WeekStart | null {
+  if (slice.grain !== 'week') return null;
+  const [named, ...otherNames] = new Set(stated);
+  const others = [...rows.keys()].filter((start) => start !== replaced.start);
+  const [weekday = null, ...more] = new Set(others.map(weekdayOf));
+  const seen = rows.has(replaced.start) && more.length === 0 ? weekday : null;
+  const found = (otherNames.length === 0 ? parseWeekStart(named) : null) ?? seen;
+  return found === weekdayOf(replaced.start) ? null : found;
+}
+
+/** Why rows of a week that begins on none of a window's weeks' first days, which belong to no period, fail the window. */
+function strayWeek(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
+  if (window.slice.grain !== 'week') return null;
+  const begins = weekdayOf(window.replaced.start);
+  const stray = [...rows.keys()].find((start) => weekdayOf(start) !== begins);
+  if (stray === undefined) return null;
+  const names = `${weekdayName(weekdayOf(stray))}, and the others on a ${weekdayName(begins)}`;
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: a week began on ${stray}, a ${names}.`, {
+    facts: { example: stray },
+    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
+  });
 }

@@ -4,15 +4,7 @@
  */
 
 import { Failure } from '../errors.ts';
-import {
-  addDays,
-  type Day,
-  type DayInterval,
-  daysBetween,
-  lastDay,
-  MS_PER_DAY,
-  startOfDayAt,
-} from '../model/calendar.ts';
+import { addDays, type Day, daysBetween, lastDay, MS_PER_DAY, startOfDayAt } from '../model/calendar.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
 import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
@@ -66,26 +58,19 @@ function fateOf(period: Period, window: Window, { answered, known }: Counts, how
  * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it, and none
  * where most of the days that are stored were left behind: the rows may have been theirs.
  */
-function leastRows(period: Period, { slice }: Window, before: PeriodBefore, { fetchedAt }: Judging): number {
-  const isMoved = slice.grain === null && !isSame(before.bucket, period.bucket);
-  if (isMoved && daysInCommon(before.bucket, period.asked) < LEAST_SHARE * lengthOf(before.bucket)) return 0;
-  const sinceEndMs = fetchedAt.getTime() - endOf(period, slice.utcOffset).getTime();
-  if (sinceEndMs > SETTLED_AFTER_MS && !isMoved) return before.rows * LEAST_SHARE;
-  const sinceStartMs = fetchedAt.getTime() - startOfDayAt(period.asked.start, slice.utcOffset).getTime();
-  if (sinceStartMs <= HOLDS_SETTLED_AFTER_MS) return 0;
-  return slice.grain === null ? Math.min(before.rows, 1) : before.rows * LEAST_SHARE;
+function leastRows({ bucket, asked }: Period, { slice }: Window, before: PeriodBefore, { fetchedAt }: Judging): number {
+  const isMoved = slice.grain === null && (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
+  const [first, last] = [later(before.bucket.start, asked.start), sooner(before.bucket.end, asked.end)];
+  const daysInCommon = Math.max(0, daysBetween(first, last));
+  if (isMoved && daysInCommon < LEAST_SHARE * daysBetween(before.bucket.start, before.bucket.end)) return 0;
+  const sinceMs = (day: Day): number => fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
+  const isSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
+  if (!isSettled && sinceMs(asked.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
+  return isMoved || (slice.grain === null && !isSettled) ? Math.min(before.rows, 1) : before.rows * LEAST_SHARE;
 }
 
-const isSame = (one: DayInterval, other: DayInterval): boolean => one.start === other.start && one.end === other.end;
-
-const lengthOf = ({ start, end }: DayInterval): number => daysBetween(start, end);
-
-/** How many days two intervals have in common. */
-function daysInCommon(one: DayInterval, other: DayInterval): number {
-  const start = one.start > other.start ? one.start : other.start;
-  const end = one.end < other.end ? one.end : other.end;
-  return Math.max(0, daysBetween(start, end));
-}
+const later = (one: Day, other: Day): Day => (one > other ? one : other);
+const sooner = (one: Day, other: Day): Day => (one < other ? one : other);
 
 function losesAll({ bucket }: Period, { answered, known }: Counts): boolean {
   return (answered.get(bucket.start) ?? 0) === 0 && (known.get(bucket.start)?.rows ?? 0) > 0;

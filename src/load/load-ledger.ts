@@ -1,25 +1,22 @@
-/**
- * What the ledger holds and learns of loads: the periods that a window would replace, what replaced them, and what is
- * remembered of metrics from one run to the next.
- */
+/** What the ledger holds and learns of loads: the periods that a window would replace, what replaced them, rejected rows. */
 
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
+import type { LoadedPeriod } from '../model/ledger.ts';
 import { computedAt, nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
+import type { Metric } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
-import type { Spooled } from '../spool/spool.ts';
 import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { evidenceOf, type WindowMaturity } from './evidence.ts';
-import type { Reject, Rejects } from './rejects.ts';
-import type { Target } from './target.ts';
-import type { Comparison } from './totals.ts';
+import type { Reject, Rejects } from './check.ts';
+import { evidenceOf } from './report-page.ts';
+import type { Judged } from './proof.ts';
+import { ledgerBounds, type Target } from '../tables/target.ts';
 
 /** What is stored of a period before a load. */
 export type PeriodKnown = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
@@ -74,68 +71,48 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
 
 const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
-/** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
-export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
-  return grain === null ? [null, null] : [start, end];
-}
-
-/** A window that passed every check. */
-export interface Proven {
-  readonly spooled: Spooled;
-  readonly windowNo: number;
-  /** Rows of it in `typed`, and by first day of the period. */
+/** Neighbouring periods of a judged window that are to be replaced. */
+export interface Replaceable {
+  readonly judged: Judged;
+  /** Of these periods alone. */
+  readonly window: Window;
+  /** Rows of them in `typed`. */
   readonly rows: number;
-  readonly periodRows: ReadonlyMap<Day, number>;
   readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
-  /** Whether identical rows occur, of which one is kept. */
-  readonly collapse: boolean;
-  /** Whether the rows came in the order of their dates. */
-  readonly isOrdered: boolean;
-  readonly verdict: CompletenessVerdict;
-  readonly proof: readonly Comparison[];
-  /** Metrics that its rows showed not to add up. */
-  readonly notAdditive: readonly string[];
   /** When it was requested, or the as-of instant it was requested under. */
   readonly fetchedAt: Date;
-  readonly maturity: WindowMaturity;
   /** What is stored of its periods; none of a window that was never loaded. */
   readonly known: ReadonlyMap<Day, PeriodKnown>;
 }
 
-/** A window that is being replaced. */
-export interface Load extends Proven {
+/** The same as one load. */
+export interface Load extends Replaceable {
   readonly loadId: string;
 }
 
-/** What is stored of each period once a window was replaced. */
-export interface StoredCounts {
+/** What is stored of each period once windows were replaced; null where their own rows are. */
+export type StoredCounts = {
   readonly rows: ReadonlyMap<Day, number>;
   /** By age of a cube, how many values are not zero; empty for any other slice. */
   readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
-}
-
-/** Null where a window's own rows are what is stored. */
-type Counted = StoredCounts | null;
+} | null;
 
 /** Rows that a window has once it was replaced. */
-export const storedRows = ({ rows, spooled: { window } }: Load, counted: Counted): number =>
+export const storedRows = ({ rows, window }: Load, counted: StoredCounts): number =>
   counted === null
     ? rows
     : window.periods.reduce((sum, { period }) => sum + (counted.rows.get(period.bucket.start) ?? 0), 0);
 
-/** A statement that records the loads of a slice. */
-export function recordLoads(
-  { slice, fingerprint }: Target,
-  loads: readonly Load[],
-  counted: Counted,
-  runId: string,
-): string {
+/** Statements that record the loads of a slice, and how their periods are stored from now on. */
+export function recordLoads(target: Target, loads: readonly Load[], counted: StoredCounts, runId: string): string[] {
+  const { slice, fingerprint } = target;
   const items = loads.map((load) => {
-    const { loadId, spooled, rejects, verdict, proof, fetchedAt, maturity } = load;
-    const { window } = spooled;
+    const { window, rejects, fetchedAt } = load;
+    const { verdict, comparisons } = load.judged;
+    const { spooled, maturity } = load.judged.sound;
     const rejected = rejects.days.length;
     return {
-      load_id: loadId,
+      load_id: load.loadId,
       start_day: window.asked.start,
       end_day: window.asked.end,
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
@@ -146,62 +123,67 @@ export function recordLoads(
       rows_loaded: storedRows(load, counted),
       rows_rejected: rejected,
       verdict,
-      proof: JSON.stringify(proof),
+      proof: JSON.stringify(comparisons),
       requested_at: timestamp(spooled.requestedAt),
       received_at: timestamp(spooled.receivedAt),
       known_at: timestamp(computedAt(fetchedAt, maturity.computedAt)),
     };
   });
-  const of = [runId, slice.name, fingerprint, JSON.stringify(slice.metrics), JSON.stringify(items)];
-  return bound('load/record_loads', of);
+  const byAge = metricsByAge(slice, target.metrics);
+  const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
+  const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
+  const boundsOf = (some: readonly Load[]): (readonly [Day | null, Day | null])[] =>
+    joined(some.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));
+  const of = [slice.name, fingerprint];
+  return [
+    bound('load/record_loads', [runId, ...of, JSON.stringify(slice.metrics), JSON.stringify(items)]),
+    ...boundsOf(loads.filter(({ known }) => known.size > 0)).map((days) =>
+      bound('load/forget_periods', [...of, ...days, ages]),
+    ),
+    ...boundsOf(loads).map((days) => bound('load/forget_released', [...of, ...days])),
+    bound('load/record_periods', [...of, JSON.stringify(periods)]),
+  ];
 }
 
-/** Statements that record how the periods of the loads are stored from now on. */
-export function recordPeriods(target: Target, loads: readonly Load[], counted: Counted): string[] {
-  const { slice, fingerprint, metrics } = target;
-  const held = loads.filter(({ known }) => known.size > 0);
-  const byAge = [...metricsByAge(slice, metrics)];
-  const forgottenAges = slice.cube === undefined ? null : JSON.stringify(byAge.map(([age]) => age));
-  const forgotten = joined(held.map(({ spooled }) => spooled.window.replaced)).map((days) =>
-    bound('load/forget_periods', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days), forgottenAges]),
-  );
-  const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects, maturity }) =>
-    spooled.window.periods.flatMap(({ period }) => {
-      const { start } = period.bucket;
-      const all = (counted?.rows ?? periodRows).get(start) ?? 0;
-      // An age of which every value is zero is no empty one.
-      const isEmpty = slice.cube === undefined ? all === 0 : (periodRows.get(start) ?? 0) === 0;
-      const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
-      const rejected = rejectedIn(period, rejects.days);
-      const stated = evidenceOf(maturity, period, fetchedAt);
-      const immature = stated.evidence?.immature ?? [];
-      const loaded = { fetchedAt, metrics: spooled.window.slice.metrics, rejected, emptyRuns, verdict, ...stated };
-      return byAge.map(([age, some]) => ({
-        age,
-        load_id: loadId,
-        fetched_at: timestamp(fetchedAt),
-        verdict,
-        start_day: period.bucket.start,
-        end_day: period.bucket.end,
-        asked_start: period.asked.start,
-        asked_end: period.asked.end,
-        ends_at: timestamp(endOf(period, slice.utcOffset)),
-        whole: isWhole(period),
-        rows: slice.cube === undefined ? all : (counted?.ages.get(age)?.get(start) ?? 0),
-        rejected,
-        empty_runs: emptyRuns,
-        state: stateOf(period, some, slice, loaded),
-        sound_at: instantOrNull(soundAt(period, loaded)),
-        computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
-        immature: immature.length === 0 ? null : immature,
-        next_refresh_at: instantOrNull(nextRefreshAt(period, some, slice, loaded)),
-      }));
-    }),
-  );
-  const returned = joined(loads.map(({ spooled }) => spooled.window.replaced)).map((days) =>
-    bound('load/forget_released', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days)]),
-  );
-  return [...forgotten, ...returned, bound('load/record_periods', [slice.name, fingerprint, JSON.stringify(periods)])];
+/** The ledger's entries for the periods of a load: one for each, and in a cube for each of its ages. */
+function periodsOf(
+  { loadId, judged, window, rejects, fetchedAt, known }: Load,
+  slice: Slice,
+  byAge: ReadonlyMap<string, readonly Metric[]>,
+  counted: StoredCounts,
+): Readonly<Record<string, unknown>>[] {
+  const { sound, periodRows, verdict } = judged;
+  return window.periods.flatMap(({ period }) => {
+    const { start, end } = period.bucket;
+    const all = (counted?.rows ?? periodRows).get(start) ?? 0;
+    // An age of which every value is zero is no empty one.
+    const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
+    const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
+    const rejected = rejectedIn(period, rejects.days);
+    const stated = evidenceOf(sound.maturity, period, fetchedAt);
+    const immature = stated.evidence?.immature ?? [];
+    const held = { fetchedAt, metrics: window.slice.metrics, rejected, emptyRuns, verdict, ...stated };
+    return [...byAge].map(([age, metrics]) => ({
+      age,
+      load_id: loadId,
+      fetched_at: timestamp(fetchedAt),
+      verdict,
+      start_day: start,
+      end_day: end,
+      asked_start: period.asked.start,
+      asked_end: period.asked.end,
+      ends_at: timestamp(endOf(period, slice.utcOffset)),
+      whole: isWhole(period),
+      rows: slice.cube === undefined ? all : (counted?.ages.get(age)?.get(start) ?? 0),
+      rejected,
+      empty_runs: emptyRuns,
+      state: stateOf(period, metrics, slice, held),
+      sound_at: instantOrNull(soundAt(period, held)),
+      computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
+      immature: immature.length === 0 ? null : immature,
+      next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
+    }));
+  });
 }
 
 /**

@@ -5,7 +5,7 @@ import type { WeekStart } from '../model/calendar.ts';
 import type { KnownValue, Window } from '../model/window.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { ReadAnswers } from './read-answers.ts';
-import type { Target } from './target.ts';
+import type { Target } from '../tables/target.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
 export type LoadResult =

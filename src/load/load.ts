@@ -5,7 +5,9 @@
  * wholly with its ledger row, or untouched. Nothing is deleted before the answer was shown to be one whole report with
  * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
  *
- * The column reader turns the bodies of an answer into a Parquet file, in the types of the slice's table or in wider ones.
+ * In order: the column reader turns bodies into Parquet files (`read-answers`), what stands beside the rows is judged (`answers`), rows
+ * are staged and checked (`check`), sums compared with totals (`proof`), periods that lost rows kept (`guard`), the others replaced
+ * and recorded in one transaction (`replace`, `load-ledger`).
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
@@ -13,31 +15,31 @@ import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/
 import { plainBytesOf, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import { judgeAnswers, type Sound } from './answers.ts';
-import { findingsOf, type Found } from './check.ts';
+import { type Found, findingsOf } from './check.ts';
+import { replaceJudged } from './judged.ts';
 import { recordRejects } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
-import { proveWindow } from './proof.ts';
-import { type Judged, replaceJudged } from './judged.ts';
+import { type Judged, proveWindow } from './proof.ts';
 import { columnsFor } from './read-answers.ts';
-import type { Target } from './target.ts';
-import { nameCutWeeks } from './weeks.ts';
-import type { Staged } from './staged-sql.ts';
-import { withheldValues } from './withheld.ts';
+import { replacingIn, type Staged } from './staged-sql.ts';
+import type { Columns } from '../tables/target.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads a batch. Where the engine has too little memory for it, or nobody thought of what came, its windows go one by one, and
+ * Loads a batch. If the engine has too little memory for it, or nobody thought of what came, its windows go one by one, and
  * one that is too large by itself is to be split; any other failure becomes that of each window. Throws `STORAGE_FAILED`.
  */
 export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  const overlap = overlapIn(batch.map(({ window }) => window));
   try {
+    if (overlap !== null) throw new RangeError(`Two windows of one batch replaced the same rows: ${overlap}.`);
     return await load(batch, request);
   } catch (error) {
     const failure = asFailure(error);
     if (failure.code === 'STORAGE_FAILED') throw failure;
-    const isOfBatch = batch.length === 1 || overlapIn(batch.map(({ window }) => window)) !== null;
+    const isOfBatch = batch.length === 1 || overlap !== null;
     if (!isOfBatch && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
     const failed = ({ window }: Spooled): LoadResult => ({ kind: 'failed', window, failure });
     return { results: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed), target: request.target };
@@ -70,24 +72,17 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
   return { kind: 'split', window, failure, parts, shortfall: null, values: new Map() };
 }
 
-/**
- * Loads what can be loaded of a batch, in no certain order. Throws `ENGINE_MEMORY` when the engine has too little memory for it,
- * and a RangeError where two of its windows replace the same rows.
- */
+/** Loads what can be loaded of a batch, in no certain order. Throws `ENGINE_MEMORY` if the engine has too little memory for it. */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
-  refuseOverlap(batch.map(({ window }) => window));
   const { warehouse, target, read } = request;
-  const unread = await read.readAll(batch, target, warehouse).then(() => null, asFailure);
-  const columns = columnsFor(
-    target.columns,
-    batch.flatMap((spooled) => read.of(spooled).flatMap((part) => part ?? [])),
-  );
-  // Windows whose numbers no exact type holds together, or not beside doubles, do not have to.
-  if (batch.length > 1 && (unread !== null || columns === null)) return oneByOne(batch, request);
-  if (unread !== null) {
-    return { results: batch.map(({ window }) => ({ kind: 'failed', window, failure: unread })), target };
+  await read.readAll(batch, target);
+  const parts = batch.flatMap((spooled) => read.of(spooled).flatMap((part) => part ?? []));
+  const columns = columnsFor(target.columns, parts);
+  if (columns === null) {
+    // Windows whose numbers no type holds together need not have one.
+    if (batch.length > 1) return oneByOne(batch, request);
+    return { results: batch.map(({ window }) => tooManyDigits(window)), target };
   }
-  if (columns === null) throw new RangeError('No columns held what was read of one window.');
   await expectBatch(warehouse, plainBytesOf(batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages))));
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
@@ -99,34 +94,11 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
   if (sound.length === 0) return { results, target };
-  const replaced = await loadSound(sound, { ...target, columns }, request);
-  return { ...replaced, results: [...results, ...replaced.results] };
-}
-
-function refuseOverlap(windows: readonly Window[]): void {
-  const overlap = overlapIn(windows);
-  if (overlap === null) return;
-  const [one, other] = overlap;
-  throw new RangeError(`Two windows of one batch replaced the same rows: ${labelOf(one)} and ${labelOf(other)}.`);
-}
-
-function overlapIn(windows: readonly Window[]): readonly [Window, Window] | null {
-  const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
-  for (const [at, window] of inOrder.entries()) {
-    const next = inOrder[at + 1];
-    if (next !== undefined && replacesSame(window, next)) return [window, next];
-  }
-  return null;
-}
-
-/** Checks and replaces the windows of a batch, in columns that hold what came. */
-async function loadSound(sound: readonly Sound[], wide: Target, request: LoadRequest): Promise<Loaded> {
-  const staged = stagedOf(sound, wide, request);
-  const found = await findingsOf(sound, wide, staged, request.warehouse);
-  const results: LoadResult[] = [];
+  const staged = stagedOf(sound, columns, request);
+  const findings = await findingsOf(sound, { ...target, columns }, staged, warehouse);
   const proven: Judged[] = [];
-  for (const each of sound) {
-    const judged = await judgeWindow(each, request, found.of(each));
+  for (const found of findings) {
+    const judged = await judgeWindow(found, request);
     if ('kind' in judged) results.push(judged);
     else proven.push(judged);
   }
@@ -134,7 +106,24 @@ async function loadSound(sound: readonly Sound[], wide: Target, request: LoadReq
   return { ...replaced, results: [...results, ...replaced.results] };
 }
 
-function stagedOf(sound: readonly Sound[], wide: Target, { read, fetchedAt }: LoadRequest): Staged {
+/** Two windows that replace the same rows, in words; null where there are none. */
+function overlapIn(windows: readonly Window[]): string | null {
+  const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
+  for (const [at, window] of inOrder.entries()) {
+    const next = inOrder[at + 1];
+    if (next !== undefined && replacesSame(window, next)) return `${labelOf(window)} and ${labelOf(next)}`;
+  }
+  return null;
+}
+
+function tooManyDigits(window: Window): LoadResult {
+  const message = `${subjectOf(window)}: the numbers of a metric have more digits than a decimal has that holds them all.`;
+  const hint =
+    'State `types: { name: DOUBLE }` for the metric with the longest numbers, which stores the nearest doubles.';
+  return { kind: 'failed', window, failure: new Failure('DATA_REJECTED', message, { hint }) };
+}
+
+function stagedOf(sound: readonly Sound[], columns: Columns, { read, target, fetchedAt }: LoadRequest): Staged {
   const parts = sound.flatMap(({ spooled, windowNo }) =>
     read
       .of(spooled)
@@ -142,22 +131,15 @@ function stagedOf(sound: readonly Sound[], wide: Target, { read, fetchedAt }: Lo
         part === null || part.rows === 0 ? [] : [{ ...part, partNo: spooled.answers[at]?.partNo ?? at, windowNo }],
       ),
   );
-  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
-  const replacing = new Map([...withheldValues(sound, wide, fetchedAt), ...nameCutWeeks(windows)]);
-  return { columns: wide.columns, parts, replacing };
+  return { columns, parts, replacing: replacingIn(sound, target, fetchedAt) };
 }
 
 /** What the checks make of a window. */
-async function judgeWindow(sound: Sound, request: LoadRequest, found: Found): Promise<Judged | LoadResult> {
-  const { warehouse, runId } = request;
-  const { window } = sound.spooled;
+async function judgeWindow(found: Found, request: LoadRequest): Promise<Judged | LoadResult> {
   const { weekStartsOn, failure, rejects } = found;
-  if (weekStartsOn !== undefined) return { kind: 'week start', window, weekStartsOn };
-  if (failure !== undefined) {
-    await recordRejects(warehouse, rejects?.recorded ?? [], runId);
-    return { kind: 'failed', window, failure };
-  }
-  const proven = await proveWindow(sound, request, found);
-  if ('kind' in proven) return proven;
-  return { ...proven, sound, found };
+  const { window } = found.sound.spooled;
+  if (weekStartsOn !== null) return { kind: 'week start', window, weekStartsOn };
+  if (failure === null) return proveWindow(found, request);
+  await recordRejects(request.warehouse, rejects?.recorded ?? [], request.runId);
+  return { kind: 'failed', window, failure };
 }

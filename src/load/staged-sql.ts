@@ -5,11 +5,16 @@
  * or metric can be called so.
  */
 
-import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { formatColumnType } from '../model/column-type.ts';
+import { computedAt } from '../model/maturity.ts';
+import { endOf } from '../model/period.ts';
+import type { Window } from '../model/window.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
+import type { Sound } from './answers.ts';
 import type { ReadAnswer } from './read-answers.ts';
-import { type Columns, tableColumns } from './target.ts';
+import { castExactly, type Columns, tableColumns, type Target } from '../tables/target.ts';
 
 /** The temporary relations of a batch. */
 export const staging = {
@@ -17,7 +22,7 @@ export const staging = {
   typed: '"ripen typed"',
   /** Rows and totals of `typed` per WINDOW, PART, period and REJECTED: what proof, ledger and restatements are made of. */
   totals: '"ripen totals"',
-  /** Totals per period before and after a window was replaced. */
+  /** Totals per period, metric and age before and after windows were replaced. */
   before: '"ripen before"',
   after: '"ripen after"',
 } as const;
@@ -101,9 +106,10 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
     ...columns.dimensions.map((name) =>
       replacing.has(name) ? `${valueOf(name)} as ${identifier(name)}` : identifier(name),
     ),
-    ...columns.metrics.map(
-      ({ id, type }, at) => `${castExactly(valueOf(id), parts[0]?.types[at] ?? type, type)} as ${identifier(id)}`,
-    ),
+    ...columns.metrics.map(({ id, type }, at) => {
+      const from = formatColumnType(parts[0]?.types[at] ?? type);
+      return `${castExactly(valueOf(id), from, formatColumnType(type))} as ${identifier(id)}`;
+    }),
     '"attr_dependency"',
     // What no row has is not read.
     parts.some(({ hasExtra }) => hasExtra) ? identifier(EXTRA) : `null::JSON as ${identifier(EXTRA)}`,
@@ -145,15 +151,6 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
   return [...groups.values()];
 }
 
-/**
- * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
- * or multiplies, and ends beside the nearest one.
- */
-export function castExactly(value: string, from: ColumnType, to: ColumnType): string {
-  const text = (from.kind === 'DOUBLE') === (to.kind === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
-  return `cast(${text} as ${formatColumnType(to)})`;
-}
-
 /** The columns of `typed` without a value. */
 const noRow = ({ dimensions, metrics }: Columns): string =>
   tableColumns({ dimensions, metrics })
@@ -171,4 +168,53 @@ export function stageRows({
       ? stagedRows(columns, parts, replacing)
       : `select 0 as ${WINDOW}, 0 as ${PART}, ${noRow(columns)}, null::VARCHAR as ${REJECTED} limit 0`;
   return `create or replace temp view ${staging.typed} as\n${rows}`;
+}
+
+/** What is to be taken in place of the columns of a batch. */
+export const replacingIn = (sound: readonly Sound[], target: Target, fetchedAt: Date | null): Replacing =>
+  new Map([...withheldValues(sound, target, fetchedAt), ...cutWeeks(sound)]);
+
+/**
+ * The values of a slice that withholds immature ones: NULL in place of zero. Of cohorts that have not all reached an age the
+ * service answers zero or null, which nothing in the answer tells from a measured zero (observed: mature); so a zero of a cohort
+ * that cannot be complete is none. Any other word for the parameter than `immature` is taken to withhold, as `mature` does.
+ */
+function withheldValues(sound: readonly Sound[], { slice, metrics }: Target, fetchedAt: Date | null): Replacing {
+  const replacing = new Map<string, string>();
+  if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return replacing;
+  for (const { id, cohort } of metrics) {
+    if (cohort === null) continue;
+    const since = sound.map(({ spooled, maturity }) => {
+      const at = computedAt(fetchedAt ?? spooled.requestedAt, maturity.computedAt).getTime();
+      const incomplete = spooled.window.periods.find(
+        ({ period }) => endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > at,
+      );
+      return incomplete === undefined ? 'null' : `DATE ${literal(incomplete.period.bucket.start)}`;
+    });
+    if (since.every((day) => day === 'null')) continue;
+    const column = identifier(id);
+    const sinceHere = `[${since.join(', ')}][${WINDOW} + 1]`;
+    const isIncomplete =
+      slice.grain === null ? `${sinceHere} is not null` : `coalesce(${identifier(slice.grain)} >= ${sinceHere}, false)`;
+    replacing.set(id, `case when not (${column} = 0 and ${isIncomplete}) then ${column} end`);
+  }
+  return replacing;
+}
+
+/** Whether the first week of a window was requested from a later day on. */
+export const beginsInWeek = ({ slice, asked, replaced }: Window): boolean =>
+  slice.grain === 'week' && asked.start > replaced.start;
+
+/**
+ * Most services name a week that the date period cuts after its own first day, some after the first of its days that was
+ * requested. Both are the same week, and stored as such.
+ */
+function cutWeeks(sound: readonly Sound[]): Replacing {
+  const cut = sound.filter(({ spooled: { window } }) => beginsInWeek(window));
+  if (cut.length === 0) return new Map();
+  const cases = cut.map(({ windowNo, spooled: { window } }) => {
+    const { asked, replaced } = window;
+    return `when ${WINDOW} = ${windowNo} and week = DATE ${literal(asked.start)} then DATE ${literal(replaced.start)}`;
+  });
+  return new Map([['week', `case ${cases.join(' ')} else week end`]]);
 }

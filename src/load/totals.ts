@@ -17,6 +17,8 @@ export interface MetricSum {
   readonly magnitude: number;
   /** Values other than zero. */
   readonly nonZero: number;
+  /** Most digits after the point that a value is stated with. */
+  readonly digits: number;
   /** Whether the metric is a count, whatever its column has become: counts must agree exactly. */
   readonly isCount: boolean;
   /** Whether it is only assumed, from its name, that it adds up. */
@@ -37,18 +39,6 @@ export interface Comparison {
   readonly nonZero: number;
 }
 
-export interface Proof {
-  readonly verdict: CompletenessVerdict;
-  readonly comparisons: readonly Comparison[];
-  /** The comparison that speaks most plainly against the answer; null unless the verdict is `unproven`. */
-  readonly against: Comparison | null;
-  /** One that agrees only as far as rounding allows, where none tells more; else null. */
-  readonly rounded: Comparison | null;
-  /** Assumed metrics that the answer shows not to add up, or to do so. */
-  readonly notAdditive: readonly string[];
-  readonly addsUp: readonly string[];
-}
-
 /** A total, and how far it may lie from the truth by the digits it is stated with. */
 export interface Total {
   readonly text: string;
@@ -57,14 +47,21 @@ export interface Total {
 
 export type Totals = ReadonlyMap<string, Total>;
 
+const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
+
+/** Digits after the point as written: `1.50` has two, `1e-3` three. */
+function digitsWritten(text: string): number {
+  const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
+  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
+}
+
 /** Totals as one answer states them; what is no number states nothing. */
-export function statedTotals(totals: ReadonlyMap<string, string>): Totals {
-  return new Map(
+export const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
+  new Map(
     [...totals]
       .filter(([, text]) => parseDecimal(text) !== null)
       .map(([metric, text]) => [metric, { text, slack: halfUnit(digitsWritten(text)) }]),
   );
-}
 
 /** Relative error of one floating-point addition. */
 const UNIT_ROUNDOFF = 2 ** -52;
@@ -78,57 +75,47 @@ const LEAST_DIGITS = 2;
 /**
  * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. Totals of money, and
  * counts above that, are floating point on the service's side, so they may differ by what adding that many numbers can
- * round; and rows and total are each off by at most half a unit of their last digit. `digitsOf` says how many digits after
- * the point the rows have; it is asked only where that can matter.
+ * round; and rows and total are each off by at most half a unit of their last digit.
  */
-export async function compareTotals(
-  sums: readonly MetricSum[],
-  totals: Totals,
-  rowCount: number,
-  digitsOf: (metric: string) => Promise<number>,
-): Promise<Comparison[]> {
-  const comparisons: Comparison[] = [];
-  for (const metric of sums) {
-    const total = totals.get(metric.metric);
-    if (total === undefined) continue;
-    const sum = metric.sum ?? '0';
-    const found = await agreement([sum, metric.distinctSum ?? sum], total, metric, rowCount, digitsOf);
-    const { isAssumed, nonZero } = metric;
-    comparisons.push({ metric: metric.metric, sum, total: total.text, ...found, isAssumed, nonZero });
-  }
-  return comparisons;
-}
+export const compareTotals = (sums: readonly MetricSum[], totals: Totals, rowCount: number): Comparison[] =>
+  sums.flatMap((each) => {
+    const { metric, sum, isAssumed, nonZero } = each;
+    const total = totals.get(metric);
+    if (total === undefined) return [];
+    return [{ metric, sum: sum ?? '0', total: total.text, ...agreement(each, total, rowCount), isAssumed, nonZero }];
+  });
 
-async function agreement(
-  sums: readonly string[],
+function agreement(
+  { sum, distinctSum, isCount, magnitude, digits }: MetricSum,
   { text, slack }: Total,
-  metric: MetricSum,
   rowCount: number,
-  digitsOf: (metric: string) => Promise<number>,
-): Promise<Pick<Comparison, 'agrees' | 'isExact'>> {
+): Pick<Comparison, 'agrees' | 'isExact'> {
   const total = Number(text);
-  const away = Math.min(...sums.map((sum) => Math.abs(Number(sum) - total)));
-  if (away === 0) return { agrees: true, isExact: true };
-  const isWhole = sums.every((sum) => Number.isInteger(Number(sum)));
-  if (metric.isCount && isWhole && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return { agrees: false, isExact: false };
+  const sums = [Number(sum), Number(distinctSum ?? sum)];
+  const away = Math.min(...sums.map((each) => Math.abs(each - total)));
   const rows = Math.max(rowCount, 1);
-  const floating = UNIT_ROUNDOFF * rows * Math.max(metric.magnitude, Math.abs(total));
-  // No count is rounded, one with a fraction neither.
-  const near = floating + (metric.isCount ? slack : Math.min(slack, halfUnit(LEAST_DIGITS)));
-  const isExact = away <= near;
-  if (isExact || metric.isCount) return { agrees: isExact, isExact };
-  // Rows are stated with two digits at least: what is farther away than that allows needs no closer look.
-  if (away > slack + rows * halfUnit(LEAST_DIGITS) + floating) return { agrees: false, isExact };
-  const ofRows = rows * halfUnit(Math.max(LEAST_DIGITS, await digitsOf(metric.metric)));
-  return { agrees: away <= slack + ofRows + floating, isExact };
+  const floating = UNIT_ROUNDOFF * rows * Math.max(magnitude, Math.abs(total));
+  if (isCount) {
+    // No count is rounded, one with a fraction neither.
+    const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
+    const agrees = away <= (isWhole ? 0 : floating + slack);
+    return { agrees, isExact: agrees };
+  }
+  const isExact = away <= floating + Math.min(slack, halfUnit(LEAST_DIGITS));
+  const most = floating + slack + rows * halfUnit(Math.max(LEAST_DIGITS, digits));
+  return { agrees: isExact || away <= most, isExact };
 }
 
-const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
-
-/** Digits after the point as written: `1.50` has two, `1e-3` three. */
-function digitsWritten(text: string): number {
-  const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
-  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
+export interface Proof {
+  readonly verdict: CompletenessVerdict;
+  readonly comparisons: readonly Comparison[];
+  /** The comparison that speaks most plainly against the answer; null unless the verdict is `unproven`. */
+  readonly against: Comparison | null;
+  /** One that agrees only as far as rounding allows, where none tells more; else null. */
+  readonly rounded: Comparison | null;
+  /** Assumed metrics that the answer shows not to add up, or to do so. */
+  readonly notAdditive: readonly string[];
+  readonly addsUp: readonly string[];
 }
 
 /**
@@ -138,38 +125,20 @@ function digitsWritten(text: string): number {
 export function proofOf(comparisons: readonly Comparison[]): Proof {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
   const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
-  const says = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
-  const isShown = (some: readonly Comparison[]): boolean => some.some((each) => each.isExact && says(each));
-  const wrong = certain.find(({ agrees }) => !agrees) ?? null;
   const odd = assumed.filter(({ agrees }) => !agrees);
-  const isShownByOthers = isShown(certain) || (certain.length === 0 && isShown(assumed));
-  const against = wrong ?? (isShownByOthers ? null : (odd[0] ?? null));
+  const telling = certain.length === 0 ? assumed : certain;
+  const isSomething = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
+  const isShown = telling.some((each) => each.isExact && isSomething(each));
+  const against = certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (odd[0] ?? null));
   // A few values agree by chance: rows that are missing may have had none of them, and the odd metric may be right.
-  const others = certain.length === 0 ? assumed : certain;
-  const isThin = odd.length > 0 && others.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
-  const rounded = isShown(others) ? null : (others.find((each) => each.agrees && !each.isExact) ?? null);
+  const isThin = odd.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
+  const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
   const isSilent = comparisons.length === 0 || isThin || rounded !== null;
   const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
-  const isProven = verdict === 'proven';
-  return {
-    verdict,
-    comparisons,
-    against,
-    rounded,
-    notAdditive: isProven ? odd.map(({ metric }) => metric) : [],
-    addsUp: isProven
-      ? assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES).map(({ metric }) => metric)
-      : [],
-  };
-}
-
-/** How far each metric that speaks against an answer lies from its total. */
-export function differencesOf(comparisons: readonly Comparison[]): ReadonlyMap<string, number> {
-  return new Map(
-    comparisons
-      .filter(({ agrees }) => !agrees)
-      .map(({ metric, sum, total }) => [metric, Math.abs(Number(sum) - Number(total))]),
-  );
+  const shown = (some: readonly Comparison[]): string[] =>
+    verdict === 'proven' ? some.map(({ metric }) => metric) : [];
+  const addsUp = shown(assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES));
+  return { verdict, comparisons, against, rounded, notAdditive: shown(odd), addsUp };
 }
 
 /**
@@ -179,11 +148,10 @@ export function differencesOf(comparisons: readonly Comparison[]): ReadonlyMap<s
  */
 export function totalsOfPages(pages: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const [first, ...others] = pages;
-  if (first === undefined) return [new Map()];
-  if (others.length === 0) return [first];
+  if (first === undefined || others.length === 0) return [first ?? new Map()];
   const telling = [...new Set(pages.flatMap((page) => [...page.keys()]))].filter((metric) => summed.has(metric));
   const isRepeated = telling.every((metric) =>
-    others.every((other) => isSameTotal(first.get(metric), other.get(metric))),
+    others.every((page) => isSameTotal(first.get(metric), page.get(metric))),
   );
   return isRepeated && telling.length > 0 ? [first, addTotals(pages)] : [addTotals(pages)];
 }
@@ -196,20 +164,13 @@ function isSameTotal(one: Total | undefined, other: Total | undefined): boolean 
 
 /** The totals of several answers, added; a metric that one of them lacks is left out. */
 export function addTotals(totals: readonly Totals[]): Totals {
-  const [first, ...others] = totals;
-  if (first === undefined) return new Map();
+  const [first = new Map<string, Total>(), ...others] = totals;
   if (others.length === 0) return first;
-  const complete = [...first.keys()].filter((metric) => others.every((other) => other.has(metric)));
-  return new Map(
-    complete.map((metric) => {
-      const all = totals.map((each) => each.get(metric) ?? { text: '0', slack: 0 });
-      return [
-        metric,
-        {
-          text: String(all.reduce((sum, { text }) => sum + Number(text), 0)),
-          slack: all.reduce((sum, { slack }) => sum + slack, 0),
-        },
-      ];
-    }),
-  );
+  const added = [...first].flatMap(([metric]) => {
+    const all = totals.flatMap((each) => each.get(metric) ?? []);
+    const text = String(all.reduce((sum, total) => sum + Number(total.text), 0));
+    const slack = all.reduce((sum, total) => sum + total.slack, 0);
+    return all.length === totals.length ? [[metric, { text, slack }] as const] : [];
+  });
+  return new Map(added);
 }

@@ -1,17 +1,78 @@
-/**
- * Statements on the windows of a batch: their checks, and how they replace what the slice's table holds. Pure: names, types and days
- * in, SQL out.
- *
- * A deletion compares the bare date column with literals, so that it touches only the blocks that hold those days; an
- * expression over the column would read the whole table.
- */
+/** Statements on the staged rows of a batch: their sums and what the checks look at. Pure: names, types and days in, SQL out. */
 
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
+import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import { EXTRA } from '../spool/columns/reading.ts';
-import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
-import { REJECTED, staging, WINDOW } from './staged-sql.ts';
-import type { Columns, MetricColumn } from './target.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import { exactSum, sumText } from '../warehouse/sums.ts';
+import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
+import { additiveOf, type Columns, periodOf } from '../tables/target.ts';
+
+/** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
+export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
+  const sums = additiveOf(columns).map(({ id, type }, at) => {
+    const name = identifier(id);
+    // A sum of wider decimals would overflow sooner than that of the values, and the magnitude of the least integer does.
+    const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
+    const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
+    return `,
+    ${exactSum(name, type)} as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;
+  });
+  return `create or replace temp table ${staging.totals} as
+select
+    ${WINDOW},
+    ${PART},
+    ${periodOf(grain, start)} as p,
+    ${REJECTED} is not null as r,
+    count(*) as n${sums.join('')}
+from ${staging.typed}
+group by all`;
+}
+
+/**
+ * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
+ * order, of how many values other than zero they are, and how many rows each period gets (JSON list).
+ */
+export function sumParts(columns: Columns): string {
+  const metrics = additiveOf(columns);
+  const each = (sum: (at: number, type: ColumnType) => string): string =>
+    metrics.map(({ type }, at) => sum(at, type)).join(', ');
+  return `select
+    ${WINDOW} as window_no,
+    ${PART} as part_no,
+    [${each((at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums,
+    [${each((at) => `sum(g${at})`)}]::double[] as magnitudes,
+    [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero,
+    to_json(coalesce(list({start: p::varchar, rows: n}) filter (where not r), []))::varchar as periods
+from ${staging.totals}
+group by ${WINDOW}, ${PART}`;
+}
+
+/** Per window and part the exact sums over the distinct rows of some windows. */
+export function sumDistinct(columns: Columns, windowNos: readonly number[]): string {
+  const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
+  // What came unasked is left out: of one key it says the same, or the window fails.
+  const names = [...columns.dimensions.map(identifier), 'attr_dependency', ...metrics.map(({ name }) => name)];
+  return `select
+    ${WINDOW} as window_no,
+    ${PART} as part_no,
+    [${metrics.map(({ name, type }) => sumText(exactSum(name, type), type)).join(', ')}]::varchar[] as sums
+from (
+    select distinct ${[WINDOW, PART, ...names].join(', ')}
+    from ${staging.typed}
+    where ${WINDOW} in (${windowNos.join(', ')})
+)
+group by ${WINDOW}, ${PART}`;
+}
+
+/** Of a cube, per window and period in `typed`: how many values are not zero. */
+export function countCells({ metrics }: Pick<Columns, 'metrics'>, grain: DateDimension | null, start: Day): string {
+  const counts = metrics.map(({ id }) => `coalesce(count_if(${identifier(id)} <> 0), 0)`);
+  return `select ${WINDOW} as window_no, ${periodOf(grain, start)} as start_day, ${counts.join(' + ')} as rows
+from ${staging.typed}
+where ${REJECTED} is null
+group by 1, 2`;
+}
 
 /** The rows of some windows that are not stored, each with its day and why. */
 export function rejectedRows(grain: DateDimension | null, windowNos: readonly number[]): string {
@@ -21,122 +82,37 @@ from ${staging.typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 }
 
-/** What a JSON document says: the order of keys says nothing, and one that is null no more than one that is absent. */
-function jsonContent(document: string): string {
-  const entry =
-    "{p: path, k: key, t: type, a: atom::varchar, n: case type when 'ARRAY' then json_array_length(value) end}";
-  return `(
-            select list(${entry} order by path, key)
-            from json_tree(${document})
-            where parent is not null and type <> 'NULL'
-        )`;
-}
-
 /**
  * Keys that occur more than once in one of these windows: how often, and in how many different versions. What came unasked is
  * part of a version: it may be what tells the rows apart.
  */
 export function duplicateKeys(columns: Columns, windowNos: readonly number[]): string {
   const names = [...columns.dimensions, 'attr_dependency'];
-  const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
-  const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
+  const structOf = (of: readonly string[]): string =>
+    `{${of.map((n) => `${literal(n)}: ${identifier(n)}`).join(', ')}}`;
   // As text: the engine's own JSON of a decimal below one is none that it reads.
-  const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra::varchar, '}')`;
-  // Documents of the same text need not be taken apart, which takes longer than all the rest.
-  const extra = `coalesce("_extra"::varchar, '')`;
+  const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra, '}')`;
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
   const inWindows = `${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is null`;
   return `with twice as materialized (
     select ${digest} as digest from ${staging.typed} where ${inWindows} group by 1 having count(*) > 1
-),
-keyed as (
-    select
-        ${WINDOW} as window_no,
-        {${key}} as row_key,
-        {${values}} as row_values,
-        "_extra" as row_extra,
-        max(${extra}) over same_key is distinct from min(${extra}) over same_key as is_other
-    from ${staging.typed}
-    where ${inWindows} and ${digest} in (select digest from twice)
-    window same_key as (partition by ${WINDOW}, ${names.map(identifier).join(', ')})
-),
-compared as (
-    select
-        *,
-        ${jsonContent('k.odd_extra')} as extra_content
-    from (select *, case when is_other then row_extra end as odd_extra from keyed) as k
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct {v: row_values, e: extra_content}) as versions,
+    count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
     concat('[', array_to_string(list_distinct(list(${shown})), ','), ']') as found
-from compared
+from (
+    select
+        ${WINDOW} as window_no,
+        ${structOf(names)} as row_key,
+        ${structOf(columns.metrics.map(({ id }) => id))} as row_values,
+        "_extra"::varchar as row_extra
+    from ${staging.typed}
+    where ${inWindows} and ${digest} in (select digest from twice)
+)
 group by window_no, row_key
 having count(*) > 1`;
-}
-
-/** The rows of some windows that lie outside their days, with one such date. */
-export function rowsOutside(grain: DateDimension, windows: readonly (readonly [number, DayInterval])[]): string {
-  const column = identifier(grain);
-  const parts = windows.map(
-    ([windowNo, days]) => `select ${windowNo} as window_no, count(*) as rows, min(${column})::varchar as example
-from ${staging.typed}
-where ${WINDOW} = ${windowNo} and not (${insideDays(grain, days)})`,
-  );
-  return parts.join('\nunion all\n');
-}
-
-/** The metrics whose values add up over rows, in configured order. */
-export const additiveOf = (columns: Columns): MetricColumn[] => columns.metrics.filter(({ additive }) => additive);
-
-/** The rows of some days; every row for a report without a date dimension. */
-export function insideDays(grain: DateDimension | null, days: DayInterval): string {
-  if (grain === null) return 'true';
-  const column = identifier(grain);
-  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
-}
-
-/** The first day of the period a row belongs to; `start` for a report without a date dimension. */
-export function periodOf(grain: DateDimension | null, start: Day): string {
-  if (grain === null) return `DATE ${literal(start)}`;
-  return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
-}
-
-export function deleteDays(table: string, grain: DateDimension | null, days: DayInterval): string {
-  return `delete from ${table} where ${insideDays(grain, days)}`;
-}
-
-/** Rows that windows get, and how. */
-export interface Inserted {
-  /** A query for them, in the types of the table. */
-  readonly rows: string;
-  /** By number of the window, from 0. */
-  readonly loadIds: readonly (string | null)[];
-  /** Which of the rows are stored, as a condition; null for all. */
-  readonly where: string | null;
-  /** Keeps one of identical rows. */
-  readonly collapse: boolean;
-  /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
-  readonly isOrdered: boolean;
-}
-
-/** Copies staged rows into the slice's table, laid out by date. */
-export function insertRows(table: string, columns: Columns, grain: DateDimension | null, from: Inserted): string {
-  const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', EXTRA].map(
-    identifier,
-  );
-  // Rows of one key say the same here: others fail their window.
-  const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
-  const isLaidOut = from.isOrdered && !from.collapse;
-  // Of several ways to say it the same one is kept each night.
-  const order = [...(grain === null || isLaidOut ? [] : [identifier(grain)]), ...(from.collapse ? ['"_extra"'] : [])];
-  const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
-  return `insert into ${table} (${names.join(', ')}, "_load_id")
-select ${from.collapse ? one : ''}${names.join(', ')}, ${loadId}
-from (
-${from.rows}
-)${from.where === null ? '' : `\nwhere ${from.where}`}${order.length === 0 ? '' : `\norder by ${order.join(', ')}`}`;
 }

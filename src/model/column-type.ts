@@ -13,9 +13,6 @@ export const MONEY: ColumnType = { kind: 'DECIMAL', width: 18, scale: 6 };
 /** DuckDB casts text to wider decimals two hundred times slower; such values take a path of their own. */
 export const FAST_DIGITS = 18;
 
-/** Of a number with more digits after the point, whole numbers and sums would have too few before it. */
-export const MOST_FRACTION_DIGITS = 20;
-
 /** SQL text of a type: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
 export function formatColumnType(type: ColumnType): string {
   return type.kind === 'DECIMAL' ? `DECIMAL(${type.width},${type.scale})` : type.kind;
@@ -117,31 +114,4 @@ export function formatDecimal(decimal: Decimal): string {
 /** Digits a decimal needs before and after the point. */
 export function digitsOf(decimal: Decimal): { readonly whole: number; readonly fraction: number } {
   return { whole: decimal.whole.length, fraction: decimal.fraction.length };
-}
-
-/** Digits that tell any two doubles apart. */
-const DOUBLE_DIGITS = 17;
-/** The most digits that JavaScript writes. */
-const MOST_PRECISION = 100;
-
-const significant = ({ whole, fraction }: Decimal): string => (whole + fraction).replace(/^0+/, '').replace(/0+$/, '');
-
-/**
- * Whether the nearest double is shown as the very number, or is nearer to it than to any other of as many digits: none is lost
- * in a column of doubles.
- */
-export function isOfDouble(decimal: Decimal): boolean {
-  const text = formatDecimal(decimal);
-  const digits = significant(decimal).length;
-  const double = Number(text);
-  if (digits > DOUBLE_DIGITS || !Number.isFinite(double)) return false;
-  const says = (said: string): boolean => {
-    const number = parseDecimal(said);
-    return number !== null && formatDecimal(number) === text;
-  };
-  if (says(String(double))) return true;
-  // Halfway between two numbers of as many digits it says neither.
-  const every = significant(parseDecimal(double.toPrecision(MOST_PRECISION)) ?? decimal);
-  const isHalfway = every.length === digits + 1 && every.endsWith('5');
-  return !isHalfway && says(double.toPrecision(Math.max(1, digits)));
 }

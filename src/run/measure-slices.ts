@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { measureTables } from '../insight/insight.ts';
-import type { Target } from '../load/target.ts';
+import type { Target } from '../tables/target.ts';
 import { type Run, warn } from './run.ts';
 import { count, statement } from '../warehouse/sql.ts';
 

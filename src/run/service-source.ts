@@ -11,7 +11,7 @@ import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import { narrowedTo } from '../load/target.ts';
+import { narrowedTo } from '../tables/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import type { Draw } from '../plan/audit.ts';
 import { inOrder } from '../plan/plan.ts';

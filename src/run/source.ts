@@ -2,7 +2,7 @@
 
 import type { Asking, Batch } from '../extract/extract.ts';
 import type { LoadRequest, LoadResult } from '../load/load-result.ts';
-import type { Target } from '../load/target.ts';
+import type { Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';

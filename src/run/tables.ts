@@ -1,10 +1,10 @@
 /** The tables of a run's slices: prepared, planned for, swapped and let go of. */
 
 import { asFailure, Failure } from '../errors.ts';
-import { deleteOld } from '../load/retention.ts';
-import { recordedUnknown } from '../load/slice-metrics.ts';
-import { prepareTable, readAhead, swapTables, turnWeeks } from '../load/slice-table.ts';
-import type { Target } from '../load/target.ts';
+import { recordedUnknown } from '../tables/slice-metrics.ts';
+import { prepareTable, readAhead } from '../tables/slice-table.ts';
+import { deleteOld, swapTables, turnWeeks } from '../tables/swap-table.ts';
+import type { Target } from '../tables/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';

@@ -8,10 +8,10 @@
 import type { Failure } from '../errors.ts';
 import { type Asking, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
-import { rememberAdditivity } from '../load/slice-metrics.ts';
+import { rememberAdditivity } from '../tables/slice-metrics.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
-import { narrowedTo, withChanges } from '../load/target.ts';
+import { narrowedTo, withChanges } from '../tables/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, requestId, requestsOf, type Window, windowOf } from '../model/window.ts';

@@ -60,39 +60,8 @@ test.each([
   expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
 });
 
-test.each<[string, object, object, string]>([
-  ['null in one and absent in the other', { surprise: null }, {}, '{"surprise":null}'],
-  [
-    'a list of keys in another order, one of them null',
-    { surprise: { b: [1, { y: 2, x: null }], a: '1' } },
-    { surprise: { a: '1', b: [1, { y: 2 }] } },
-    '{"surprise":{"a":"1","b":[1,{"x":null,"y":2}]}}',
-  ],
-])(
-  'a row that comes twice with a key nobody asked for that is %s is stored once, and its totals prove the window',
-  async (_, one, other, kept) => {
-    scenario = await openScenario([slice(given)], { simulator: { world } });
-    const first: ReportMutation = (document) => {
-      const [row, ...rest] = rowsOf(document);
-      return { ...document, rows: [{ ...row, ...one }, ...rest] };
-    };
-    // Its totals count a row once.
-    const second: ReportMutation = (document) => {
-      const [row, ...rest] = rowsOf(document);
-      const { surprise: _surprise, ...plain } = row ?? {};
-      return { ...document, rows: [...rest, row, { ...plain, ...other }] };
-    };
-    scenario.simulator.script({ match: reports(), times: 1, fault: report(combined(first, second)) });
-    expect((await runNight(scenario, NOW)).failures).toEqual([]);
-    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
-    expect(stored).toEqual(truth);
-    expect(await column(scenario, 'select _extra::varchar from daily where _extra is not null')).toEqual([kept]);
-    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
-    expect(await column(scenario, "select count(*) from ripen.warnings where code = 'DUPLICATE_ROWS'")).toEqual(['1']);
-  },
-);
-
 test.each<[string, object, object]>([
+  ['of null, and of none', { surprise: null }, {}],
   ['of lists in another order', { surprise: [1, 2] }, { surprise: [2, 1] }],
   ['of null in a list, and of a shorter list', { surprise: [1, null] }, { surprise: [1] }],
   ['of an empty list, and of an empty object', { surprise: [] }, { surprise: {} }],

@@ -70,7 +70,6 @@ test.each([
   'create or replace view main.daily_final as select 1 as one',
   'comment on view main.daily_cohorts is null',
   "comment on table main.other is 'Mine'",
-  'drop macro main.ratio',
   "delete from ripen.slice_metrics where metric = 'cost'",
   'delete from ripen.declarations',
 ])('it makes good again: %s', async (damage) => {

@@ -11,8 +11,8 @@ import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
-import { describeSlice } from '../../src/load/describing.ts';
-import { createTable, type Target } from '../../src/load/target.ts';
+import { describeSlice } from '../../src/tables/describing.ts';
+import { createTable, type Target } from '../../src/tables/target.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { dbtSourcesYaml } from '../../src/publish/dbt.ts';

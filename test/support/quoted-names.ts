@@ -1,6 +1,6 @@
 /** A slice whose names would break careless SQL: quotes, blanks, key words. */
 
-import type { Columns, Target } from '../../src/load/target.ts';
+import type { Columns, Target } from '../../src/tables/target.ts';
 import { day } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
@@ -16,9 +16,9 @@ export const EXTRA = `new "key" isn't\\plain`;
 export const columns: Columns = {
   dimensions: ['day', QUOTED, 'order'],
   metrics: [
-    { id: COUNT, type: BIGINT, declared: BIGINT, additive: true, isAssumed: false },
-    { id: AMOUNT, type: MONEY, declared: MONEY, additive: true, isAssumed: true },
-    { id: RATIO, type: DOUBLE, declared: DOUBLE, additive: false, isAssumed: true },
+    { id: COUNT, type: BIGINT, additive: true, isAssumed: false },
+    { id: AMOUNT, type: MONEY, additive: true, isAssumed: true },
+    { id: RATIO, type: DOUBLE, additive: false, isAssumed: true },
   ],
 };
 const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year'];

@@ -17,7 +17,7 @@ const levels: readonly (readonly string[])[] = [
   ['model'],
   ['config'],
   ['service', 'spool', 'warehouse'],
-  ['archive'],
+  ['archive', 'tables'],
   // Links and the catalog go to their tables by themselves, beside the way of the reports.
   ['plan', 'extract', 'load', 'catalog', 'links', 'publish', 'spend', 'insight', 'status'],
   ['run'],

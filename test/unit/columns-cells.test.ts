@@ -64,7 +64,7 @@ async function cell(name: string, value: string | Uint8Array): Promise<string | 
   if (envelope?.because !== null) return 'broken';
   if (envelope.badLabel !== null) return `no date: ${envelope.badLabel.label}`;
   const unfit = read.unfit.get(name);
-  if (unfit !== undefined && !read.hasRejected) return `needs ${formatColumnType(unfit.needed)}`;
+  if (unfit !== undefined && !read.hasRejected) return `needs ${formatColumnType(unfit)}`;
   const [found] = await warehouse.rows(
     `select ${identifier(name)}::varchar as cell, ${identifier(REJECTED)} as rejected from read_parquet(${literal(path)})`,
     [],

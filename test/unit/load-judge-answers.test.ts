@@ -28,7 +28,6 @@ function answer(change: Partial<SoundPage> = {}): SoundPage {
     totals: new Map(),
     warnings: [],
     maturity: { computedAt: null, immature: [], unread: [] },
-    pagination: null,
     ...change,
   };
 }

@@ -1,16 +1,14 @@
 /** Where the rows of answers lie that were read, alone or together. */
 
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { ReadAnswers } from '../../src/load/read-answers.ts';
-import type { Target } from '../../src/load/target.ts';
+import type { Target } from '../../src/tables/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import { day } from '../../src/model/calendar.ts';
 import { windowOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { openScratch } from '../support/scratch-warehouse.ts';
 import { slice } from '../support/slice.ts';
 import type { ColumnReader } from '../../src/spool/columns/column-reader.ts';
 import type { ColumnsRead } from '../../src/spool/columns/reading.ts';
@@ -24,7 +22,7 @@ const target: Target = {
   table: 'main."daily"',
   columns: {
     dimensions: ['day'],
-    metrics: [{ id: 'cost', type: MONEY, declared: MONEY, additive: true, isAssumed: false }],
+    metrics: [{ id: 'cost', type: MONEY, additive: true, isAssumed: false }],
   },
   catalog: [],
 };
@@ -42,20 +40,13 @@ const taken: ColumnsRead = {
   rows: 2,
   envelopes: [envelopeOf(2)],
   unfit: new Map(),
+  digits: new Map(),
   hasExtra: false,
   hasRejected: false,
   isOrdered: true,
   isDistinct: true,
   weekStartsOn: null,
 };
-
-let warehouse: Warehouse;
-
-beforeAll(async () => {
-  const scratch = await openScratch();
-  ({ warehouse } = scratch);
-  return scratch.close;
-});
 
 const readerOf = (read: ColumnsRead): Pick<ColumnReader, 'read'> => ({ read: async () => Promise.resolve(read) });
 
@@ -72,7 +63,7 @@ const spooledOf = (...answers: readonly (readonly SavedBody[])[]): Spooled => ({
 test('an answer is known again by the path of its first page, until it is discarded', async () => {
   const answers = new ReadAnswers(readerOf(taken), '/spool');
   const spooled = spooledOf([bodyAt('a')], []);
-  await answers.readAll([spooled], target, warehouse);
+  await answers.readAll([spooled], target);
   expect(answers.of(spooled)).toMatchObject([{ rows: 2, isOrdered: true }, null]);
   expect(answers.of(spooledOf([bodyAt('b')]))).toEqual([null]);
   await answers.discard(spooled.answers);
@@ -82,7 +73,7 @@ test('an answer is known again by the path of its first page, until it is discar
 test('of answers that are read together, of 1 page and of 2, each has its own rows and bodies of one file', async () => {
   const answers = new ReadAnswers(readerOf({ ...taken, rows: 7, envelopes: [1, 2, 4].map(envelopeOf) }), '/spool');
   const spooled = spooledOf([bodyAt('a')], [bodyAt('b'), bodyAt('c')]);
-  await answers.readAll([spooled], target, warehouse);
+  await answers.readAll([spooled], target);
   expect(answers.of(spooled)).toMatchObject([
     { rows: 1, firstBody: 0, bodies: 3 },
     { rows: 6, firstBody: 1, bodies: 3 },

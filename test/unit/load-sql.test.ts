@@ -2,36 +2,21 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { finalView } from '../../src/load/describing.ts';
-import {
-  fractionDigits,
-  recordRestatements,
-  sumDistinct,
-  sumParts,
-  totalAfter,
-  totalPeriods,
-  totalTyped,
-} from '../../src/load/sums-sql.ts';
-import { type Columns, createTable, type Target } from '../../src/load/target.ts';
+import { finalView } from '../../src/tables/describing.ts';
 import { stagedRows, stageRows } from '../../src/load/staged-sql.ts';
-import {
-  additiveOf,
-  deleteDays,
-  duplicateKeys,
-  insertRows,
-  rejectedRows,
-  rowsOutside,
-} from '../../src/load/window-sql.ts';
+import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
+import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
+import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
 import { BIGINT, MONEY, parseColumnType } from '../../src/model/column-type.ts';
-import { AMOUNT, columns, days, RATIO, TABLE, target } from '../support/quoted-names.ts';
+import { columns, days, RATIO, TABLE, target } from '../support/quoted-names.ts';
 import { slice } from '../support/slice.ts';
 
 const exact = (...types: readonly string[]): Columns => ({
   ...columns,
   metrics: types.map((text) => {
     const type = parseColumnType(text) ?? MONEY;
-    return { id: text, type, declared: type, additive: true, isAssumed: false };
+    return { id: text, type, additive: true, isAssumed: false };
   }),
 });
 const wide = exact('DECIMAL(38,0)', 'DECIMAL(30,12)', 'DECIMAL(38,26)');
@@ -69,9 +54,19 @@ const batches = [
   { ...alone, file: '/spool/e.parquet', types, windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
 ];
 
+const undated: Target = { ...target, slice: slice({ ...target.slice, dimensions: ['order'], grain: null }) };
+const cube: Target = {
+  ...target,
+  columns: {
+    ...columns,
+    cube: { value: MONEY, of: new Map([[RATIO, { metric: RATIO, cohort: 'c', age: 'd7', ageDays: 7 }]]) },
+  },
+};
+
 /** Each built when its test runs. */
 const statements: Record<string, () => string> = {
   'create-table': () => createTable(TABLE, columns),
+  'create-cube': () => createTable(TABLE, cube.columns),
   'staged-rows': () => stagedRows(columns, files, unchanged),
   'staged-rows-of-other-types': () => stagedRows(columns, [...files, narrower], unchanged),
   'staged-rows-of-shared-files': () =>
@@ -79,28 +74,20 @@ const statements: Record<string, () => string> = {
   'staged-rows-of-batches': () => stagedRows(columns, batches, unchanged),
   'stage-no-rows': () => stageRows({ columns, parts: [], replacing: unchanged }),
   'rejected-rows': () => rejectedRows('day', [3]),
-  'rejected-rows-without-a-date': () => rejectedRows(null, [3]),
   'duplicate-keys': () => duplicateKeys(columns, [0, 3]),
-  'rows-outside': () => rowsOutside('day', [[3, days]]),
   'sum-metrics': () => sumParts(columns),
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, [3]),
-  'delete-days': () => deleteDays(TABLE, 'day', days),
-  'delete-days-of-hours': () => deleteDays(TABLE, 'hour', days),
-  'delete-days-without-a-date': () => deleteDays(TABLE, null, days),
-  'insert-rows': () => insertRows(TABLE, columns, 'day', { ...inserted, isOrdered: false }),
-  'insert-rows-in-order': () => insertRows(TABLE, columns, 'day', inserted),
-  'insert-rows-collapsed': () =>
-    insertRows(TABLE, columns, null, { ...inserted, collapse: true, where: '"rejected," is null' }),
+  'delete-hours': () => deleteRows(hourly, days),
+  'insert-rows': () => insertRows(target, { ...inserted, isOrdered: false }),
+  'insert-rows-collapsed': () => insertRows(undated, { ...inserted, collapse: true, where: '"rejected," is null' }),
+  'insert-cells': () => insertRows(cube, inserted),
   'total-typed': () => totalTyped(columns, 'day', days.start),
   'total-typed-of-wide-columns': () => totalTyped(wide, 'day', days.start),
   'sum-metrics-of-wide-columns': () => sumParts(wide),
-  'record-restatements-of-wide-columns': () => recordRestatements(wide, new Set()) ?? '',
-  'total-typed-of-hours': () => totalTyped(columns, 'hour', days.start),
-  'total-after': () => totalAfter(columns, [1, 3]),
-  'fraction-digits': () => fractionDigits(AMOUNT, 3, 1),
-  'total-periods': () => totalPeriods('before', { table: TABLE, columns }, 'day', [days, later]),
-  'total-periods-of-hours': () => totalPeriods('after', { table: TABLE, columns }, 'hour', [days]),
-  'record-restatements': () => recordRestatements(columns, new Set()) ?? '',
+  'total-staged': () => totalStaged(wide, [1, 3]),
+  'total-table': () => totalTable('before', target, [days, later]),
+  'total-table-of-hours': () => totalTable('after', hourly, [days]),
+  'total-cube': () => totalTable('after', cube, [days]),
   'final-view': () => finalView(target),
   'final-view-of-hours': () => finalView(hourly),
 };
@@ -111,12 +98,8 @@ describe('the generated statement', () => {
   });
 
   test('compares the bare date column with literals, so that a deletion reads no other block', () => {
-    expect(deleteDays(TABLE, 'day', days)).toContain(`where "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08'`);
+    expect(deleteRows(target, days)).toContain(`where "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08'`);
+    expect(deleteRows(undated, days)).toBe('delete from main."daily"\nwhere true');
     expect(totalTyped(columns, null, days.start)).toContain(`DATE '2026-01-05' as p`);
-  });
-
-  test('of restatements does not exist for a slice in which nothing adds up', () => {
-    const none = { ...columns, metrics: columns.metrics.filter(({ additive }) => !additive) };
-    expect([recordRestatements(none, new Set()), additiveOf(none)]).toEqual([null, []]);
   });
 });

@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { prepareTable } from '../../src/load/slice-table.ts';
+import { prepareTable } from '../../src/tables/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
 import { staging } from '../../src/load/staged-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
@@ -34,6 +34,9 @@ const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' 
   .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
   .join('\n');
 
+const totalsTable = (name: 'before' | 'after'): string =>
+  `create or replace temp table ${staging[name]} (p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`;
+
 /** The temporary tables a statement says it reads, as the load makes them. */
 const temporaryTables: Record<string, string> = {
   'insight/readings': `create temp table ${PERIOD_TOTALS} (slice varchar, start_day date, metric varchar, value double)`,
@@ -44,7 +47,8 @@ const temporaryTables: Record<string, string> = {
   ),
   'start/to_expect': `create temp table network_daily_projected (day date, metric varchar, age_days integer, value double,
     projected double, low double, high double)`,
-  'load/totals_after': `create temp table ${staging.after} (p date, n bigint)`,
+  'load/stored_counts': totalsTable('after'),
+  'load/record_restatements': `${totalsTable('before')}; ${totalsTable('after')}`,
 };
 
 const item = (filter: string, id: string): CatalogItem => ({

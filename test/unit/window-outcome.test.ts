@@ -73,7 +73,6 @@ const page = {
   warnings: [],
   maturity: { computedAt: null, immature: [], unread: [] },
   badLabel: null,
-  pagination: null,
 } as const;
 
 const batch = [spooledOn('2026-05-30', '2026-05-31', 4_000_000), spooledOn('2026-05-31', '2026-06-01', 9_000_000)];
@@ -102,6 +101,7 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
         types: [],
         rows: 1,
         unfit: new Map(),
+        digits: new Map(),
         hasExtra: false,
         hasRejected: false,
         weekStartsOn: null,

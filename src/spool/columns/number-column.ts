@@ -6,14 +6,12 @@ import {
   digitsOf,
   FAST_DIGITS,
   formatColumnType,
-  isOfDouble,
-  MOST_FRACTION_DIGITS,
   parseDecimal,
   widen,
 } from '../../model/column-type.ts';
 import { type BodyWindow, MINUS, POINT, QUOTE, STOPPED, wholeValue, ZERO } from './json-tokens.ts';
 import { type CellColumn, type ColumnGroup, widened, widenedFlags } from './parquet-file.ts';
-import type { MetricCells, Unfit } from './reading.ts';
+import type { MetricCells } from './reading.ts';
 import type { RejectedColumn } from './rejected-column.ts';
 
 const TWO_TO_32 = 2 ** 32;
@@ -28,8 +26,8 @@ const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) =>
  * Metrics: numbers in quotes or bare, exact or not taken.
  *
  * Integers and decimals are built from their digits as whole numbers of the column's scale; doubles are the nearest ones to
- * the text, and where the column is to be exact only those that say it to the last digit. Up to nine digits, as nearly all
- * have, are counted in 32-bit arithmetic while they are looked for. Texts of any other form are parsed one by one.
+ * the text. Up to nine digits, as nearly all have, are counted in 32-bit arithmetic while they are looked for. Texts of any other
+ * form are parsed one by one.
  *
  * A number that the column does not hold makes it unfit if a wider type would hold it; any other text rejects its row.
  */
@@ -38,8 +36,6 @@ export class NumberColumn implements CellColumn {
   readonly type: ColumnType;
   readonly textBytes = 0;
   readonly #isDouble: boolean;
-  readonly #isExact: boolean;
-  readonly #isFixed: boolean;
   readonly #rejected: Pick<RejectedColumn, 'note'>;
   /** Digits before and after the point that the column holds. */
   readonly #whole: number;
@@ -52,28 +48,28 @@ export class NumberColumn implements CellColumn {
   #nulls = new Uint8Array(0);
   /** The type that holds every number so far for which there is one. */
   #needed: ColumnType;
-  #isUnfit = false;
-  #isCrowded = false;
-  #isOfDoubles = true;
+  #digits = 0;
 
-  constructor({ name, type, isExact = false, isFixed = false }: MetricCells, rejected: Pick<RejectedColumn, 'note'>) {
+  constructor({ name, type }: MetricCells, rejected: Pick<RejectedColumn, 'note'>) {
     this.name = name;
     this.type = type;
     this.#needed = type;
     this.#rejected = rejected;
     const { whole, fraction } = capacityOf(type);
     this.#isDouble = type.kind === 'DOUBLE';
-    this.#isExact = isExact;
-    this.#isFixed = isFixed;
     this.#whole = whole;
     this.#scale = fraction;
     this.#words = type.kind === 'DECIMAL' && type.width > FAST_DIGITS ? 4 : 2;
   }
 
-  /** What the numbers would need that the column does not hold; null where it holds all, or no type would. */
-  get unfit(): Unfit | null {
-    if (!this.#isUnfit) return null;
-    return { needed: this.#needed, isCrowded: this.#isCrowded, isOfDoubles: this.#isOfDoubles };
+  /** The narrowest exact type that holds the numbers that the column does not hold, too; null where it holds all, or no type would. */
+  get needed(): ColumnType | null {
+    return this.#needed === this.type ? null : this.#needed;
+  }
+
+  /** The most digits after the point that a number has, without zeros at its end. */
+  get digits(): number {
+    return this.#digits;
   }
 
   read(body: BodyWindow, at: number, row: number): number {
@@ -112,6 +108,7 @@ export class NumberColumn implements CellColumn {
     if (whole + fraction > SMALL_DIGITS || fraction > this.#scale || whole > this.#whole) {
       return this.#readLong(body, { at, first, whole, fraction, isNegative, row, end });
     }
+    if (fraction > this.#digits) this.#countDigits(bytes, next, fraction);
     if (this.#isDouble) this.#doubles[row] = (isNegative ? -value : value) / (powersOfTen[fraction] ?? Number.NaN);
     else if (this.#words === 4) this.#storeLong(row, scaled(isNegative ? -value : value, this.#scale - fraction));
     else this.#store(row, (isNegative ? -value : value) * (powersOfTen[this.#scale - fraction] ?? Number.NaN));
@@ -142,9 +139,10 @@ export class NumberColumn implements CellColumn {
   #readLong(body: BodyWindow, number: LongNumber): number {
     const { at, first, whole, fraction, isNegative, row, end } = number;
     const lastDigit = first + whole + (fraction === 0 ? 0 : fraction + 1);
+    if (fraction > this.#digits) this.#countDigits(body.bytes, lastDigit, fraction);
     if (this.#isDouble) {
       const isShort = whole + fraction <= EXACT_DIGITS;
-      if (!isShort && (this.#isExact || whole + fraction > MAX_DOUBLE_DIGITS)) return this.#readText(body, at, row);
+      if (whole + fraction > MAX_DOUBLE_DIGITS) return this.#readText(body, at, row);
       const magnitude = isShort
         ? digitsBetween(body.bytes, first, lastDigit) / (powersOfTen[fraction] ?? Number.NaN)
         : Number(textBetween(body.bytes, first, lastDigit));
@@ -165,6 +163,13 @@ export class NumberColumn implements CellColumn {
     return end;
   }
 
+  /** Of a number that ends before `end` with so many digits after the point. */
+  #countDigits(bytes: Uint8Array, end: number, fraction: number): void {
+    let zeros = 0;
+    while (zeros < fraction && bytes[end - zeros - 1] === ZERO) zeros += 1;
+    this.#digits = Math.max(this.#digits, fraction - zeros);
+  }
+
   /** A value of any form: NULL, a number in whatever writing, or what is none. */
   #readText(body: BodyWindow, at: number, row: number): number {
     const value = wholeValue(body, at);
@@ -181,33 +186,27 @@ export class NumberColumn implements CellColumn {
   #take(text: string, row: number): string | null {
     const number = parseDecimal(text);
     if (number === null) return 'not a number';
+    const digits = digitsOf(number);
+    const { whole, fraction } = digits;
+    this.#digits = Math.max(this.#digits, fraction);
     if (this.#isDouble) {
       const double = Number(text);
       if (!Number.isFinite(double)) return 'beyond the range of a double';
-      if (this.#isExact && !isOfDouble(number)) {
-        this.#isOfDoubles = false;
-        this.#isUnfit = true;
-        return `its column is DOUBLE, which would round it (\`${nearestDoubles(this.name)}\` lets it)`;
-      }
       this.#doubles[row] = double;
       this.#nulls[row] = 0;
       return null;
     }
-    const digits = digitsOf(number);
-    const { whole, fraction } = digits;
     if (whole <= this.#whole && fraction <= this.#scale) {
       const magnitude = BigInt(number.whole + number.fraction.padEnd(this.#scale, '0') || '0');
       this.#storeLong(row, number.negative ? -magnitude : magnitude);
       this.#nulls[row] = 0;
       return null;
     }
-    const wider = this.#isFixed ? null : widen(this.#needed, digits);
-    this.#isOfDoubles &&= isOfDouble(number);
-    this.#isCrowded ||= wider === null || (wider.kind === 'DECIMAL' && wider.scale > MOST_FRACTION_DIGITS);
-    this.#isUnfit = true;
+    const wider = widen(this.#needed, digits);
     this.#needed = wider ?? this.#needed;
     if (wider !== null) return null;
-    return `${whole} digits before the point and ${fraction} after do not fit ${formatColumnType(this.type)}, nor any wider type`;
+    const limit = `${whole} digits before the point and ${fraction} after do not fit ${formatColumnType(this.#needed)}, nor any wider type`;
+    return `${limit}; \`types: { ${this.name}: DOUBLE }\` stores the nearest doubles`;
   }
 
   blank(row: number): void {
@@ -238,9 +237,6 @@ export class NumberColumn implements CellColumn {
 /** Longer texts are parsed one by one. */
 const MAX_DOUBLE_DIGITS = 200;
 const BLANK = /^ *$/;
-
-/** The setting with which the column of a metric takes the nearest double of every number. */
-export const nearestDoubles = (metric: string): string => `types: { ${metric}: DOUBLE }`;
 
 interface LongNumber {
   /** Of the value, and of its first digit. */

@@ -25,20 +25,6 @@ export interface SliceColumns {
 export interface MetricCells {
   readonly name: string;
   readonly type: ColumnType;
-  /** Whether a column of doubles takes only numbers that a double says to the last digit; left out, it takes the nearest ones. */
-  readonly isExact?: boolean;
-  /** Whether the column cannot become wider: a number that it does not hold is rejected. */
-  readonly isFixed?: boolean;
-}
-
-/** Numbers of a metric that its column does not hold: their cells mean nothing, and the answer is to be read again. */
-export interface Unfit {
-  /** The narrowest exact type that holds them, too. */
-  readonly needed: ColumnType;
-  /** Whether one has more digits than an exact type holds, or than leave room for sums. */
-  readonly isCrowded: boolean;
-  /** Whether all of them are what doubles say. */
-  readonly isOfDoubles: boolean;
 }
 
 export type Encoding = 'gzip' | 'identity';
@@ -62,8 +48,13 @@ export interface ColumnsRead {
   readonly rows: number;
   /** One per body, in their order. */
   readonly envelopes: readonly Envelope[];
-  /** By metric, what its column would have to hold besides. */
-  readonly unfit: ReadonlyMap<string, Unfit>;
+  /**
+   * By metric whose column does not hold all of its numbers, the narrowest exact type that does: their cells mean nothing, and the
+   * answer is to be read again. A number that no such type holds is rejected.
+   */
+  readonly unfit: ReadonlyMap<string, ColumnType>;
+  /** By metric, the most digits after the point of its numbers, without zeros at their end. */
+  readonly digits: ReadonlyMap<string, number>;
   /** Whether some rows hold keys that were not requested, or what their columns do not take. */
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;

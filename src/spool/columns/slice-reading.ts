@@ -120,7 +120,8 @@ export class SliceReading implements RowSink {
     return {
       rows: this.#envelopes.reduce((sum, { rows }) => sum + rows, 0),
       envelopes: this.#envelopes,
-      unfit: new Map(this.#metrics.flatMap(({ name, unfit }) => (unfit === null ? [] : [[name, unfit] as const]))),
+      unfit: new Map(this.#metrics.flatMap(({ name, needed }) => (needed === null ? [] : [[name, needed] as const]))),
+      digits: new Map(this.#metrics.map(({ name, digits }) => [name, digits])),
       hasExtra: this.#rows.hasExtra,
       hasRejected: this.#rejected.hasAny,
       isOrdered: finest?.isOrdered ?? true,

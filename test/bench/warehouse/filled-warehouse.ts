@@ -1,10 +1,10 @@
 /** A warehouse of many days made by SQL alone, and reloads of its days by ripen's own replacing transaction. */
 
 import { replaceWindows } from '../../../src/load/replace.ts';
-import { totalTyped } from '../../../src/load/sums-sql.ts';
+import { totalTyped } from '../../../src/load/window-sql.ts';
 import { PART, REJECTED, staging, WINDOW } from '../../../src/load/staged-sql.ts';
-import { prepareTable } from '../../../src/load/slice-table.ts';
-import type { Target } from '../../../src/load/target.ts';
+import { prepareTable } from '../../../src/tables/slice-table.ts';
+import type { Target } from '../../../src/tables/target.ts';
 import { addDays, day, daysBetween, daysIn, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';
 import { emptyLedger } from '../../../src/model/ledger.ts';
 import type { Slice } from '../../../src/model/slice.ts';
@@ -91,47 +91,57 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         requestedAt: fetchedAt,
         receivedAt: fetchedAt,
       };
-      const proven = {
+      const known = daysIn(part).map((day) => {
+        const bucket = { start: day, end: addDays(day, 1) };
+        return [day, { bucket, rows: rowsPerDay, emptyRuns: 0, fetchedAt }] as const;
+      });
+      const read = {
+        file,
+        firstBody: 0,
+        bodies: 1,
+        pages: [],
+        unfit: new Map(),
+        digits: new Map(),
+        weekStartsOn: null,
+      };
+      const part0 = {
+        ...read,
+        pages: [{ because: 'it is not looked at' }],
+        rows: rowsPerDay,
+        types: target.columns.metrics.map(({ type }) => type),
+        hasExtra: false,
+        hasRejected: false,
+        isDistinct: true,
+        isOrdered: true,
         windowNo: 0,
-        rows: daysBetween(part.start, part.end) * rowsPerDay,
+        partNo: 0,
+      };
+      const judged = {
+        sound: {
+          spooled,
+          windowNo: 0,
+          answers: [],
+          warnings: [],
+          maturity: { computedAt: null, immature: [], unread: null },
+        },
+        weekStartsOn: null,
+        failure: null,
+        rejects: null,
+        copies: 0,
+        sums: [],
         periodRows: new Map(daysIn(part).map((day) => [day, rowsPerDay])),
-        notAdditive: [],
-        rejects: { recorded: [], days: [] },
-        // As of a window that was loaded before, so that totals are taken before and after.
-        known: new Map(
-          daysIn(part).map((day) => [
-            day,
-            { bucket: { start: day, end: addDays(day, 1) }, rows: rowsPerDay, emptyRuns: 0, fetchedAt },
-          ]),
-        ),
-        collapse: false,
         isOrdered: true,
         verdict: 'unverifiable',
-        proof: [],
-        maturity: { computedAt: null, immature: [], unread: null },
+        comparisons: [],
+        notAdditive: [],
+        addsUp: [],
+        warnings: [],
       } as const;
-      const replacement = {
-        windows: [{ spooled, fetchedAt, ...proven }],
-        staged: {
-          parts: [
-            {
-              file,
-              firstBody: 0,
-              bodies: 1,
-              pages: { length: 1 },
-              types: target.columns.metrics.map(({ type }) => type),
-              hasExtra: false,
-              hasRejected: false,
-              isDistinct: true,
-              windowNo: 0,
-              partNo: 0,
-            },
-          ],
-          replacing: new Map<string, string>(),
-        },
-        isPlain: true,
-        runId: RUN_ID,
-      };
+      const rows = daysBetween(part.start, part.end) * rowsPerDay;
+      // As of a window that was loaded before, so that totals are taken before and after.
+      const load = { judged, window, rows, rejects: { recorded: [], days: [] }, fetchedAt, known: new Map(known) };
+      const staged = { columns: target.columns, parts: [part0], replacing: new Map<string, string>() };
+      const replacement = { loads: [load], staged, isPlain: true, runId: RUN_ID };
       return timed(async () => {
         await warehouse.run(totalTyped(target.columns, 'day', part.start));
         await replaceWindows(warehouse, target, replacement);

@@ -1,7 +1,9 @@
 insert into main."daily" ("day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", "_load_id")
-select distinct on ("day", "app ""quoted""", "order", "attr_dependency") "day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", [null, 41, null, 42]["window," + 1]::bigint
+select "day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", [null, 41, null, 42]["window," + 1]::bigint
+from (
+select distinct on ("day", "app ""quoted""", "order", "attr_dependency") *
 from (
 select * from there
 )
 where "rejected," is null
-order by "_extra"
+)

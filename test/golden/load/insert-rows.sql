@@ -1,6 +1,9 @@
 insert into main."daily" ("day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", "_load_id")
 select "day", "app ""quoted""", "order", "o'brien said ""hi""_events", "my event_revenue", "value", "attr_dependency", "_extra", [null, 41, null, 42]["window," + 1]::bigint
 from (
+select *
+from (
 select * from there
+)
 )
 order by "day"

@@ -1,20 +1,16 @@
 /** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns. */
 
-import * as z from 'zod';
-
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { type ColumnType, DOUBLE, haveCommonType } from '../model/column-type.ts';
+import { type ColumnType, DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { type Metric, metricItems } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { asScript, identifier, literal, statement } from '../warehouse/sql.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
-import { tableColumns, type Target } from './target.ts';
-import { castExactly } from './staged-sql.ts';
+import { castExactly, tableColumns, type Target } from './target.ts';
 
 /**
  * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's
@@ -25,11 +21,9 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   const isLive = state === 'live';
   // Of a table that is being built nothing is served yet: what is recorded speaks of the one that is.
   if (isLive) await recordMetrics(warehouse, target);
-  const ratio = [statement('load/make_ratio'), RATIO_COMMENT];
-  if (isLive && !(await hasRatio(warehouse, ''))) await warehouse.run(asScript(ratio));
   const statements = [
     ...commentOn('table', table, tableComment(target), columnComments(target)),
-    ...(isLive ? [...viewStatements(target), ...ratio] : []),
+    ...(isLive ? viewStatements(target) : []),
   ];
   const views = isLive ? [`main.${slice.name}_final`, `main.${slice.name}_cohorts`] : [];
   await declare(warehouse, {
@@ -41,18 +35,6 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
     statements: () => Promise.resolve(statements),
   });
 }
-
-const RATIO_COMMENT = `comment on macro main.ratio is ${literal('Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.')}`;
-
-/** The list of all functions has thousands. */
-const hasRatio = remembering(
-  (warehouse) =>
-    warehouse.rows('select main.ratio(1, 1) as one', [], z.unknown()).then(
-      () => true,
-      () => false,
-    ),
-  'relations',
-);
 
 function viewStatements(target: Target): string[] {
   if (target.columns.cube !== undefined) return cubeStatements(target);
@@ -224,7 +206,7 @@ select * from (
         ${dimensions},
         c.metric,
         c.age_days::integer as age_days,
-        case c.place ${choice((column, type) => (isExact ? column : castExactly(column, type, DOUBLE)))} end as "value",
+        case c.place ${choice((column, type) => (isExact ? column : castExactly(column, formatColumnType(type), 'DOUBLE')))} end as "value",
         coalesce(p.sound_at >= p.ends_at + to_seconds(c.seconds), false)
             and not coalesce(list_contains(p.immature, c.id), false) as is_final,
         case c.place ${choice((column) => `cast(${column} as varchar)`)} end as value_text

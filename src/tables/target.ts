@@ -1,5 +1,6 @@
 /** The table a slice's rows go to, and its columns, as every step of a load needs to know them. Pure. */
 
+import type { Day, DayInterval } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import {
   capacityOf,
@@ -10,10 +11,10 @@ import {
   widen,
 } from '../model/column-type.ts';
 import { cubeColumns } from '../model/cube.ts';
-import { isDateDimension } from '../model/dimension.ts';
+import { type DateDimension, isDateDimension } from '../model/dimension.ts';
 import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/sql.ts';
+import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 
 /** Where a slice's rows go, and in which shape. */
 export interface Target {
@@ -34,16 +35,10 @@ export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;
-  /** What the catalog or the configuration says; the column may have become wider. */
-  readonly declared: ColumnType;
   readonly additive: boolean;
   /** Whether it is only assumed that its values add up. */
   readonly isAssumed: boolean;
 }
-
-/** Whether a column became one of doubles: it takes only numbers that a double says to the last digit. */
-export const becameDouble = ({ type, declared }: Pick<MetricColumn, 'type' | 'declared'>): boolean =>
-  type.kind === 'DOUBLE' && declared.kind !== 'DOUBLE';
 
 /** A slice's columns, in configured order. */
 export interface Columns {
@@ -125,13 +120,11 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
       id,
       additive,
       isAssumed: additivity === 'assumed',
-      declared: type,
-      type: slice.cube === undefined ? keepWide(type, existing.get(id)) : type,
+      type: slice.cube === undefined ? keepWide(type, existing.get(id), Object.hasOwn(slice.types, id)) : type,
     })),
   };
   if (slice.cube === undefined) return columns;
-  const has = parseColumnType(existing.get('value') ?? '');
-  const value = valueType(columns.metrics, has);
+  const value = valueType(columns.metrics, parseColumnType(existing.get('value') ?? ''));
   return { ...columns, cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) } };
 }
 
@@ -142,20 +135,41 @@ export function valueType(metrics: readonly MetricColumn[], has: ColumnType | nu
   return commonType([first, ...others]);
 }
 
-/** The same columns with the types they are stored with. */
-export function columnsAsStored(columns: Columns, existing: ReadonlyMap<string, string>): Columns {
-  // The types of a cube's metrics are those of answers.
-  if (columns.cube !== undefined) return columns;
-  const metrics = columns.metrics.map((metric) => ({
-    ...metric,
-    type: parseColumnType(existing.get(metric.id) ?? '') ?? metric.type,
-  }));
-  return { ...columns, metrics };
+/** The type a column has or gets: an existing one never narrows, and becomes DOUBLE only if the configuration states that. */
+function keepWide(wanted: ColumnType, existing: string | undefined, isStated: boolean): ColumnType {
+  const has = parseColumnType(existing ?? '');
+  if (has === null || (wanted.kind === 'DOUBLE' && isStated)) return wanted;
+  if (has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has;
+  return widen(has, capacityOf(wanted)) ?? has;
 }
 
-/** The type a column has or gets: an existing one never narrows, and no word of a catalog or configuration turns it from exact to floating or back. */
-export function keepWide(wanted: ColumnType, existing: string | undefined): ColumnType {
-  const has = existing === undefined ? null : parseColumnType(existing);
-  if (has === null || has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has ?? wanted;
-  return widen(has, capacityOf(wanted)) ?? has;
+/**
+ * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
+ * or multiplies, and ends beside the nearest one.
+ */
+export function castExactly(value: string, from: string, to: string): string {
+  const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
+  return `cast(${text} as ${to})`;
+}
+
+/** The metrics whose values add up over rows, in configured order. */
+export const additiveOf = (columns: Pick<Columns, 'metrics'>): MetricColumn[] =>
+  columns.metrics.filter(({ additive }) => additive);
+
+/** The rows of some days; every row for a report without a date dimension. */
+export function insideDays(grain: DateDimension | null, days: DayInterval): string {
+  if (grain === null) return 'true';
+  const column = identifier(grain);
+  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
+}
+
+/** The first day of the period a row belongs to; `start` for a report without a date dimension. */
+export function periodOf(grain: DateDimension | null, start: Day): string {
+  if (grain === null) return `DATE ${literal(start)}`;
+  return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
+}
+
+/** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
+export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
+  return grain === null ? [null, null] : [start, end];
 }

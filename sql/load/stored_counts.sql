@@ -1,0 +1,9 @@
+-- What the table of a slice holds of replaced periods, from the totals taken after they were replaced.
+-- Returns one row per period with rows, and in a cube per age: start_day, age, rows, non_zero.
+select
+    p as start_day,
+    age,
+    sum(n)::bigint as rows,
+    sum(z)::bigint as non_zero
+from "ripen after"
+group by p, age

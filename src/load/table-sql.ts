@@ -1,0 +1,180 @@
+/**
+ * Statements on a slice's table: what it holds of some days, and how staged rows take the place of that. Pure: names, types and days
+ * in, SQL out.
+ *
+ * The table of a cube has a row for each value, any other one a column for each metric. A deletion compares the bare date column with
+ * literals, so that it touches only the blocks that hold those days; an expression over the column would read the whole table.
+ */
+
+import type { DayInterval } from '../model/calendar.ts';
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import type { CubeMetric } from '../model/slice.ts';
+import { EXTRA } from '../spool/columns/reading.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import { exactSum, sumText } from '../warehouse/sums.ts';
+import { staging, WINDOW } from './staged-sql.ts';
+import {
+  additiveOf,
+  castExactly,
+  type Columns,
+  type CubeColumns,
+  cubeOf,
+  insideDays,
+  type MetricColumn,
+  periodOf,
+  type Target,
+} from '../tables/target.ts';
+
+type Table = Pick<Target, 'table' | 'columns'> & { readonly slice: Pick<Target['slice'], 'grain'> };
+
+const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string => metrics.map(({ id }) => literal(id)).join(', ');
+
+/** The rows that a load of some days replaces: in a cube those of its metrics. */
+const replacedRows = ({ table, columns, slice: { grain } }: Table, days: DayInterval): string =>
+  `from ${table}
+where ${insideDays(grain, days)}${columns.cube === undefined ? '' : ` and metric in (${idsOf(columns)})`}`;
+
+/** Deletes the rows that a load of some days replaces. */
+export const deleteRows = (target: Table, days: DayInterval): string => `delete ${replacedRows(target, days)}`;
+
+/** An exact sum with every digit, and without zeros at its end: alike whatever type its column had. */
+const exactText = (sum: string, type: ColumnType): string =>
+  String.raw`regexp_replace(${sumText(sum, type)}, '\.0*$|(\.\d*[1-9])0+$', '\1')`;
+
+/**
+ * Totals of a query with a row per period `p`: its rows `n` and the sums `s0` … of its additive metrics. In a row each, the rows as
+ * those of a metric without a name.
+ */
+function inRows(columns: Columns, query: string): string {
+  const metrics = additiveOf(columns);
+  return `select
+    p,
+    unnest([${['', ...metrics.map(({ id }) => id)].map(literal).join(', ')}]) as metric,
+    '' as age,
+    unnest([${['n', ...metrics.map(() => '0')].join(', ')}])::bigint as n,
+    0 as z,
+    unnest([${['null', ...metrics.map(({ type }, at) => exactText(`s${at}`, type))].join(', ')}])::varchar as s
+from (
+${query}
+)`;
+}
+
+/** The sums of a query's additive metrics, as columns `s0` …. */
+const sumsOf = (columns: Columns, sum: (metric: MetricColumn, at: number) => string): string =>
+  additiveOf(columns)
+    .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
+    .join('');
+
+/**
+ * Fills `before` or `after`: per period, metric and age of some days of the table the rows (`n`), the values that are not zero (`z`,
+ * in a cube) and the total of a metric that adds up, as text (`s`).
+ */
+export function totalTable(name: 'before' | 'after', target: Table, ranges: readonly DayInterval[]): string {
+  const { columns, slice } = target;
+  const { cube } = columns;
+  // Each range by itself: only so does each touch no block but its own.
+  const parts = ranges.map((days) => {
+    const period = periodOf(slice.grain, days.start);
+    const rows = replacedRows(target, days);
+    if (cube !== undefined) {
+      const total = exactText(exactSum('"value"', cube.value), cube.value);
+      return `select ${period} as p, metric, age, count(*) as n, count_if("value" <> 0) as z, ${total} as s
+${rows}
+group by 1, 2, 3`;
+    }
+    const sums = sumsOf(columns, ({ id, type }) => exactSum(identifier(id), type));
+    return inRows(columns, `select ${period} as p, count(*) as n${sums}\n${rows}\ngroup by 1`);
+  });
+  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
+}
+
+/** Fills `after` with the totals of what windows in `totals` bring. */
+export function totalStaged(columns: Columns, windowNos: readonly number[]): string {
+  const query = `select p, sum(n) as n${sumsOf(columns, (_, at) => `sum(s${at})`)}
+from ${staging.totals}
+where ${WINDOW} in (${windowNos.join(', ')})
+group by 1`;
+  return `create or replace temp table ${staging.after} as\n${inRows(columns, query)}`;
+}
+
+/** Rows that windows get, and how. */
+export interface Inserted {
+  /** A query for them, in the types of the table. */
+  readonly rows: string;
+  /** By number of the window, from 0. */
+  readonly loadIds: readonly (string | null)[];
+  /** Which of the rows are stored, as a condition; null for all. */
+  readonly where: string | null;
+  /** Keeps one of identical rows. */
+  readonly collapse: boolean;
+  /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
+  readonly isOrdered: boolean;
+}
+
+/** Copies staged rows into the slice's table, laid out by date. */
+export function insertRows({ table, columns, slice: { grain } }: Table, from: Inserted): string {
+  const cube = cubeOf(columns);
+  const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
+  // Rows of one key say the same here: others fail their window.
+  const rows = `select ${from.collapse ? `distinct on (${key}) ` : ''}*
+from (
+${from.rows}
+)${from.where === null ? '' : `\nwhere ${from.where}`}`;
+  const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
+  if (cube !== null) {
+    const order = grain === null ? '' : `\norder by ${identifier(grain)}`;
+    return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(cube, key, loadId, rows)}${order}`;
+  }
+  const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', EXTRA];
+  const selected = names.map(identifier).join(', ');
+  const order = grain === null || (from.isOrdered && !from.collapse) ? '' : `\norder by ${identifier(grain)}`;
+  return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${loadId}\nfrom (\n${rows}\n)${order}`;
+}
+
+/** The rows of a query as those of a cube: one for each value. */
+function cellsOf({ metrics, cube }: CubeColumns, key: string, loadId: string, rows: string): string {
+  const listed = (of: (column: MetricColumn) => string): string => `[${metrics.map(of).join(', ')}]`;
+  const placed = (of: (metric: CubeMetric) => string): string =>
+    `${listed(({ id }) => of(cube.of.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
+  const value = formatColumnType(cube.value);
+  return `select
+    ${key},
+    ${placed(({ cohort }) => literal(cohort))},
+    ${placed(({ metric }) => literal(metric))},
+    ${placed(({ age }) => literal(age))},
+    ${placed(({ ageDays }) => String(ageDays))},
+    "value",
+    load_id
+from (
+    select
+        ${key},
+        ${loadId} as load_id,
+        unnest(range(1, ${metrics.length + 1})) as place,
+        unnest(${listed(({ id, type }) => castExactly(identifier(id), formatColumnType(type), value))}) as "value"
+    from (
+${rows}
+    )
+)
+where "value" is not null`;
+}
+
+/** The first days of the periods in which the table has values of some metrics, other than zero. */
+export function periodsWith(
+  metrics: readonly Pick<MetricColumn, 'id'>[],
+  { table, slice: { grain } }: Pick<Target, 'table' | 'slice'>,
+  days: DayInterval,
+): string {
+  return `select distinct ${periodOf(grain, days.start)}::varchar as start_day
+from ${table}
+where ${insideDays(grain, days)} and (${metrics.map(({ id }) => `${identifier(id)} <> 0`).join(' or ')})`;
+}
+
+/** A query of a cube's table with a column for each of some metrics, of which one has a value in each row. */
+export function metricColumns(table: string, columns: CubeColumns): string {
+  const cells = columns.metrics.map(({ id, type }) => {
+    const value = castExactly('"value"', formatColumnType(columns.cube.value), formatColumnType(type));
+    return `case when metric = ${literal(id)} then ${value} end as ${identifier(id)}`;
+  });
+  const selected = [...columns.dimensions.map(identifier), ...cells].join(', ');
+  return `(select ${selected} from ${table} where metric in (${idsOf(columns)}))`;
+}

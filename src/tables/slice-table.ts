@@ -1,0 +1,197 @@
+/**
+ * The table of a slice: made, and kept in step with the configuration.
+ *
+ * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen` until every period
+ * of its coverage is in it; `swap-table.ts` then puts it in the live one's place.
+ */
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { metricsByAge } from '../model/cube.ts';
+import { isDateDimension } from '../model/dimension.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
+import { type SliceLedger, tableOf, weekStartOf } from '../model/ledger.ts';
+import { metricsOf } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import { heldColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
+import { recordSchemaChange } from '../warehouse/runs.ts';
+import { remembering } from '../warehouse/remembering.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { describeSlice } from './describing.ts';
+import { readAdditivity, recordedIds, recordedUnknown } from './slice-metrics.ts';
+import { buildingTable, dropBuilding, dropProjected, recordTable } from './swap-table.ts';
+import { castExactly, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
+
+/**
+ * Makes or alters the table a slice's rows go to, so that it has exactly the configured columns in configured order; a
+ * column that was widened stays wide, and one whose type the catalog or the configuration widened is altered here, before
+ * anything is inserted. Removed metrics disappear, added ones are NULL until their periods are fetched. Throws
+ * `CONFIG_INVALID` for a slice that lost its date dimension: its periods would have no place any more.
+ */
+export async function prepareTable(
+  warehouse: Warehouse,
+  slice: Slice,
+  catalog: Catalog,
+  runId: string,
+): Promise<Target> {
+  const meaning = fingerprintOf(slice);
+  const ledger = await readSliceLedger(warehouse, slice.name);
+  await refuseUnloadable(warehouse, slice, ledger);
+  const known = tableOf(ledger, meaning);
+  const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
+  const fingerprint = known?.fingerprint ?? meaning;
+  const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
+  const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
+  const made = { slice, fingerprint, metrics, state, table, catalog, columns: columnsOf(slice, metrics, new Map()) };
+  await warehouse.transact(async () => {
+    if (ledger.building !== null && ledger.building !== known) await dropBuilding(warehouse, slice, ledger.building);
+    if (known !== null) return;
+    // A view of another slice gives way, or was left by one that is not configured any more.
+    await warehouse.run(`drop view if exists ${table}`);
+    await warehouse.run(createTable(table, made.columns));
+    await recordTable(warehouse, made, weekStartOf(ledger, meaning), runId);
+  });
+  if (slice.cube !== undefined && known !== null) await removeMetrics(warehouse, made, runId);
+  const existing = await heldColumnTypes(warehouse, table, slice.name);
+  const target = { ...made, columns: columnsOf(slice, metrics, existing) };
+  const names = tableColumns(target.columns).map(({ name }) => name);
+  return warehouse.transact(async () => {
+    if (names.join('\n') === [...existing.keys()].join('\n')) await alterTypes(warehouse, target, existing, runId);
+    else await rebuildTable(warehouse, target, existing, runId);
+    await describeSlice(warehouse, target);
+    return target;
+  });
+}
+
+/**
+ * Gives columns of a table the types of the target, without loss, as recorded schema changes; returns whether there were any.
+ * Inside the caller's transaction, before it touches any row.
+ */
+export async function alterTypes(
+  warehouse: Warehouse,
+  { slice, table, columns }: Target,
+  existing: ReadonlyMap<string, string>,
+  runId: string,
+): Promise<boolean> {
+  const changed = tableColumns(columns).filter(({ name, type }) => existing.get(name) !== type);
+  for (const { name, type } of changed) {
+    const before = existing.get(name) ?? type;
+    const using = castExactly(identifier(name), before, type);
+    await warehouse.run(`alter table ${table} alter column ${identifier(name)} type ${type} using ${using}`);
+    const change = { name, change: 'column widened', before, after: type };
+    await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+  }
+  return changed.length > 0;
+}
+
+/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. */
+async function rebuildTable(
+  warehouse: Warehouse,
+  { slice, fingerprint, table, columns }: Target,
+  existing: ReadonlyMap<string, string>,
+  runId: string,
+): Promise<void> {
+  const wanted = tableColumns(columns);
+  const selected = wanted.map(({ name, type }) => {
+    const before = existing.get(name);
+    const value = before === undefined ? `null::${type}` : castExactly(identifier(name), before, type);
+    return `${value} as ${identifier(name)}`;
+  });
+  const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
+  await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
+  await warehouse.run(`drop table ${table}`);
+  await warehouse.run(`create table ${table} as from ${copy}`);
+  await warehouse.run(`drop table ${copy}`);
+  if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
+  const names = new Set(wanted.map(({ name }) => name));
+  const removed = [...existing].flatMap(([name, before]) => (names.has(name) ? [] : [{ name, before, after: null }]));
+  const added = wanted.flatMap(({ name, type }) => (existing.has(name) ? [] : [{ name, before: null, after: type }]));
+  for (const each of [...removed, ...added]) {
+    // The values are gone: should the metric come back, its periods are due again. So are those of a column that somebody removed.
+    await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, each.name]);
+    const change = each.after === null ? 'column removed' : 'column added';
+    await recordSchemaChange(warehouse, { runId, object: slice.name, change, ...each });
+  }
+}
+
+/** Removes the rows of metrics that a cube has no longer: should one return, its periods are due again. */
+async function removeMetrics(
+  warehouse: Warehouse,
+  { slice, fingerprint, table, metrics }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'metrics'>,
+  runId: string,
+): Promise<void> {
+  const removed = (await recordedIds(warehouse, slice.name)).filter((id) => !slice.metrics.includes(id));
+  if (removed.length === 0) return;
+  const ages = JSON.stringify([...metricsByAge(slice, metrics).keys()]);
+  await warehouse.transact(async () => {
+    await warehouse.run(`delete from ${table} where metric in (${removed.map(literal).join(', ')})`);
+    await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);
+    for (const name of removed) {
+      await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
+      const change = { name, change: 'metric removed', before: name, after: null };
+      await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+    }
+  });
+}
+
+const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string>> => {
+  const rows = await warehouse.rows(statement('ledger/tables_in_the_way'), [], z.object({ table_name: z.string() }));
+  return new Set(rows.map((row) => row.table_name));
+}, 'relations');
+
+/** Reads what the tables of some slices are prepared by, together; what cannot be read fails where it is needed. */
+export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
+  await Promise.allSettled(
+    slices.flatMap(({ name }) => [
+      readSliceLedger(warehouse, name),
+      readAdditivity(warehouse, name),
+      recordedUnknown(warehouse, name),
+    ]),
+  );
+}
+
+/**
+ * Why a slice cannot be loaded as it is configured; null where it can. What ripen makes of a slice is named after it, and may not
+ * stand in the place of a table. A report without a date has one period: the dated ones would have no place in its table, and
+ * be lost with the old one.
+ */
+export async function refusalOf(
+  warehouse: Warehouse,
+  { name, grain }: Slice,
+  { live }: Pick<SliceLedger, 'live'>,
+): Promise<{ readonly setting: 'name' | 'dimensions'; readonly message: string; readonly hint: string } | null> {
+  const views = ['_cohorts', '_final', '_maturation', '_projected'].map((ending) => name + ending);
+  const tables = await readMainTables(warehouse, '');
+  const other = views.find((view) => tables.has(view));
+  if (other !== undefined) {
+    return {
+      setting: 'name',
+      message: `a view of it would have the name of the table ${other}, which the warehouse holds.`,
+      hint: `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`,
+    };
+  }
+  if (grain !== null || live === null || live.periods.size === 0) return null;
+  const columns = await heldColumnTypes(warehouse, liveTable(name), name);
+  if (![...columns.keys()].some(isDateDimension)) return null;
+  return {
+    setting: 'dimensions',
+    message: `it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
+    hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`,
+  };
+}
+
+/** Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured. */
+export async function refuseUnloadable(
+  warehouse: Warehouse,
+  slice: Slice,
+  ledger: Pick<SliceLedger, 'live'>,
+): Promise<void> {
+  const refusal = await refusalOf(warehouse, slice, ledger);
+  if (refusal === null) return;
+  const { message, hint } = refusal;
+  const facts = { slice: slice.name, periods: ledger.live?.periods.size ?? 0 };
+  throw new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}`, { facts, hint });
+}

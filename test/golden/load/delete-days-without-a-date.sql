@@ -1,1 +1,0 @@
-delete from main."daily" where true
