@@ -55,7 +55,6 @@ const daily: LakeTable = {
     ],
   },
   source: 'main."order"',
-  isLoaded: false,
   slice: null,
 };
 
@@ -74,7 +73,6 @@ const hourly: LakeTable = {
   isCube: false,
   cohorts: null,
   source: 'main."by_hour"',
-  isLoaded: false,
   slice: null,
 };
 
@@ -92,7 +90,6 @@ const undated: LakeTable = {
   isCube: false,
   cohorts: null,
   source: 'main."undated"',
-  isLoaded: false,
   slice: null,
 };
 
@@ -112,7 +109,6 @@ const finality: LakeTable = {
   isCube: false,
   cohorts: null,
   source: 'ripen.finality',
-  isLoaded: false,
   slice: null,
 };
 

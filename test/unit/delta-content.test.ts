@@ -1,23 +1,10 @@
 /** What tells that a period of a Delta table changed: contents are equal exactly when the rows are. */
 
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import * as z from 'zod';
+import { expect, test } from 'vitest';
 
-import { summarizePeriods } from '../../src/publish/lake-sql.ts';
 import type { LakeTable } from '../../src/publish/lake-table.ts';
-
-let instance: DuckDBInstance;
-let connection: DuckDBConnection;
-
-beforeAll(async () => {
-  instance = await DuckDBInstance.create();
-  connection = await instance.connect();
-});
-afterAll(() => {
-  connection.closeSync();
-  instance.closeSync();
-});
+import { withDatabase } from '../../src/publish/other-database.ts';
+import { planTable } from '../../src/publish/plan.ts';
 
 /** The content of rows `(label, value)` with the value in a column of a type; null: the table has no such column. */
 async function contentOf(rows: readonly string[], type: string | null): Promise<string> {
@@ -38,11 +25,12 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
     isCube: false,
     cohorts: null,
     source,
-    isLoaded: false,
     slice: null,
   };
-  const reader = await connection.runAndReadAll(summarizePeriods(table, []));
-  return z.object({ content: z.string() }).parse(reader.getRowObjectsJson()[0]).content;
+  const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
+    planTable(database, table, new Map()),
+  );
+  return write[0]?.content ?? '';
 }
 
 test.each([

@@ -141,7 +141,7 @@ from (
         s.`app_token` as `app_token`,
         c.metric as `metric`,
         c.age_days as `age_days`,
-        case c.place when 0 then cast(s.`cost` as Nullable(decimal(38,6))) when 1 then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(decimal(38,6))) end as `value`,
+        case c.place when 0 then cast(s.`cost` as Nullable(Decimal(38,6))) when 1 then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(Decimal(38,6))) end as `value`,
         coalesce(f.`is_final`, false) as `is_final`
     from `lake`.`order` as s
     cross join (

@@ -57,7 +57,8 @@ create or replace view "lake"."by_hour" as
 select
     "hour",
     "year",
-    "cost"
+    "cost",
+    "day"
 from delta_scan('s3://example-bucket/mobile/lake/by_hour', version => 12);
 
 comment on column "lake"."by_hour"."hour" is 'Hour';

@@ -17,16 +17,16 @@ create schema if not exists "lake";
 
 create or replace view "lake"."order" as
 select
-    cast("day" as DATE) as "day",
-    cast("app_token" as VARCHAR) as "app_token",
-    cast("cost" as DECIMAL(18,6)) as "cost",
-    cast("index" as BIGINT) as "index",
-    cast("value" as DOUBLE) as "value",
-    cast("name" as BOOLEAN) as "name",
-    cast("label" as DECIMAL(38,10)) as "label",
-    cast("level" as INTEGER) as "level",
-    cast("o'brien ""x"" `y` \z events" as BIGINT) as "o'brien ""x"" `y` \z events",
-    cast("_extra" as VARCHAR) as "_extra"
+    "day",
+    "app_token",
+    "cost",
+    "index",
+    "value",
+    "name",
+    "label",
+    "level",
+    "o'brien ""x"" `y` \z events",
+    "_extra"
 from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
 
 comment on view "lake"."order" is 'It''s a "slice";
@@ -50,9 +50,10 @@ comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" 
 
 create or replace view "lake"."by_hour" as
 select
-    cast("hour" as TIMESTAMP) as "hour",
-    cast("year" as DATE) as "year",
-    cast("cost" as DECIMAL(18,6)) as "cost"
+    "hour",
+    "year",
+    "cost",
+    "day"
 from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
 
 comment on column "lake"."by_hour"."hour" is 'Hour';
@@ -63,8 +64,8 @@ comment on column "lake"."by_hour"."cost" is 'Cost';
 
 create or replace view "lake"."undated" as
 select
-    cast("app_token" as VARCHAR) as "app_token",
-    cast("value" as BIGINT) as "value"
+    "app_token",
+    "value"
 from read_parquet('s3://example-bucket/mobile/lake/undated/data.parquet', hive_partitioning = false);
 
 comment on view "lake"."undated" is 'All days in one';
@@ -73,10 +74,10 @@ comment on column "lake"."undated"."value" is 'Value';
 
 create or replace view "lake"."ripen_finality" as
 select
-    cast("slice" as VARCHAR) as "slice",
-    cast("period" as DATE) as "period",
-    cast("metric" as VARCHAR) as "metric",
-    cast("is_final" as BOOLEAN) as "is_final"
+    "slice",
+    "period",
+    "metric",
+    "is_final"
 from read_parquet('s3://example-bucket/mobile/lake/ripen_finality/data.parquet', hive_partitioning = false);
 
 comment on view "lake"."ripen_finality" is 'Whether a cell is final';
