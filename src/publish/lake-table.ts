@@ -226,7 +226,7 @@ export const fileColumns = ({ columns, key }: LakeTable): readonly LakeColumn[] 
  * Whether a slice's column is a metric: those alone are numbers. The live table decides, as with the grain: a name says
  * nothing, and the ledger already lists the metrics of a new meaning while it is being built.
  */
-export function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
+function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
   return name !== LOAD_ID && parseColumnType(type) !== null;
 }
 

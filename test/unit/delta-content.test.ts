@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { LakeTable } from '../../src/publish/lake-table.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
 import { planTable } from '../../src/publish/plan.ts';
+import { bareTable } from '../support/trouble-lake.ts';
 
 /** The content of rows `(label, value)` with the value in a column of a type; null: the table has no such column. */
 async function contentOf(rows: readonly string[], type: string | null): Promise<string> {
@@ -14,19 +15,7 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
   ];
   const source = `(select cast(label as VARCHAR) as label${type === null ? '' : `, cast(value as ${type}) as value`}
     from (values ${rows.join(', ')}) as t(label, value))`;
-  const table: LakeTable = {
-    name: 'facts',
-    comment: null,
-    columns,
-    grain: null,
-    key: null,
-    summed: [],
-    metrics: [],
-    isCube: false,
-    cohorts: null,
-    source,
-    slice: null,
-  };
+  const table: LakeTable = { ...bareTable, name: 'facts', columns, source };
   const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
     planTable(database, table, new Map()),
   );

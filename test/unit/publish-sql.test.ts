@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { isMetric, plainType } from '../../src/publish/lake-table.ts';
+import { plainType } from '../../src/publish/lake-table.ts';
 
 describe('types in the lake', () => {
   test.each([
@@ -15,17 +15,4 @@ describe('types in the lake', () => {
   ])('%s is kept as %s', (type, plain) => {
     expect(plainType(type)).toBe(plain);
   });
-});
-
-test('a column is a metric by its type, whatever the catalog calls it, and never one of our own', () => {
-  const columns = [
-    { name: 'day', type: 'DATE' },
-    { name: 'sdk_version', type: 'VARCHAR' },
-    { name: '_odd', type: 'BIGINT' },
-    { name: 'region', type: 'DECIMAL(18,6)' },
-    { name: 'share', type: 'DOUBLE' },
-    { name: 'attr_dependency', type: 'VARCHAR' },
-    { name: '_load_id', type: 'BIGINT' },
-  ];
-  expect(columns.filter(isMetric).map(({ name }) => name)).toEqual(['_odd', 'region', 'share']);
 });
