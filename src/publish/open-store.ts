@@ -76,6 +76,7 @@ function openDiskStore(root: string, mode: number): LakeStore {
         if (codeOf(error) === 'EEXIST') return false;
         throw error;
       }
+      await rm(unfinished);
       await makeDurable(dirname(target));
       return true;
     },
