@@ -15,7 +15,7 @@ export const bareTable = {
   slice: null,
 } as const satisfies Partial<LakeTable>;
 
-const metrics = ['cost', 'index', 'value', 'name', 'label', 'level', `o'brien "x" \`y\` \\z events`];
+const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
 
 const daily: LakeTable = {
   ...bareTable,
@@ -26,8 +26,8 @@ const daily: LakeTable = {
     { name: 'app_token', type: 'VARCHAR', comment: null },
     ...metrics.map((name, place) => ({
       name,
-      type: ['DECIMAL(18,6)', 'BIGINT', 'DOUBLE', 'BOOLEAN', 'DECIMAL(38,10)', 'INTEGER', 'BIGINT'][place] ?? 'BIGINT',
-      comment: `${name}: ${'é'.repeat(place * 30)}`,
+      type: ['DECIMAL(18,6)', 'BIGINT', 'DOUBLE', 'INTEGER'][place] ?? 'BIGINT',
+      comment: `${name}: ${'é'.repeat(place * 70)}`,
     })),
     { name: '_extra', type: 'VARCHAR', comment: null },
   ],
