@@ -143,7 +143,10 @@ async function measure(
   const isName = SLICE_NAME.test(slice);
   const hasFiles = isName && !isTableOfLakes(slice) && (before === null || tables.length > 0);
   let inLakes = 0;
-  for (const target of hasFiles ? config.publish : []) inLakes += await filesOfSlice(target, warehouse, files, signal);
+  for (const target of hasFiles ? config.publish : []) {
+    const found = await filesOfSlice(target, warehouse, files, signal);
+    inLakes += found;
+  }
   const loss: Loss = {
     slice,
     before,

@@ -57,12 +57,12 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
     if (lake === undefined) throw unclear(`${file} publishes no Delta tables`, 'Add a delta target to publish.');
     return { account, lake: { ...lake, schema: schemaName(lake.root, schemas) } };
   });
-  const told = [
+  const identities = [
     ...accounts.map(({ account }) => `the name ${account}`),
     ...configured.map(({ warehouse }) => `the warehouse ${warehouse}`),
     ...accounts.map(({ lake }) => `the place of Delta tables ${lake.root}`),
   ];
-  const twice = told.find((each, at) => told.indexOf(each) < at);
+  const twice = identities.find((each, at) => identities.indexOf(each) < at);
   if (twice !== undefined) throw unclear(`two configurations have ${twice}`, 'Give each one of its own.');
   const [first] = accounts;
   if (first === undefined) return '';

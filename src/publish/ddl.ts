@@ -178,16 +178,16 @@ function describedAs(
   isView: boolean,
 ): Described {
   const { quote, text } = isView ? (words.views ?? words) : words;
-  const { mostCommentBytes = Infinity, saying = (comment) => ` comment ${comment}` } = words;
+  const { mostCommentBytes = Infinity, commentClause = (comment) => ` comment ${comment}` } = words;
   const name = nameIn({ ...words, quote }, lake.schema, table.name);
   const shown = shownColumns(table);
   const key = shown.find((column) => column.name === table.key) ?? null;
   const lines = (columns: readonly string[]): string => columns.map((each) => `    ${each}`).join(',\n');
   const type = (column: LakeColumn): string =>
     column === key && !lake.isDelta && words.keyType !== undefined ? words.keyType : typeOf(words, column);
-  const said = ({ comment }: LakeColumn): string =>
-    comment === null ? '' : saying(text(shortened(comment, mostCommentBytes)));
-  const typed = (column: LakeColumn): string => `${quote(column.name)} ${type(column)}${said(column)}`;
+  const commentOf = ({ comment }: LakeColumn): string =>
+    comment === null ? '' : commentClause(text(shortened(comment, mostCommentBytes)));
+  const typed = (column: LakeColumn): string => `${quote(column.name)} ${type(column)}${commentOf(column)}`;
   const inFiles = shown.filter((column) => column !== key);
   const place = words.place?.(lake.root, lake.store) ?? lake.root;
   return {
@@ -196,7 +196,7 @@ function describedAs(
     typed: lines(shown.map(typed)),
     keyLast: lines([...inFiles, ...(key === null ? [] : [key])].map(typed)),
     inFiles: lines(inFiles.map(typed)),
-    commented: lines(table.columns.map((column) => `${quote(column.name)}${said(column)}`)),
+    commented: lines(table.columns.map((column) => `${quote(column.name)}${commentOf(column)}`)),
     names: lines(shown.map((column) => quote(column.name))),
     structure: shown.map((column) => `${quote(column.name)} ${type(column)}`).join(', '),
     commentStatements: [

@@ -1,6 +1,6 @@
 /**
- * The statements of each engine: how it writes names, texts and types, and how it is told of plain files, of Delta tables and of
- * views over both. Pure.
+ * The statements of each engine: how it writes names, texts and types, and how it declares plain files, Delta tables and views
+ * over both. Pure.
  */
 
 import type { ObjectStore } from '../config/config.ts';
@@ -55,14 +55,14 @@ export interface EngineWords {
   readonly views?: Pick<EngineWords, 'quote' | 'text'>;
   /** What stands before the name of a schema. */
   readonly catalog?: string;
-  /** Types it calls otherwise, and DECIMAL, which keeps its digits where nothing is said of it. */
+  /** Types it calls otherwise, and DECIMAL, which keeps its digits where it is not listed. */
   readonly types: Readonly<Record<string, string>>;
   /** The type of what may be NULL, and of a column that only the names of folders state, where they are others. */
   readonly nullable?: (type: string) => string;
   readonly keyType?: string;
   readonly mostCommentBytes?: number;
   /** What stands behind the name of a column to say what it is. */
-  readonly saying?: (text: string) => string;
+  readonly commentClause?: (text: string) => string;
   /** Whether it reads a disk, or object stores alone. */
   readonly readsDisks: boolean;
   readonly place?: (root: string, store: ObjectStore | null) => string;
@@ -307,7 +307,7 @@ ${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocat
     quote: escaped,
     text: backslashed,
     types: { BOOLEAN: 'bool', BIGINT: 'int64', DOUBLE: 'float64', VARCHAR: 'string', DECIMAL: 'bignumeric' },
-    saying: (text) => ` options (description = ${text})`,
+    commentClause: (text) => ` options (description = ${text})`,
     readsDisks: false,
     place: (root, store) =>
       store?.endpoint?.includes('storage.googleapis.com') === true ? root.replace(/^s3:/, 'gs:') : root,

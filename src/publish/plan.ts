@@ -15,7 +15,7 @@ import { inBatches, type LakeStore, type StoredFile } from './store.ts';
 export interface CopyReport {
   /** Files readers query that were written; 0 when the copy was up to date. */
   readonly files_written: number;
-  /** Files of periods that are gone. */
+  /** Files of periods without rows that were removed. */
   readonly files_removed: number;
   /** What stands beside the files and was written: the catalog, the manifest. */
   readonly also_written: readonly string[];
@@ -176,7 +176,7 @@ function insidePeriod({ grain }: LakeTable, period: Day | null): string {
 
 export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
 
-/** How the columns of a file are written: each by an expression, and what DuckDB is told besides. */
+/** How the columns of a file are written: each by an expression, and DuckDB's further options. */
 export interface FileForm {
   readonly cell: (column: LakeColumn) => string;
   readonly options?: string;

@@ -19,7 +19,7 @@ export const inDuckdb: Dialect = {
   type: ({ type }) => type,
 };
 
-/** A view with what is said of it: a query over tables of the lake. */
+/** A view with its comments: a query over tables of the lake. */
 export interface LakeView extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {
   readonly rows: string;
 }

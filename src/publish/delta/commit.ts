@@ -160,7 +160,7 @@ async function readCheckpoint(store: LakeStore, database: Database, path: string
   const where = `${store.root}/${path}`;
   const reading = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
   const rows = await reading.catch((error: unknown) => {
-    // DuckDB told of the disk or the memory, not of what the file holds.
+    // An error of the disk or the memory says nothing of what the file holds.
     throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
   });
   return actionsIn(where, rows.map(({ action }) => action).join('\n'));

@@ -95,7 +95,7 @@ export interface DeltaTable {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
   readonly files: ReadonlyMap<string, Add>;
-  /** Files that are gone since, by path. */
+  /** Files that were removed, by path. */
   readonly tombstones: ReadonlyMap<string, Remove>;
 }
 
@@ -158,8 +158,8 @@ export function actionsIn(path: string, text: string): Action[] {
 
 /** The failure of a file of the log that is not what the protocol says it is. */
 export function garbled(path: string, cause: unknown): Failure {
-  const said = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-  const words = said.replaceAll(/\s+/g, ' ').slice(0, MOST_SAID);
+  const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+  const words = reason.replaceAll(/\s+/g, ' ').slice(0, MOST_LETTERS);
   return new Failure('STORAGE_FAILED', `The file ${path} of a table's log could not be understood: ${words}`, {
     facts: { path },
     hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
@@ -167,7 +167,7 @@ export function garbled(path: string, cause: unknown): Failure {
   });
 }
 
-const MOST_SAID = 200;
+const MOST_LETTERS = 200;
 
 /** What actions make of a table, in order; of none where there was no table. Throws `STORAGE_FAILED`, `WAREHOUSE_FOREIGN`. */
 export function replay(name: string, before: DeltaTable | null, actions: readonly Action[]): DeltaTable {
@@ -194,13 +194,13 @@ export function replay(name: string, before: DeltaTable | null, actions: readonl
   return { protocol: declared, metaData: described, files, tombstones };
 }
 
-/** The table as actions, as a checkpoint holds it; of what is gone, what went since an instant. */
+/** The table as actions, as a checkpoint holds it; of removed files those removed since an instant. */
 export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
-  const gone = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
+  const removed = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
   return [
     { protocol: table.protocol },
     { metaData: table.metaData },
-    ...gone.map((each) => ({ remove: { ...each, dataChange: false } })),
+    ...removed.map((each) => ({ remove: { ...each, dataChange: false } })),
     ...[...table.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
   ];
 }

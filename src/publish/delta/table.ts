@@ -55,7 +55,7 @@ export interface DeltaForm {
   readonly fileForm: FileForm;
 }
 
-/** What a table is as a Delta table, from what it said of itself before; it says the same when nothing is new. */
+/** What a table is as a Delta table, from its metadata before, which stays equal when nothing is new. */
 export function formOf(table: LakeTable, before: MetaData | null, night: NightStamp): DeltaForm {
   const { owner, maps, keepMs, nowMs } = night;
   const shown = shownColumns(table);
