@@ -78,17 +78,26 @@ export async function dropSlice(
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    const { tables, files, loss } = await measure({ config, warehouse, request, signal });
+    const { tables, files, loss } = await measure(config, warehouse, request, signal);
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
       if (before === null) await forgetSlice(warehouse, slice, tables);
       else await forgetPeriods(warehouse, slice, before, tables);
-      await record(warehouse, loss);
+      // What was deleted stays known, without what it was.
+      await recordSchemaChange(warehouse, {
+        runId: randomUUID(),
+        object: slice,
+        name: null,
+        change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
+        before: `${loss.periods} periods, ${loss.rows} rows`,
+        after: null,
+      });
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, before);
     await refreshJoins(warehouse);
-    return { dropped: loss, ...(await publish({ ...config, dropped: files }, warehouse, emit, signal)) };
+    const publishing = { publish: config.publish, ...(files === null ? {} : { dropped: files }) };
+    return { dropped: loss, ...(await publish(publishing, warehouse, emit, signal)) };
   } finally {
     await warehouse.close();
   }
@@ -105,52 +114,38 @@ export async function lossOf(
 ): Promise<Loss> {
   const { lockWaitMs } = request;
   return withWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal }, async (warehouse) => {
-    const { loss } = await measure({ config, warehouse, request, signal });
-    return loss;
+    return (await measure(config, warehouse, request, signal)).loss;
   });
-}
-
-interface Scope {
-  readonly config: Config;
-  readonly warehouse: Warehouse;
-  readonly request: DropRequest;
-  readonly signal: AbortSignal;
 }
 
 /** What is to go, and how much that is. */
 interface Measured {
   readonly tables: readonly HeldTable[];
-  readonly files: SliceFiles;
+  /** Null where no lake can hold any. */
+  readonly files: SliceFiles | null;
   readonly loss: Loss;
 }
 
-async function measure(place: Scope): Promise<Measured> {
-  const { config, warehouse, request } = place;
-  const { slice, before } = request;
+async function measure(
+  config: Config,
+  warehouse: Warehouse,
+  { slice, before }: DropRequest,
+  signal: AbortSignal,
+): Promise<Measured> {
   const tables = await heldTables(warehouse, slice, before);
-  const files = before === null ? { slice, before } : { slice, before: tables[0]?.endDay ?? null };
-  const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : 0;
-  return { tables, files, loss: await countLoss(place, tables, { ...files, answers }) };
-}
-
-async function countLoss(
-  { config, warehouse, request, signal }: Scope,
-  tables: readonly HeldTable[],
-  { answers, ...files }: SliceFiles & { readonly answers: number },
-): Promise<Loss> {
-  const { slice, before } = request;
-  const isDateless = tables.length > 0 && tables.every(({ grain }) => grain === null);
-  if (before !== null && isDateless) {
+  if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to drop periods by.`, {
       hint: 'Leave out --before to drop the slice.',
     });
   }
-  let lost = 0;
-  // Of a slice the warehouse does not hold nobody knows when its periods end, and any other word is no name of files.
-  const hasFiles = SLICE_NAME.test(slice) && !isTableOfLakes(slice) && (before === null || tables.length > 0);
+  const files = { slice, before: before === null ? null : (tables[0]?.endDay ?? null) };
+  // Any other word is no name of files, and of a slice the warehouse does not hold nobody knows when its periods end.
+  const isName = SLICE_NAME.test(slice);
+  const hasFiles = isName && !isTableOfLakes(slice) && (before === null || tables.length > 0);
+  let inLakes = 0;
   for (const target of hasFiles ? config.publish : []) {
     const found = await filesOfSlice(target, warehouse, files, signal);
-    lost += found;
+    inLakes += found;
   }
   const loss: Loss = {
     slice,
@@ -158,30 +153,16 @@ async function countLoss(
     is_configured: config.slices.some(({ name }) => name === slice),
     periods: tables.reduce((sum, { periods }) => sum + periods, 0),
     rows: await rowsIn(warehouse, tables),
-    files: lost,
-    answers,
+    files: inLakes,
+    answers: isName ? await answersToDrop(config.warehouse, slice, before) : 0,
   };
   const isKnown = before === null && tables.length > 0;
-  if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0) return loss;
+  if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0)
+    return { tables, files: hasFiles ? files : null, loss };
   const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
-  throw new Failure(
-    'USAGE_INVALID',
-    `Neither the warehouse ${config.warehouse}, nor its archive, nor a lake held ${what}.`,
-    {
-      facts: { slice, before },
-      hint: 'See `ripen status` for what there is.',
-    },
-  );
-}
-
-/** What was deleted stays known, without what it was. */
-async function record(warehouse: Warehouse, { slice, before, periods, rows }: Loss): Promise<void> {
-  await recordSchemaChange(warehouse, {
-    runId: randomUUID(),
-    object: slice,
-    name: null,
-    change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
-    before: `${periods} periods, ${rows} rows`,
-    after: null,
+  const message = `Neither the warehouse ${config.warehouse}, nor its archive, nor a lake held ${what}.`;
+  throw new Failure('USAGE_INVALID', message, {
+    facts: { slice, before },
+    hint: 'See `ripen status` for what there is.',
   });
 }

@@ -15,7 +15,7 @@ export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts',
 /** What takes longer than a change can wait for: kills at every step, chaos, fuzz, readers beside a publishing run. */
 export const nightly = [
   'test/e2e/{archive-kills,publish-readers}.test.ts',
-  'test/fault/{failing-steps,publish-kills,publish-delta-kills,sync-chaos}.test.ts',
+  'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
   'test/integration/{cube-half-year,kept-sequences,wide-worlds}.test.ts',
   'test/fuzz/*.fuzz.ts',
 ];

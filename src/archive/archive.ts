@@ -15,6 +15,7 @@ import { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { onDisk, type Spooled } from '../spool/spool.ts';
+import { makeDurable } from '../warehouse/directories.ts';
 import {
   type ArchivedWindow,
   type BodyFile,
@@ -38,7 +39,6 @@ import {
   PART,
   PRIVATE,
   readDocument,
-  syncPath,
   writeDurably,
 } from './files.ts';
 
@@ -70,7 +70,7 @@ export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: 
       }
       await writeDurably(join(part, SIDECAR), sidecarText(spooled, asOf, bodies));
       await rename(part, entry);
-      await syncPath(folder);
+      await makeDurable(folder);
     } catch (error) {
       await rm(part, { recursive: true, force: true });
       throw error;

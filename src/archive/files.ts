@@ -1,7 +1,7 @@
 /** The archive's files: private, durable, compressed and measured. */
 
 import { createReadStream, createWriteStream } from 'node:fs';
-import { lstat, mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +9,7 @@ import { constants, createGunzip, createGzip } from 'node:zlib';
 
 import type { SavedBody } from '../service/service.ts';
 import { type Measured, Measuring } from '../spool/spool.ts';
+import { makeDurable } from '../warehouse/directories.ts';
 
 /** Reports are the account's business. */
 export const PRIVATE = { file: 0o600, folder: 0o700 } as const;
@@ -25,7 +26,7 @@ export async function compressBody(body: SavedBody, to: string): Promise<Measure
   const measuring = new Measuring();
   const sink = createWriteStream(to, { flags: 'wx', mode: PRIVATE.file });
   await pipeline(createReadStream(body.path), decoding, createGzip(GZIP), measuring, sink);
-  await syncPath(to);
+  await makeDurable(to);
   return measuring.measured();
 }
 
@@ -49,25 +50,15 @@ export async function readDocument(path: string): Promise<string | null> {
 export async function writeDurably(path: string, text: string): Promise<void> {
   const part = `${path}${PART}`;
   await writeFile(part, text, { mode: PRIVATE.file });
-  await syncPath(part);
+  await makeDurable(part);
   await rename(part, path);
-  await syncPath(dirname(path));
+  await makeDurable(dirname(path));
 }
 
 /** Makes a private directory with its parents, durably. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: PRIVATE.folder });
-  if (made !== undefined) for (const name of new Set([made, path])) await syncPath(dirname(name));
-}
-
-/** Makes what was written into a file, or the names in a directory, outlive a power cut. */
-export async function syncPath(path: string): Promise<void> {
-  const opened = await open(path, 'r');
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
+  if (made !== undefined) for (const name of new Set([made, path])) await makeDurable(dirname(name));
 }
 
 /** For a promise's `catch`: null for what is not there; other errors are thrown on. */

@@ -16,7 +16,8 @@ import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
-import { refuseOccupant, visitorOf, type Visitor } from '../publish/occupants.ts';
+import { publisherOf, type Publisher } from '../publish/other-database.ts';
+import { refuseOccupant } from '../publish/places.ts';
 import { releasedAt } from '../publish/publish.ts';
 import { countText, sizeText } from '../terminal/measure.ts';
 import { countReleased, readSliceLedger } from '../warehouse/ledger.ts';
@@ -42,10 +43,10 @@ export async function warehouseFindings(
   { at, stated, signal }: Checking,
 ): Promise<{ readonly findings: Finding[]; readonly lastRunBytes: number | null }> {
   const { warehouse: path, slices } = config;
-  const occupants = async (visitor: Visitor): Promise<Finding[]> => {
+  const occupants = async (own: Publisher): Promise<Finding[]> => {
     const refusals = config.publish.map(async (target): Promise<Finding[]> => {
       try {
-        await refuseOccupant(target, visitor);
+        await refuseOccupant(target, own, signal);
         return [];
       } catch (error) {
         const failure = asFailure(error);
@@ -59,7 +60,7 @@ export async function warehouseFindings(
     if (!warehouseExists(path)) {
       const isNew = finding('works', `the first sync makes ${path}`);
       return {
-        findings: [isNew, ...(await occupants({ own: { path, id: null }, tables: [], signal }))],
+        findings: [isNew, ...(await occupants({ path, id: null, tables: [] }))],
         lastRunBytes: null,
       };
     }
@@ -68,7 +69,7 @@ export async function warehouseFindings(
         finding('works', 'warehouse readable'),
         ...(await unconfiguredFindings(warehouse, slices)),
         ...(await changeFindings(warehouse, slices, { at, stated })),
-        ...(await occupants(await visitorOf(warehouse, signal))),
+        ...(await occupants(await publisherOf(warehouse))),
         ...(await keeperFindings(config, warehouse, signal)),
       ],
       lastRunBytes: await receivedBytes(warehouse),

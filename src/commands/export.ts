@@ -2,7 +2,7 @@
 
 import { Failure } from '../errors.ts';
 import { exportRows as writeRows } from '../index.ts';
-import { exportFormats, type ExportFormat } from '../publish/export-sql.ts';
+import { exportFormats, type ExportFormat } from '../publish/export.ts';
 import { countText } from '../terminal/measure.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';

@@ -11,13 +11,12 @@ import {
   type Config,
   type Engine,
   type Publication,
+  type Published,
 } from '../index.ts';
 import { Failure, textOf } from '../errors.ts';
 
 import { accountLakes, accountsDdl, type AccountLakes } from '../publish/accounts-ddl.ts';
-import { writeOutput } from '../publish/output-file.ts';
-import { makeDirectory } from '../publish/replacement.ts';
-import { reportText } from '../publish/report.ts';
+import { makeDirectory, writeOutput } from '../publish/replacement.ts';
 import { refuseOutput } from '../publish/places.ts';
 import { failureLines } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
@@ -67,6 +66,16 @@ export function reportCopies(
     for (const copy of published) shell.print(`${copy.kind} ${copy.path}: ${reportText(copy)}`);
   }
   return exitCodeOf(failures);
+}
+
+/** `3 files written, 1 removed; _manifest.json too`, or `up to date`. */
+function reportText({ files_written: written, files_removed: removed, also_written: also }: Published): string {
+  const done = [
+    ...(written === 0 ? [] : [`${written} ${written === 1 ? 'file' : 'files'} written`]),
+    ...(removed === 0 ? [] : [`${removed} removed`]),
+  ];
+  if (done.length === 0) return also.length === 0 ? 'up to date' : `${also.join(' and ')} written`;
+  return `${done.join(', ')}${also.length === 0 ? '' : `; ${also.join(' and ')} too`}`;
 }
 
 interface Description {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { exitCodes, Failure, textOf } from '../errors.ts';
 import { status as statusOf, statusPage, type StatusReport } from '../index.ts';
-import { writeOutput } from '../publish/output-file.ts';
+import { writeOutput } from '../publish/replacement.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 import { statusText } from '../terminal/status-text.ts';

@@ -13,7 +13,7 @@ import { scrub } from '../config/secret.ts';
 import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
-import { writeOutput } from '../publish/output-file.ts';
+import { writeOutput } from '../publish/replacement.ts';
 import { refuseOutput } from '../publish/places.ts';
 import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from '../status/failed-start.ts';

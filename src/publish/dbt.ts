@@ -9,10 +9,10 @@ import { Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
 import { columnsNow, relationsIn } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { schemaName } from './schema-name.ts';
+import { schemaName } from './ddl.ts';
 import { CATALOG } from './delta/catalog.ts';
-import { inDuckdb, sliceViews } from './lake-sql.ts';
 import { deltaTables, dimensionTables, type LakeTable } from './lake-table.ts';
+import { inDuckdb, sliceViews } from './slice-views.ts';
 
 type DbtTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
 

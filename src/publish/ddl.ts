@@ -4,14 +4,12 @@ import type { Config, ObjectStore } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { newestNight } from './delta/commit.ts';
 import { engines, type Engine } from './engines.ts';
-import { engineWords, type EngineWords } from './engine-words.ts';
-import { listTables } from './delta/commit.ts';
-import { logFiles } from './delta/log.ts';
-import { type Dialect, lakeView, sliceViews } from './lake-sql.ts';
-import { deltaTables, FINALITY, lakeTables, type LakeColumn, type LakeTable } from './lake-table.ts';
-import { schemaName } from './schema-name.ts';
-import { type LakeTarget, withStore } from './open-store.ts';
+import { engineWords, type Described, type EngineWords } from './engine-words.ts';
+import { deltaTables, lakeTables, shownColumns, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { withStore } from './open-store.ts';
+import { sliceViews, type Dialect, type LakeView } from './slice-views.ts';
 
 /** A lake as its readers see it. */
 export interface DescribedLake {
@@ -27,17 +25,14 @@ export interface DescribedLake {
   readonly tables: readonly LakeTable[];
 }
 
-/**
- * The statements with which an engine reads every lake it can, one lake after the other, each in a schema of its own.
- * Throws `USAGE_INVALID` when there is none.
- */
+/** The statements for every lake that an engine can read, one lake after the other. Throws `USAGE_INVALID` when there is none. */
 export async function lakesDdl(
   engine: Engine,
-  { publish }: Pick<Config, 'publish'>,
+  publishing: Pick<Config, 'publish'>,
   warehouse: Warehouse,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<string> {
-  const lakes = await describedLakes(engine, { publish }, warehouse, signal);
+  const lakes = await describedLakes(engine, publishing, warehouse, signal);
   return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
 }
 
@@ -59,18 +54,17 @@ export async function describedLakes(
   for (const target of publish) {
     if (target.kind === 'duckdb') continue;
     const isDelta = target.kind === 'delta';
-    const schema = schemaName(target.path, schemas);
-    const place = { root: target.path, store: target.store ?? null, isDelta, schema };
+    const place = { root: target.path, store: target.store ?? null, isDelta };
     const refusal = ddlRefusal(engine, place);
     if (refusal !== null) {
       refusals.push(refusal);
       continue;
     }
-    schemas.add(schema);
-    const released = isDelta && target.keepReleased === true ? 'true' : null;
-    const tables = isDelta ? await deltaTables(warehouse, released) : await lakeTables(warehouse);
-    const night = isDelta ? await newestNight(target, signal) : null;
-    described.push({ ...place, night, tables });
+    const tables = isDelta
+      ? await deltaTables(warehouse, target.keepReleased === true ? 'true' : null)
+      : await lakeTables(warehouse);
+    const night = isDelta ? await withStore(target, null, signal, newestNight).catch(() => null) : null;
+    described.push({ ...place, schema: schemaName(target.path, schemas), night, tables });
   }
   if (described.length > 0) return described;
   const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
@@ -80,12 +74,21 @@ export async function describedLakes(
   });
 }
 
-/** The version that every table has; null before the first publish, and where the store does not say. */
-async function newestNight(target: LakeTarget, signal: AbortSignal): Promise<number | null> {
-  return withStore(target, null, signal, async (store) => {
-    const lying = (await listTables(store, FINALITY)).get(FINALITY);
-    return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
-  }).catch(() => null);
+/** Schemas that DuckDB has already, or takes for a database of its own. */
+const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
+
+/** A name for the schema of a lake, from the last step of its path, in letters that every engine takes unquoted: unlike those taken, and one of them now. */
+export function schemaName(root: string, taken: Set<string>): string {
+  const last = root.split('/').findLast((step) => step !== '') ?? '';
+  const word = last
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '_')
+    .replace(/_+$/, '');
+  const plain = /^(\d|$)/.test(word) || takenByDuckdb.has(word) ? `lake_${word}`.replace(/_$/, '') : word;
+  let name = plain;
+  for (let count = 2; taken.has(name); count += 1) name = `${plain}_${count}`;
+  taken.add(name);
+  return name;
 }
 
 /** Why an engine cannot read a lake there; null when it can. */
@@ -93,9 +96,8 @@ export function ddlRefusal(
   engine: Engine,
   { root, store, isDelta }: Pick<DescribedLake, 'root' | 'store' | 'isDelta'>,
 ): string | null {
-  const { title, plain } = engineWords[engine];
+  const { title, plain, readsDisks } = engineWords[engine];
   if (!isDelta && plain === undefined) return `${title} reads Delta tables, not the plain files in ${root}`;
-  const readsDisks = !['athena', 'snowflake', 'bigquery', 'databricks'].includes(engine);
   if (store === null && !readsDisks) return `${title} reads s3:// alone, not ${root}`;
   const hasWildcards = engine === 'clickhouse' && !isDelta && /[*?{}]/.test(root);
   return hasWildcards ? `ClickHouse takes the * ? { } in ${root} for wildcards` : null;
@@ -104,176 +106,117 @@ export function ddlRefusal(
 /** The statements for one lake, headed by what is to be known of them; each ends in a semicolon. */
 export function lakeDdl(engine: Engine, lake: DescribedLake): string {
   const words = engineWords[engine];
-  const { proof, notes, local = [], preamble, table } = (lake.isDelta ? undefined : words.plain) ?? words.delta;
+  const { isDelta, root, store, tables } = lake;
+  const { notes, local, table } = (isDelta ? undefined : words.plain) ?? words.delta;
   const heading = [
-    `How ${words.title} reads the ${lake.isDelta ? 'Delta tables' : 'lake'} ${lake.root}; made by \`ripen publish --ddl ${engine}\`.`,
-    proof,
+    `How ${words.title} reads the ${isDelta ? 'Delta tables' : 'lake'} ${root}; made by \`ripen publish --ddl ${engine}\`.`,
     ...notes,
-    ...(lake.store === null ? local : []),
-    ...(lake.isDelta ? nightNotes(words, lake.night) : []),
+    ...(store === null && local !== undefined ? [local] : []),
+    ...(isDelta ? [nightNote(words, lake.night)] : []),
     'Make and run the statements again after a slice or its columns changed.',
   ];
-  const shared: Parts = { schema: words.name(lake.schema), schemaText: words.text(lake.schema) };
-  const tableStatements = (each: LakeTable): string[] => {
-    if (engine === 'duckdb' && !lake.isDelta) return lakeView(lake.root, each, lake.schema);
-    const filled = fill(table, { ...shared, ...partsOf(each, lake, words) }, { isDivided: each.key !== null, ...lake });
-    return engine === 'duckdb' ? [...filled, ...commentsOf(each, words, lake)] : filled;
-  };
+  const views = tables.flatMap((each) => sliceViews(each, dialectOf(words, lake)));
   const statements = [
-    ...(engine === 'duckdb' ? duckdbSecret(lake.store) : []),
-    ...fill(preamble, shared, { isDivided: false, night: null }),
-    ...lake.tables.flatMap(tableStatements),
-    ...lake.tables.flatMap((each) => viewStatements(each, words, lake)),
+    ...(engine === 'duckdb' ? duckdbSecret(store) : []),
+    ...schemaStatements(words, lake),
+    ...tables.flatMap((each) => table(describedAs(words, lake, each, false))),
+    ...views.flatMap((each) => viewStatements(words, lake, each)),
   ];
-  return [...heading.map((line) => `-- ${line}\n`), ...statements.map((sql) => `\n${sql};\n`)].join('');
+  return asText(heading, statements);
 }
 
-function nightNotes({ hasNights, version, title }: EngineWords, night: number | null): string[] {
-  if (!hasNights)
-    return [`${title} reads the newest version of each table, which is another night while one is published.`];
-  if (night === null) return ['No night was found there: the views show the newest version of each table.'];
-  const what = version === undefined ? 'Tables and views show' : 'The views show';
-  return [
-    `${what} night ${night}, the newest, whatever is published later, for as long as keep says: make them again each night.`,
-  ];
+/** Comments and statements as one text. */
+export const asText = (heading: readonly string[], statements: readonly string[]): string =>
+  [...heading.map((line) => `-- ${line}\n`), ...statements.map((sql) => `\n${sql};\n`)].join('');
+
+function nightNote({ version, title }: EngineWords, night: number | null): string {
+  if (version === null)
+    return `${title} reads the newest version of each table, which is another night while one is published.`;
+  if (night === null) return 'No night was found there: the views show the newest version of each table.';
+  const what = version === '' ? 'Tables and views show' : 'The views show';
+  return `${what} night ${night}, the newest, whatever is published later, for as long as keep says: make them again each night.`;
 }
 
-/** The views beside the table of a slice, with what the warehouse says of them. */
-function viewStatements(table: LakeTable, words: EngineWords, lake: DescribedLake): string[] {
-  return sliceViews(table, dialectOf(words, lake)).flatMap((each) =>
-    viewOver({ ...table, ...each, key: null }, each.rows, words, lake),
-  );
+/** The statements that come before those of the tables of a lake. */
+export function schemaStatements(words: EngineWords, { schema, isDelta }: DescribedLake): string[] {
+  const before = isDelta ? (words.delta.before ?? []) : [];
+  return [...before, words.schema(`${words.catalog ?? ''}${words.quote(schema)}`)];
 }
 
-/** How an engine writes a query over the tables of a lake. */
-export function dialectOf(words: EngineWords, { schema, isDelta, night }: DescribedLake): Dialect {
-  const { types, nullable = '{type}', version = '' } = words;
-  const { name, text } = words.views ?? words;
-  const pinned = isDelta && night !== null ? version.replace('{night}', String(night)) : '';
+/** The statements of a view over tables of a lake, with every comment. */
+export function viewStatements(words: EngineWords, lake: DescribedLake, view: LakeView): readonly string[] {
+  return words.view(describedAs(words, lake, { ...view, key: null }, true), view.rows);
+}
+
+/** A relation's name in an engine, with its schema. */
+const nameIn = (
+  { quote, catalog = '' }: Pick<EngineWords, 'quote' | 'catalog'>,
+  schema: string,
+  name: string,
+): string => `${catalog}${quote(schema)}.${quote(name)}`;
+
+/** How an engine writes a query over the tables of a lake; of its views with `isOfViews`, which show one night already. */
+export function dialectOf(words: EngineWords, { schema, isDelta, night }: DescribedLake, isOfViews = false): Dialect {
+  const { quote, text } = words.views ?? words;
+  const pinned = isDelta && night !== null && words.version && !isOfViews ? `${words.version}${night}` : '';
   return {
-    column: (each) => name(each),
-    from: (each) => `${name(each, schema)}${pinned}`,
+    column: quote,
+    from: (table) => `${nameIn({ ...words, quote }, schema, table)}${pinned}`,
     text,
-    type: (column) => nullable.replace('{type}', typeOf(column, types)),
+    type: (column) => typeOf(words, column),
   };
 }
 
-/** The statements of a view over a query, with every comment. */
-export function viewOver(table: LakeTable, rows: string, words: EngineWords, lake: DescribedLake): string[] {
-  const { name } = words.views ?? words;
-  const parts = { ...partsOf(table, lake, words), name: name(table.name, lake.schema), rows };
-  const filled = fill(words.view, parts, { isDivided: false, night: null });
-  return words.commentsApart === true ? filled.concat(commentsOf(table, words, lake)) : filled;
+function typeOf({ types, nullable = (type) => type }: EngineWords, { type }: LakeColumn): string {
+  return nullable(types[type] ?? (type.startsWith('DECIMAL') ? types['DECIMAL'] : undefined) ?? type.toLowerCase());
 }
 
-/** The statements that come before those of a schema. */
-export const preambleOf = ({ delta, name, text }: EngineWords, schema: string): string[] =>
-  fill(delta.preamble, { schema: name(schema), schemaText: text(schema) }, { isDivided: false, night: null });
-
-/** What DuckDB and Trino are told of a view, a statement each. */
-function commentsOf({ name, comment, columns }: LakeTable, words: EngineWords, { schema }: DescribedLake): string[] {
-  const full = words.name(name, schema);
-  return [
-    ...(comment === null ? [] : [`comment on view ${full} is ${words.text(comment)}`]),
-    ...columns.flatMap((column) =>
-      column.comment === null
-        ? []
-        : [`comment on column ${full}.${words.name(column.name)} is ${words.text(column.comment)}`],
-    ),
-  ];
-}
-
-const typeOf = ({ type }: LakeColumn, types: EngineWords['types']): string =>
-  types[type] ?? (type.startsWith('DECIMAL') ? types['DECIMAL'] : undefined) ?? type.toLowerCase();
-
-type Parts = Readonly<Record<string, string>>;
-
-/** The statements of a template: what stands in `⟦ ⟧` is for divided tables alone, in `⟪ ⟫` for a night, `{part}` is put in. */
-function fill(
-  template: string,
-  parts: Parts,
-  { isDivided, night }: { readonly isDivided: boolean; readonly night: number | null },
-): string[] {
-  return template
-    .replaceAll(/⟦([^⟧]*)⟧/g, (_, inner: string) => (isDivided ? inner : ''))
-    .replaceAll(/⟪([^⟫]*)⟫/g, (_, inner: string) => (night === null ? '' : inner))
-    .split('\n;\n')
-    .filter((statement) => statement.trim() !== '')
-    .map((statement) => statement.replaceAll(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? ''));
-}
-
-/** The columns of a table as engines with partitions see them: those in its files, and the one in the path. */
-function dividedColumns({ columns, key }: LakeTable): {
-  readonly inFiles: readonly LakeColumn[];
-  readonly inPath: readonly LakeColumn[];
-} {
-  const inFiles = columns.filter(({ name }) => name !== key);
-  if (key === null) return { inFiles, inPath: [] };
-  const own = columns.find(({ name }) => name === key);
-  return { inFiles, inPath: [own ?? { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }] };
-}
-
-function partsOf(table: LakeTable, lake: DescribedLake, words: EngineWords): Parts {
-  const { name, text, types, mostCommentBytes = Infinity, columnComment = '' } = words;
-  const { inFiles, inPath } = dividedColumns(table);
-  const commented = (column: LakeColumn, type: string): string => {
-    const comment = column.comment === null ? '' : ` comment ${text(shortened(column.comment, mostCommentBytes))}`;
-    return `${name(column.name)} ${type}${comment}`;
-  };
-  const line = (column: LakeColumn): string => commented(column, typeOf(column, types));
+function describedAs(
+  words: EngineWords,
+  lake: DescribedLake,
+  table: Pick<LakeTable, 'name' | 'comment' | 'columns' | 'key'>,
+  isView: boolean,
+): Described {
+  const { quote, text } = isView ? (words.views ?? words) : words;
+  const { mostCommentBytes = Infinity, commentClause = (comment) => ` comment ${comment}` } = words;
+  const name = nameIn({ ...words, quote }, lake.schema, table.name);
+  const shown = shownColumns(table);
+  const key = shown.find((column) => column.name === table.key) ?? null;
   const lines = (columns: readonly string[]): string => columns.map((each) => `    ${each}`).join(',\n');
-  const named = table.columns.map(({ name: column, comment }) => {
-    const said = comment === null ? '' : columnComment.replace('{comment}', () => text(comment));
-    return `${name(column)}${said}`;
-  });
-  const address = lake.store === null ? lake.root : httpAddress(lake.store);
-  const isGoogle = words.title === 'BigQuery' && address.includes('storage.googleapis.com');
-  const path =
-    lake.store === null
-      ? `${words.localScheme ?? ''}${lake.root}`
-      : lake.root.replace(/^s3:/, isGoogle ? 'gs:' : (words.scheme ?? 's3:'));
-  // ClickHouse: in the order of the table, every column but the one of the path may be NULL.
-  const declared = [...table.columns, ...inPath.filter((column) => !table.columns.includes(column))];
-  const typed = declared.map((column) => {
-    const type = `Nullable(${typeOf(column, types).replace(/^decimal/, 'Decimal')})`;
-    return { column, type: inPath.includes(column) && !lake.isDelta ? 'Date' : type };
-  });
+  const type = (column: LakeColumn): string =>
+    column === key && !lake.isDelta && words.keyType !== undefined ? words.keyType : typeOf(words, column);
+  const commentOf = ({ comment }: LakeColumn): string =>
+    comment === null ? '' : commentClause(text(shortened(comment, mostCommentBytes)));
+  const typed = (column: LakeColumn): string => `${quote(column.name)} ${type(column)}${commentOf(column)}`;
+  const inFiles = shown.filter((column) => column !== key);
+  const place = words.place?.(lake.root, lake.store) ?? lake.root;
   return {
-    name: words.name(table.name, lake.schema),
-    table: text(table.name),
+    name,
     comment: text(table.comment ?? ''),
-    columns: lines([...inFiles, ...inPath].map(line)),
-    fileColumns: lines(inFiles.map(line)),
-    pathColumn: inPath.map(line).join(''),
-    pathName: inPath.map((column) => name(column.name)).join(''),
-    pathText: inPath.map((column) => text(column.name)).join(''),
-    location: text(`${path}/${table.name}`),
-    folder: text(`${path}/${table.name}/`),
-    folderName: text(`${table.name}/`),
-    night: String(lake.night),
-    namedColumns: lines(named),
-    viewColumns: lines(typed.map(({ column, type }) => commented(column, type))),
-    viewNames: lines(typed.map(({ column }) => name(column.name))),
-    tableNames: lines(table.columns.map((column) => name(column.name))),
-    structure: text(typed.map(({ column, type }) => `${name(column.name)} ${type}`).join(', ')),
-    files: text(`${address}/${table.name}/${table.key === null ? '' : `${table.key}=*/`}data.parquet`),
-    address: text(`${address}/${table.name}/`),
-    reader: lake.store === null ? 'file' : 's3',
-    deltaReader: lake.store === null ? 'deltaLakeLocal' : 'deltaLake',
+    typed: lines(shown.map(typed)),
+    keyLast: lines([...inFiles, ...(key === null ? [] : [key])].map(typed)),
+    inFiles: lines(inFiles.map(typed)),
+    commented: lines(table.columns.map((column) => `${quote(column.name)}${commentOf(column)}`)),
+    names: lines(shown.map((column) => quote(column.name))),
+    structure: shown.map((column) => `${quote(column.name)} ${type(column)}`).join(', '),
+    commentStatements: [
+      ...(table.comment === null ? [] : [`comment on view ${name} is ${text(table.comment)}`]),
+      ...table.columns.flatMap(({ name: column, comment }) =>
+        comment === null ? [] : [`comment on column ${name}.${quote(column)} is ${text(comment)}`],
+      ),
+    ],
+    key: key === null ? null : { plain: key.name, name: quote(key.name), typed: typed(key) },
+    table: table.name,
+    schema: lake.schema,
+    folder: `${place}/${table.name}`,
+    isOnDisk: lake.store === null,
+    night: lake.night,
   };
 }
 
 /** As many whole characters as fit. */
 const shortened = (comment: string, mostBytes: number): string =>
   new TextDecoder().decode(Buffer.from(comment).subarray(0, mostBytes), { stream: true });
-
-/** Where ClickHouse finds a bucket: Amazon's own address unless an endpoint is stated. */
-function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
-  const endpoint = new URL(stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);
-  if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
-  const base = endpoint.href.replace(/\/+$/, '');
-  return [base, ...(pathStyle ? [bucket] : []), ...(prefix === '' ? [] : [prefix])].join('/');
-}
 
 /** What DuckDB needs to reach a bucket; nothing for a disk. */
 function duckdbSecret(store: ObjectStore | null): string[] {
@@ -286,6 +229,11 @@ function duckdbSecret(store: ObjectStore | null): string[] {
     ...(endpoint === null ? [] : [`endpoint ${literal(endpoint.host)}`, `use_ssl ${endpoint.protocol === 'https:'}`]),
     ...(store.pathStyle ? [`url_style 'path'`] : []),
   ];
-  const secret = `create or replace secret (${options.join(', ')})`;
-  return ['install httpfs', 'load httpfs', 'install aws', 'load aws', secret];
+  return [
+    'install httpfs',
+    'load httpfs',
+    'install aws',
+    'load aws',
+    `create or replace secret (${options.join(', ')})`,
+  ];
 }

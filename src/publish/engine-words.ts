@@ -1,91 +1,122 @@
 /**
- * How each engine writes the tables of a lake, one template each for plain files and for Delta tables, and the views over them.
- * Statements are parted by a line with `;`; `{…}` is a part of the table; what stands in `⟦ ⟧` is for tables that are divided by
- * date, and in `⟪ ⟫` for those of which one night is read.
+ * The statements of each engine: how it writes names, texts and types, and how it declares plain files, Delta tables and views
+ * over both. Pure.
  */
 
+import type { ObjectStore } from '../config/config.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Engine } from './engines.ts';
+import { fileText } from './lake-table.ts';
 
-/** How views quote a name, with its schema where the second is given, and a text. */
-export interface TableWords {
-  readonly name: (name: string, schema?: string) => string;
-  readonly text: (value: string) => string;
-}
-
-interface Templates {
-  /** Whether ripen's tests ran statements like these, and in what. */
-  readonly proof: string;
-  /** What whoever runs the statements has to know, a line each; of a lake on a disk the local ones too. */
-  readonly notes: readonly string[];
-  readonly local?: readonly string[];
-  /** What comes before the tables. */
-  readonly preamble: string;
+/** A table or view as an engine names it: names and comments are quoted, of lists each line is a column. */
+export interface Described {
+  /** As it stands in a query, with its schema. */
+  readonly name: string;
+  readonly comment: string;
+  /** Name, type and comment of each column; with the one of the folders last; and without it. */
+  readonly typed: string;
+  readonly keyLast: string;
+  readonly inFiles: string;
+  /** Name and comment of each column. */
+  readonly commented: string;
+  readonly names: string;
+  /** Names and types in one line. */
+  readonly structure: string;
+  /** A statement for each comment. */
+  readonly commentStatements: readonly string[];
+  /** The column that parts it into folders: its plain name, the quoted one, and the latter with type and comment; null for none. */
+  readonly key: { readonly plain: string; readonly name: string; readonly typed: string } | null;
+  /** Its own name, and that of its schema, as they are. */
   readonly table: string;
+  readonly schema: string;
+  /** Where its files lie, as the engine reaches the place. */
+  readonly folder: string;
+  readonly isOnDisk: boolean;
+  /** The version that is shown; null for the newest. */
+  readonly night: number | null;
 }
 
-export interface EngineWords extends TableWords {
+/** How an engine reads one kind of lake. */
+interface Reading {
+  /** Whether ripen's tests ran statements like these and in what; then what whoever runs them has to know. */
+  readonly notes: readonly string[];
+  /** What is to be known of a lake on a disk besides. */
+  readonly local?: string;
+  readonly table: (described: Described) => readonly string[];
+  /** What comes before the schema. */
+  readonly before?: readonly string[];
+}
+
+export interface EngineWords {
   readonly title: string;
+  readonly quote: (name: string) => string;
+  readonly text: (value: string) => string;
   /** Where views are written otherwise than tables. */
-  readonly views?: TableWords;
-  /** Types it calls otherwise, and DECIMAL, which keeps its digits where nothing is said of it. */
+  readonly views?: Pick<EngineWords, 'quote' | 'text'>;
+  /** What stands before the name of a schema. */
+  readonly catalog?: string;
+  /** Types it calls otherwise, and DECIMAL, which keeps its digits where it is not listed. */
   readonly types: Readonly<Record<string, string>>;
-  /** The type of what may be NULL, where that is another. */
-  readonly nullable?: string;
+  /** The type of what may be NULL, and of a column that only the names of folders state, where they are others. */
+  readonly nullable?: (type: string) => string;
+  readonly keyType?: string;
   readonly mostCommentBytes?: number;
-  /** What stands before a path of a disk, and in the place of `s3:`. */
-  readonly localScheme?: string;
-  readonly scheme?: string;
+  /** What stands behind the name of a column to say what it is. */
+  readonly commentClause?: (text: string) => string;
+  /** Whether it reads a disk, or object stores alone. */
+  readonly readsDisks: boolean;
+  readonly place?: (root: string, store: ObjectStore | null) => string;
+  readonly schema: (name: string) => string;
   /** None where it reads Delta tables alone. */
-  readonly plain?: Templates;
-  readonly delta: Templates;
-  /** What stands behind the name of a table to read one night of it. */
-  readonly version?: string;
-  /** Whether views can show one night of Delta tables. */
-  readonly hasNights: boolean;
-  readonly view: string;
-  /** Whether comments of views are statements of their own. */
-  readonly commentsApart?: boolean;
-  /** What says of a column of a view what it is. */
-  readonly columnComment?: string;
+  readonly plain?: Reading;
+  readonly delta: Reading;
+  readonly view: (described: Described, rows: string) => readonly string[];
+  /** What stands behind a table's name before the night to be read; empty where its own statement names one, null where nothing does. */
+  readonly version: string | null;
 }
 
 /** Text in single quotes for engines in which a backslash escapes. */
 const backslashed = (value: string): string =>
   `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
-
-const inSchema =
-  (quote: (name: string) => string, before = ''): TableWords['name'] =>
-  (name, schema) =>
-    schema === undefined ? quote(name) : `${before}${quote(schema)}.${quote(name)}`;
-
 const backticked = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 const escaped = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
-
-/** What Spark and Databricks share. */
-const inSpark = {
-  name: inSchema(backticked),
-  text: backslashed,
-  // A plain timestamp would move the digits of the file to the zone of the session.
-  types: { INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' },
-  delta: {
-    preamble: 'create database if not exists {schema}',
-    table: 'create table if not exists {name} using delta location {location}',
-  },
-  version: ' version as of {night}',
-  hasNights: true,
-  view: 'create or replace view {name} (\n{namedColumns}\n)\ncomment {comment} as\n{rows}',
-  columnComment: ' comment {comment}',
-} as const;
 
 const notRun = (documentation: string): string =>
   `Not run by the tests; written after the documentation of ${documentation}.`;
 const IN_CHDB = 'Run by the tests (npm run test:lake): in chDB 3.4.0, which is ClickHouse 26.7, from disk and from S3.';
+const ONE_AT_A_TIME = 'Run each statement by itself, as Athena takes one at a time.';
+
+const inDatabase = (name: string): string => `create database if not exists ${name}`;
+const inSchema = (name: string): string => `create schema if not exists ${name}`;
+
+const clickhouseView: EngineWords['view'] = ({ name, typed, comment }, rows) => [
+  `create or replace view ${name}\n(\n${typed}\n)\nas ${rows}\ncomment ${comment}`,
+];
+const commentedView: EngineWords['view'] = ({ name, commentStatements }, rows) => [
+  `create or replace view ${name} as\n${rows}`,
+  ...commentStatements,
+];
+
+/** What Spark and Databricks share. */
+const inSpark = {
+  quote: backticked,
+  text: backslashed,
+  // A plain timestamp would move the digits of the file to the zone of the session.
+  types: { INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' },
+  schema: inDatabase,
+  version: ' version as of ',
+  view: ({ name, commented, comment }: Described, rows: string) => [
+    `create or replace view ${name} (\n${commented}\n)\ncomment ${comment} as\n${rows}`,
+  ],
+} as const;
+const sparkTable: Reading['table'] = ({ name, folder }) => [
+  `create table if not exists ${name} using delta location ${backslashed(folder)}`,
+];
 
 export const engineWords: Readonly<Record<Engine, EngineWords>> = {
   clickhouse: {
     title: 'ClickHouse',
-    name: inSchema(escaped),
+    quote: escaped,
     text: backslashed,
     types: {
       BOOLEAN: 'Bool',
@@ -101,237 +132,243 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
       TIMESTAMP: "DateTime64(6, 'UTC')",
       VARCHAR: 'String',
     },
-    nullable: 'Nullable({type})',
+    nullable: (type) => `Nullable(${type.replace(/^decimal/, 'Decimal')})`,
+    keyType: 'Date',
+    readsDisks: true,
+    place: (root, store) => (store === null ? root : httpAddress(store)),
+    schema: inDatabase,
     plain: {
-      proof: IN_CHDB,
       notes: [
+        IN_CHDB,
         'Credentials are not written here: a server takes those of a bucket from its environment (use_environment_credentials).',
         'A query with a condition on the days opens the files of those days alone.',
       ],
-      local: ['A server reads files below its user_files_path alone; clickhouse local and chDB read any.'],
-      preamble: 'create database if not exists {schema}',
-      table: `create or replace view {name}
-(
-{viewColumns}
-)
-as select
-{viewNames}
-from {reader}({files}, 'Parquet', {structure})
-settings use_hive_partitioning = 1
-comment {comment}`,
+      local: 'A server reads files below its user_files_path alone; clickhouse local and chDB read any.',
+      table: (of) => {
+        const files = backslashed(`${of.folder}/${of.key === null ? '' : `${of.key.plain}=*/`}data.parquet`);
+        const from = `${of.isOnDisk ? 'file' : 's3'}(${files}, 'Parquet', ${backslashed(of.structure)})`;
+        return clickhouseView(of, `select\n${of.names}\nfrom ${from}\nsettings use_hive_partitioning = 1`);
+      },
     },
     delta: {
-      proof: IN_CHDB,
-      notes: [],
-      local: ['A server reads folders below its user_files_path alone.'],
-      preamble: 'create database if not exists {schema}',
-      table: `create or replace view {name}
-(
-{viewColumns}
-)
-as select
-{viewNames}
-from {deltaReader}({address})
-⟪settings delta_lake_snapshot_version = {night}
-⟫comment {comment}`,
+      notes: [IN_CHDB],
+      local: 'A server reads folders below its user_files_path alone.',
+      table: (of) => {
+        const from = `${of.isOnDisk ? 'deltaLakeLocal' : 'deltaLake'}(${backslashed(`${of.folder}/`)})`;
+        const pinned = of.night === null ? '' : `\nsettings delta_lake_snapshot_version = ${of.night}`;
+        return clickhouseView(of, `select\n${of.names}\nfrom ${from}${pinned}`);
+      },
     },
-    hasNights: true,
-    view: 'create or replace view {name}\n(\n{viewColumns}\n)\nas {rows}\ncomment {comment}',
+    version: '',
+    view: clickhouseView,
   },
   trino: {
     title: 'Trino',
-    name: inSchema(identifier, 'hive.'),
+    quote: identifier,
     text: literal,
+    catalog: 'hive.',
     // The connector's precision is milliseconds unless it is configured otherwise, and a finer table is refused.
     types: { FLOAT: 'real', TIMESTAMP: 'timestamp(3)' },
-    localScheme: 'local://',
+    readsDisks: true,
+    place: (root, store) => `${store === null ? 'local://' : ''}${root}`,
+    schema: inSchema,
     plain: {
-      proof: notRun('the Hive connector'),
       notes: [
+        notRun('the Hive connector'),
         'Put the name of your catalog of the Hive connector in the place of hive.',
         'Call sync_partition_metadata again after a publish that made or removed periods.',
       ],
-      local: ['A local lake needs fs.native-local.enabled=true and local.location=/ in it.'],
-      preamble: 'create schema if not exists hive.{schema}',
+      local: 'A local lake needs fs.native-local.enabled=true and local.location=/ in it.',
       // Of an external table dropping takes the description, never the files.
-      table: `drop table if exists {name}
-;
-create table {name} (
-{columns}
-)
-comment {comment}
-with (
-    external_location = {location},
-    format = 'PARQUET'⟦,
-    partitioned_by = array[{pathText}]⟧
-)
-;
-⟦call hive.system.sync_partition_metadata({schemaText}, {table}, 'FULL')⟧`,
+      table: ({ name, keyLast, comment, folder, key, schema, table }) => [
+        `drop table if exists ${name}`,
+        `create table ${name} (\n${keyLast}\n)\ncomment ${comment}\nwith (
+    external_location = ${literal(folder)},
+    format = 'PARQUET'${key === null ? '' : `,\n    partitioned_by = array[${literal(key.plain)}]`}\n)`,
+        ...(key === null
+          ? []
+          : [`call hive.system.sync_partition_metadata(${literal(schema)}, ${literal(table)}, 'FULL')`]),
+      ],
     },
     delta: {
-      proof: notRun('the Delta Lake connector'),
       notes: [
+        notRun('the Delta Lake connector'),
         'Put the name of your catalog of the Delta Lake connector in the place of hive; it needs register-table-procedure.enabled.',
       ],
-      preamble: 'create schema if not exists hive.{schema}',
-      table:
-        'call hive.system.register_table(schema_name => {schemaText}, table_name => {table}, table_location => {location})',
+      table: ({ schema, table, folder }) => [
+        `call hive.system.register_table(schema_name => ${literal(schema)}, table_name => ${literal(table)}, table_location => ${literal(folder)})`,
+      ],
     },
-    version: ' for version as of {night}',
-    hasNights: true,
-    view: 'create or replace view {name} as\n{rows}',
-    commentsApart: true,
+    version: ' for version as of ',
+    view: commentedView,
   },
   spark: {
     ...inSpark,
     title: 'Spark SQL',
-    localScheme: 'file://',
-    scheme: 's3a:',
+    readsDisks: true,
+    place: (root, store) => (store === null ? `file://${root}` : root.replace(/^s3:/, 's3a:')),
     plain: {
-      proof: notRun('Spark 3.5'),
       notes: [
+        notRun('Spark 3.5'),
         'Needs Spark 3.4 or newer, for timestamp_ntz.',
         'Run repair table … sync partitions again after a publish that made or removed periods, refresh table after any.',
       ],
-      preamble: 'create database if not exists {schema}',
       // Of a table with a location dropping takes the description, never the files.
-      table: `drop table if exists {name}
-;
-create table {name} (
-{columns}
-)
-using parquet
-⟦partitioned by ({pathName})
-⟧location {location}
-comment {comment}
-;
-⟦repair table {name} sync partitions⟧`,
+      table: ({ name, keyLast, key, folder, comment }) => [
+        `drop table if exists ${name}`,
+        `create table ${name} (\n${keyLast}\n)\nusing parquet
+${key === null ? '' : `partitioned by (${key.name})\n`}location ${backslashed(folder)}\ncomment ${comment}`,
+        ...(key === null ? [] : [`repair table ${name} sync partitions`]),
+      ],
     },
-    delta: { ...inSpark.delta, proof: notRun('Delta Lake for Spark SQL'), notes: [] },
+    delta: { notes: [notRun('Delta Lake for Spark SQL')], table: sparkTable },
   },
   databricks: {
     ...inSpark,
     title: 'Databricks',
+    readsDisks: false,
     delta: {
-      ...inSpark.delta,
-      proof: notRun('Databricks SQL with Unity Catalog'),
-      notes: ['Needs an external location of Unity Catalog that covers the bucket.'],
+      notes: [
+        notRun('Databricks SQL with Unity Catalog'),
+        'Needs an external location of Unity Catalog that covers the bucket.',
+      ],
+      table: sparkTable,
     },
   },
   athena: {
     title: 'Amazon Athena',
-    name: inSchema(backticked),
+    quote: backticked,
     text: backslashed,
-    views: { name: inSchema(identifier), text: literal },
+    views: { quote: identifier, text: literal },
     types: { INTEGER: 'int', VARCHAR: 'string' },
     // The Glue catalog takes no longer comment of a column.
     mostCommentBytes: 255,
+    readsDisks: false,
+    schema: inDatabase,
     plain: {
-      proof: notRun('Athena engine version 3'),
       notes: [
-        'Run each statement by itself, as Athena takes one at a time.',
+        notRun('Athena engine version 3'),
+        ONE_AT_A_TIME,
         'Comments of columns are cut at 255 bytes, the most the Glue catalog takes.',
         'Run msck repair table again after a publish that made periods.',
       ],
-      preamble: 'create database if not exists {schema}',
       // Of an external table dropping takes the description, never the files.
-      table: `drop table if exists {name}
-;
-create external table {name} (
-{fileColumns}
-)
-comment {comment}
-⟦partitioned by ({pathColumn})
-⟧stored as parquet
-location {folder}
-;
-⟦msck repair table {name}⟧`,
+      table: ({ name, inFiles, comment, key, folder }) => [
+        `drop table if exists ${name}`,
+        `create external table ${name} (\n${inFiles}\n)\ncomment ${comment}
+${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocation ${backslashed(`${folder}/`)}`,
+        ...(key === null ? [] : [`msck repair table ${name}`]),
+      ],
     },
     delta: {
-      proof: notRun('Athena engine version 3'),
-      notes: ['Run each statement by itself, as Athena takes one at a time.'],
-      preamble: 'create database if not exists {schema}',
-      table: `create external table if not exists {name}
-location {folder}
-tblproperties ('table_type' = 'DELTA')`,
+      notes: [notRun('Athena engine version 3'), ONE_AT_A_TIME],
+      table: ({ name, folder }) => [
+        `create external table if not exists ${name}\nlocation ${backslashed(`${folder}/`)}\ntblproperties ('table_type' = 'DELTA')`,
+      ],
     },
-    hasNights: false,
-    view: 'create or replace view {name} as\n{rows}',
+    version: null,
+    view: ({ name }, rows) => [`create or replace view ${name} as\n${rows}`],
   },
   snowflake: {
     title: 'Snowflake',
-    name: inSchema(identifier),
+    quote: identifier,
     text: backslashed,
     types: {},
+    readsDisks: false,
+    schema: inSchema,
     delta: {
-      proof: notRun('Iceberg tables over Delta files'),
       notes: [
+        notRun('Iceberg tables over Delta files'),
         'Needs an external volume whose location is the folder of the tables, here called ripen_volume.',
         'Names are written as the tables have them, in small letters.',
       ],
-      preamble: `create catalog integration if not exists ripen_delta
+      before: [
+        `create catalog integration if not exists ripen_delta
     catalog_source = object_store
     table_format = delta
-    enabled = true
-;
-create schema if not exists {schema}`,
-      table: `create iceberg table if not exists {name}
+    enabled = true`,
+      ],
+      table: ({ name, table, comment }) => [
+        `create iceberg table if not exists ${name}
     external_volume = 'ripen_volume'
     catalog = 'ripen_delta'
-    base_location = {folderName}
+    base_location = ${backslashed(`${table}/`)}
     auto_refresh = true
-    comment = {comment}`,
+    comment = ${comment}`,
+      ],
     },
-    hasNights: false,
-    view: 'create or replace view {name} (\n{namedColumns}\n)\ncomment = {comment} as\n{rows}',
-    columnComment: ' comment {comment}',
+    version: null,
+    view: ({ name, commented, comment }, rows) => [
+      `create or replace view ${name} (\n${commented}\n)\ncomment = ${comment} as\n${rows}`,
+    ],
   },
   bigquery: {
     title: 'BigQuery',
-    name: inSchema(escaped),
+    quote: escaped,
     text: backslashed,
     types: { BOOLEAN: 'bool', BIGINT: 'int64', DOUBLE: 'float64', VARCHAR: 'string', DECIMAL: 'bignumeric' },
+    commentClause: (text) => ` options (description = ${text})`,
+    readsDisks: false,
+    place: (root, store) =>
+      store?.endpoint?.includes('storage.googleapis.com') === true ? root.replace(/^s3:/, 'gs:') : root,
+    schema: inSchema,
     delta: {
-      proof: notRun('BigLake tables for Delta Lake'),
       notes: [
+        notRun('BigLake tables for Delta Lake'),
         'Needs a connection that may read the bucket, here called us.ripen; of Amazon S3 one of BigQuery Omni, in the region of the bucket.',
       ],
-      preamble: 'create schema if not exists {schema}',
-      table: `create external table if not exists {name}
-with connection \`us.ripen\`
-options (
+      table: ({ name, folder, comment }) => [
+        `create external table if not exists ${name}\nwith connection \`us.ripen\`\noptions (
     format = 'DELTA_LAKE',
-    uris = [{location}],
-    description = {comment}
-)`,
+    uris = [${backslashed(folder)}],
+    description = ${comment}\n)`,
+      ],
     },
-    hasNights: false,
-    view: 'create or replace view {name} (\n{namedColumns}\n)\noptions (description = {comment}) as\n{rows}',
-    columnComment: ' options (description = {comment})',
+    version: null,
+    view: ({ name, commented, comment }, rows) => [
+      `create or replace view ${name} (\n${commented}\n)\noptions (description = ${comment}) as\n${rows}`,
+    ],
   },
   duckdb: {
     title: 'DuckDB',
-    name: inSchema(identifier),
+    quote: identifier,
     text: literal,
     types: {},
+    readsDisks: true,
+    schema: inSchema,
     plain: {
-      proof: 'Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.',
-      notes: ['A view is made where the files are; for a bucket the secret takes the credentials of the environment.'],
-      preamble: 'create schema if not exists {schema}',
-      // The views of lake-sql, which state every comment.
-      table: '',
+      notes: [
+        'Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.',
+        'A view is made where the files are; for a bucket the secret takes the credentials of the environment.',
+      ],
+      table: (of) => {
+        const { folder, key, names } = of;
+        const files = fileText(folder).slice(0, -1) + `${key === null ? '' : `/${key.plain}=*`}/data.parquet'`;
+        const divided = key === null ? 'false' : `true, hive_types = {${literal(key.plain)}: DATE}`;
+        return commentedView(of, `select\n${names}\nfrom read_parquet(${files}, hive_partitioning = ${divided})`);
+      },
     },
     delta: {
-      proof:
+      notes: [
         'The views are run by the tests (npm test) over a reader in the place of delta_scan; its extension is not in the registry.',
-      notes: ['An older night takes an extension whose delta_scan knows the parameter version.'],
-      local: ['catalog.duckdb beside the tables needs no extension, and shows the newest night.'],
-      preamble: 'install delta\n;\nload delta\n;\ncreate schema if not exists {schema}',
-      table:
-        'create or replace view {name} as\nselect\n{tableNames}\nfrom delta_scan({location}⟪, version => {night}⟫)',
+        'An older night takes an extension whose delta_scan knows the parameter version.',
+      ],
+      local: 'catalog.duckdb beside the tables needs no extension, and shows the newest night.',
+      before: ['install delta', 'load delta'],
+      table: (of) => {
+        const pinned = of.night === null ? '' : `, version => ${of.night}`;
+        return commentedView(of, `select\n${of.names}\nfrom delta_scan(${literal(of.folder)}${pinned})`);
+      },
     },
-    hasNights: true,
-    view: 'create or replace view {name} as\n{rows}',
-    commentsApart: true,
+    version: '',
+    view: commentedView,
   },
 };
+
+/** Where ClickHouse finds a bucket: Amazon's own address unless an endpoint is stated. */
+function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
+  const endpoint = new URL(stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);
+  if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
+  const base = endpoint.href.replace(/\/+$/, '');
+  return [base, ...(pathStyle ? [bucket] : []), ...(prefix === '' ? [] : [prefix])].join('/');
+}

@@ -11,28 +11,33 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import { Failure, storageFailed } from '../errors.ts';
+import { addDays, type Day } from '../model/calendar.ts';
+import type { DateDimension } from '../model/dimension.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
-import { columnsOf } from '../warehouse/relations.ts';
+import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
+import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import {
-  exportFormats,
-  exportGrain,
-  isCompressed,
-  exportStatement,
-  formatOf,
-  type ExportColumn,
-  type ExportDays,
-  type ExportFormat,
-} from './export-sql.ts';
-import { outputAt } from './output-file.ts';
-import { codeOf, replaceShared } from './replacement.ts';
+import { grainOf, plainType } from './lake-table.ts';
+import { codeOf, outputAt, replaceShared } from './replacement.ts';
+
+const options = {
+  parquet: 'format parquet, compression zstd',
+  csv: 'format csv, header true',
+  ndjson: 'format json',
+} as const;
+
+export const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
 
 /** What to export, and where to. */
-export interface ExportOptions extends Partial<ExportDays> {
+export interface ExportOptions {
   /** A configured slice, or, in its place, `table`. */
   readonly slice?: string | undefined;
   /** Any other table or view that analysts query, such as `links`. */
   readonly table?: string | undefined;
+  /** First and last day, both inclusive; null leaves that end open. */
+  readonly from?: Day | null;
+  readonly to?: Day | null;
   /** A path, or `-` for `stream`. */
   readonly output: string;
   /** Where the rows go if `output` is `-`. */
@@ -58,6 +63,15 @@ export interface Exported {
 }
 
 const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
+
+/** Whether a path asks for a compressed file. Parquet is compressed by itself. */
+const isCompressed = (path: string): boolean => /\.gz$/i.test(path);
+
+/** The extension decides, before a `.gz`; null for one no format has. */
+function formatOf(path: string): ExportFormat | null {
+  const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase();
+  return exportFormats.find((format) => format === (extension === 'jsonl' ? 'ndjson' : extension)) ?? null;
+}
 
 /** What an export writes, in which format. Throws `USAGE_INVALID` where options name nothing to write, or nowhere to write it to. */
 export function exportRequest({ slice: named, table, output, stream, format: stated = null }: ExportOptions): {
@@ -90,22 +104,18 @@ export function exportRequest({ slice: named, table, output, stream, format: sta
  * the signal's reason, `USAGE_INVALID` as `exportRequest` does, for a slice that was never loaded, reversed days, or days where the
  * slice has none; `STORAGE_FAILED`.
  */
-export async function exportSlice(warehouse: Warehouse, options: ExportOptions): Promise<Exported> {
-  const { output, from = null, to = null, finalOnly = false, asIs = false } = options;
-  const { slice, format } = exportRequest(options);
+export async function exportSlice(warehouse: Warehouse, given: ExportOptions): Promise<Exported> {
+  const { output, finalOnly = false, signal = new AbortController().signal } = given;
+  const { slice, format } = exportRequest(given);
   const relation = finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
-  refuseUnreadable(slice, columns, { from, to, isTable: options.table !== undefined });
-  const write: WriteRows = async (path) => {
-    const target = { path, format, compressed: isCompressed(output), defused: !asIs };
-    return warehouse.run(exportStatement(relation, columns, { from, to }, target));
-  };
-  const { signal = new AbortController().signal } = options;
+  refuseUnreadable(slice, columns, given);
+  const write: WriteRows = async (path) => warehouse.run(exportStatement(relation, columns, given, { path, format }));
   const stop = (): void => warehouse.interrupt();
   signal.throwIfAborted();
   signal.addEventListener('abort', stop);
   try {
-    return { slice, output, format, rows: await written({ ...options, signal }, write) };
+    return { slice, output, format, rows: await written({ ...given, signal }, write) };
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     throw storageFailed(`The export to ${output} failed`, error, {
@@ -118,14 +128,14 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
 
 function refuseUnreadable(
   slice: string,
-  columns: readonly ExportColumn[],
-  { from, to, isTable }: ExportDays & { readonly isTable: boolean },
+  columns: readonly RelationColumn[],
+  { from = null, to = null, table }: ExportOptions,
 ): void {
   if (from !== null && to !== null && from > to) {
     const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
     throw unusable(message, 'Give --from the first day and --to the last.');
   }
-  if (columns.length === 0 && isTable) {
+  if (columns.length === 0 && table !== undefined) {
     const hint = 'Name one of schema main, such as partners, links, apps or metrics.';
     throw unusable(`There was no table ${slice} to export.`, hint);
   }
@@ -133,10 +143,59 @@ function refuseUnreadable(
     const message = `The slice ${slice} held nothing to export: it was never loaded.`;
     throw unusable(message, `Run \`ripen sync --slice ${slice}\` first.`);
   }
-  if (exportGrain(columns) === null && (from !== null || to !== null)) {
-    const message = `The slice ${slice} had no date dimension to choose days by.`;
-    throw unusable(message, 'Leave out --from and --to.');
+  if (grainOf(columns) === null && (from !== null || to !== null)) {
+    throw unusable(`The slice ${slice} had no date dimension to choose days by.`, 'Leave out --from and --to.');
   }
+}
+
+/** What spreadsheets take for a formula when a text begins with it. */
+const FORMULA_STARTS = /^[=+\-@\t\r\n]/;
+
+/** A text that is only a number is no formula, and ids such as `-300` are joined on. */
+const PLAIN_NUMBER = /-?\d+(\.\d+)?/;
+
+/** Writes the rows of a table or view whose period lies within the days, or has some of them, in an order that depends on the rows alone. */
+function exportStatement(
+  relation: string,
+  columns: readonly RelationColumn[],
+  { output, from = null, to = null, asIs = false }: ExportOptions,
+  { path, format }: { readonly path: string; readonly format: ExportFormat },
+): string {
+  const isDefused = format === 'csv' && !asIs;
+  const cells = columns.map(({ name, type }) => {
+    const plain = plainType(type);
+    const column = `s.${identifier(name)}`;
+    const value = format === 'ndjson' ? column : `cast(${column} as ${plain})`;
+    const heading = isDefused && FORMULA_STARTS.test(name) ? `'${name}` : name;
+    return `${isDefused && plain === 'VARCHAR' ? defused(value) : value} as ${identifier(heading)}`;
+  });
+  const sorted = columns.filter(({ type }) => !/^(BIGINT|DOUBLE|DECIMAL)/.test(type));
+  return `copy (
+select
+    ${cells.join(',\n    ')}
+from main.${identifier(relation)} as s
+where ${insideDays(grainOf(columns), from, to)}
+order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', ')}
+) to ${literal(path)} (${options[format]}${isCompressed(output) ? ', compression gzip' : ''})`;
+}
+
+/** With an apostrophe before it a formula is text again; numbers, dates and empty texts stay as they are. */
+function defused(text: string): string {
+  const isFormula = `regexp_matches(${text}, ${literal(FORMULA_STARTS.source)})`;
+  const isNumber = `regexp_full_match(${text}, ${literal(PLAIN_NUMBER.source)})`;
+  return `case when ${isFormula} and not ${isNumber} then '''' || ${text} else ${text} end`;
+}
+
+/** A week, month, quarter or year is written whole where any of its days is asked for, as backfill replaces it. */
+function insideDays(grain: DateDimension | null, from: Day | null, to: Day | null): string {
+  if (grain === null) return 'true';
+  const column = `s.${identifier(grain)}`;
+  const after = grain === 'hour' || grain === 'day' ? `${column} >=` : `${column} + interval 1 ${grain} >`;
+  const conditions = [
+    ...(from === null ? [] : [`${after} ${dayLiteral(grain, from)}`]),
+    ...(to === null ? [] : [`${column} < ${dayLiteral(grain, addDays(to, 1))}`]),
+  ];
+  return conditions.length === 0 ? 'true' : conditions.join(' and ');
 }
 
 /** Writes the rows to a path and returns how many. */

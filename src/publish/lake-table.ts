@@ -7,7 +7,7 @@ import { parseColumnType } from '../model/column-type.ts';
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
-import { identifier, statement } from '../warehouse/sql.ts';
+import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Tables beside the slices, where they exist; one file each, sorted. */
@@ -19,14 +19,20 @@ export const dimensionTables: readonly string[] = [
   'partners_history',
 ].toSorted();
 
+/** What stands beside a slice under its name: its links, how it ripens, what to expect of it. */
+const besideSlice = ['_links', '_maturation', '_projected'];
+
+/** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
+const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
+
 /** What the ledger says of cells; no slice can have the name. */
 export const FINALITY = 'ripen_finality';
 
-/** A load gives every row a new one, even if nothing else changed; the lake holds what a row says, not who brought it. */
+/** Every load gives each row a new one, and each period, even if nothing else changed. */
 const LOAD_ID = '_load_id';
-
-/** Every load gives a period a new one; a slice's metric may have the name. */
 const FETCHED_AT = 'fetched_at';
+/** Repeats the value in the long form. */
+const VALUE_TEXT = 'value_text';
 
 /** Files of a slice: all, or those of periods that begin before a day. */
 export interface SliceFiles {
@@ -68,11 +74,12 @@ export interface LakeTable {
   readonly cohorts: CohortsView | null;
   /** What stands after `from` in a query of the warehouse. */
   readonly source: string;
-  /** Whether its rows carry the id of the load that brought them. */
-  readonly isLoaded: boolean;
-  /** The slice whose rows it holds, and with which it is dropped; null for other tables. */
+  /** The slice with which it is dropped, its own name where it holds the rows of loads; null for other tables. */
   readonly slice: string | null;
 }
+
+/** Whether a table is that of a slice, whose rows carry the id of the load that brought them. */
+export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean => name === slice;
 
 const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
 const cellRow = z.object({ slice: z.string(), metric: z.string(), cohort_metric: z.string(), age_days: z.number() });
@@ -82,115 +89,91 @@ const cellRow = z.object({ slice: z.string(), metric: z.string(), cohort_metric:
  * one that is no longer configured stays in its copies until it is dropped.
  */
 export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
-  const slices = await slicesIn(warehouse);
-  return [...(await ownTables(warehouse, slices)), await finalityTable(warehouse)];
+  return [...(await tablesOfMain(warehouse)), await finalityTable(warehouse)];
 }
-
-/** By name, whether it is a cube. */
-async function slicesIn(warehouse: Warehouse): Promise<ReadonlyMap<string, boolean>> {
-  const held = await warehouse.rows(statement('publish/slices'), [], sliceRow);
-  return new Map(held.map(({ slice, is_cube: isCube }) => [slice, isCube]));
-}
-
-/** The slices and the dimension tables; slices that have no table yet are left out. */
-async function ownTables(warehouse: Warehouse, slices: ReadonlyMap<string, boolean>): Promise<LakeTable[]> {
-  const existing = await relationsIn(warehouse, 'main');
-  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
-  const tables: LakeTable[] = [];
-  for (const name of new Set([...slices.keys(), ...dimensionTables])) {
-    const found = existing.get(name);
-    if (found?.isTable !== true) continue;
-    const columns = plainColumns(found, [LOAD_ID]);
-    const table = { ...undivided(name, found.comment, columns), source: `main.${identifier(name)}` };
-    if (!slices.has(name)) {
-      tables.push(table);
-      continue;
-    }
-    const metrics = columns.filter(isMetric).map((column) => column.name);
-    const view = existing.get(`${name}_cohorts`);
-    const ofSlice = cells.filter(({ slice, metric }) => slice === name && metrics.includes(metric));
-    tables.push({
-      ...table,
-      ...dividedBy(columns),
-      summed: columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name),
-      metrics,
-      isCube: slices.get(name) === true,
-      cohorts:
-        view === undefined || view.isTable || ofSlice.length === 0
-          ? null
-          : {
-              comment: view.comment,
-              columns: plainColumns({ columns: await columnsNow(warehouse, 'main', view) }, ['value_text']),
-              cells: ofSlice.map((row) => ({ column: row.metric, metric: row.cohort_metric, ageDays: row.age_days })),
-            },
-      isLoaded: true,
-      slice: name,
-    });
-  }
-  return tables;
-}
-
-/** What stands beside a slice under its name: its links, how it ripens, what to expect of it. */
-const besideSlice = ['_links', '_maturation', '_projected'];
 
 /**
  * Those, without sums, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
  * fresh each period is and how well projections did. Finality is last, as `finalityTable` gives it.
  */
 export async function deltaTables(warehouse: Warehouse, released: string | null = null): Promise<LakeTable[]> {
-  const slices = await slicesIn(warehouse);
-  const relations = await relationsIn(warehouse, 'main');
-  const beside: LakeTable[] = [];
-  for (const slice of slices.keys()) {
-    for (const name of besideSlice.map((ending) => `${slice}${ending}`)) {
-      const found = relations.get(name);
-      if (found === undefined || slices.has(name)) continue;
-      const columns = plainColumns({ columns: await columnsNow(warehouse, 'main', found) }, [LOAD_ID]);
-      const table = undivided(name, found.comment, columns);
-      beside.push({ ...table, ...dividedBy(columns), source: `main.${identifier(name)}`, slice });
+  const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
+  const main = await relationsIn(warehouse, 'main');
+  const ripen = await relationsIn(warehouse, 'ripen');
+  const tables: LakeTable[] = [];
+  for (const table of await tablesOfMain(warehouse)) tables.push({ ...table, summed: [] });
+  for (const slice of slices) {
+    for (const ending of besideSlice) {
+      const found = main.get(`${slice}${ending}`);
+      if (found === undefined || slices.includes(found.name)) continue;
+      const table = await tableOf(warehouse, 'main', found);
+      tables.push({ ...table, ...dividedBy(table.columns), slice });
     }
   }
-  const bookkeeping = await relationsIn(warehouse, 'ripen');
-  const ledger = ledgerTables.flatMap((name): LakeTable[] => {
-    const found = bookkeeping.get(name);
-    if (found === undefined) return [];
-    const columns = plainColumns(found, []);
-    const names = columns.map((column) => identifier(column.name)).join(', ');
-    const source = `(select ${names} from ripen.${identifier(name)})`;
-    return [{ ...undivided(`ripen_${name}`, found.comment, columns), source }];
-  });
-  const own: LakeTable[] = [];
-  for (const table of await ownTables(warehouse, slices)) own.push({ ...table, summed: [] });
-  return [...own, ...beside, ...ledger, await finalityTable(warehouse, released)];
+  for (const name of ledgerTables) {
+    const found = ripen.get(name);
+    if (found !== undefined) tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
+  }
+  return [...tables, await finalityTable(warehouse, released)];
 }
 
-/** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
-const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
+const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
+  warehouse.rows(statement('publish/slices'), [], sliceRow);
 
-function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
-  const parts = {
-    grain: null,
-    key: null,
-    summed: [],
-    metrics: [],
-    isCube: false,
-    cohorts: null,
-    isLoaded: false,
-    slice: null,
-  };
-  return { name, comment, columns, ...parts };
+/** The slices and the dimension tables; slices that have no table yet are left out. */
+async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
+  const existing = await relationsIn(warehouse, 'main');
+  const isCube = new Map((await slicesIn(warehouse)).map((each) => [each.slice, each.is_cube]));
+  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
+  const tables: LakeTable[] = [];
+  for (const name of new Set([...isCube.keys(), ...dimensionTables])) {
+    const found = existing.get(name);
+    if (found?.isTable !== true) continue;
+    const table = await tableOf(warehouse, 'main', found);
+    const { columns } = table;
+    if (!isCube.has(name)) {
+      tables.push(table);
+      continue;
+    }
+    const metrics = columns.filter(isMetric).map((column) => column.name);
+    const view = existing.get(`${name}_cohorts`);
+    const ofSlice = cells
+      .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
+      .map((row) => ({ column: row.metric, metric: row.cohort_metric, ageDays: row.age_days }));
+    tables.push({
+      ...table,
+      ...dividedBy(columns),
+      summed: columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name),
+      metrics,
+      isCube: isCube.get(name) === true,
+      cohorts:
+        view?.isTable === false && ofSlice.length > 0
+          ? { ...(await tableOf(warehouse, 'main', view, VALUE_TEXT)), cells: ofSlice }
+          : null,
+      slice: name,
+    });
+  }
+  return tables;
+}
+
+/** A relation, but one column, as a table that is not divided, in types that every engine reads. */
+async function tableOf(
+  warehouse: Warehouse,
+  schema: 'main' | 'ripen',
+  relation: Relation,
+  leftOut = LOAD_ID,
+): Promise<LakeTable> {
+  const { name, comment } = relation;
+  const columns = (await columnsNow(warehouse, schema, relation))
+    .filter((column) => column.name !== leftOut)
+    .map(({ name: column, type, comment: words }) => ({ name: column, type: plainType(type), comment: words }));
+  const undivided = { grain: null, key: null, summed: [], metrics: [], isCube: false, cohorts: null, slice: null };
+  return { name, comment, columns, ...undivided, source: `${schema}.${identifier(name)}` };
 }
 
 function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'key'> {
   const grain = grainOf(columns);
   return { grain, key: grain === 'hour' ? 'day' : grain };
-}
-
-/** The columns of a table or view but some, in types that every engine reads. */
-function plainColumns({ columns }: Pick<Relation, 'columns'>, except: readonly string[]): LakeColumn[] {
-  return columns
-    .filter(({ name }) => !except.includes(name))
-    .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
 }
 
 /**
@@ -199,19 +182,24 @@ function plainColumns({ columns }: Pick<Relation, 'columns'>, except: readonly s
  */
 export async function finalityTable(warehouse: Warehouse, released: string | null = null): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
-  const columns = finality === undefined ? [] : plainColumns(finality, [FETCHED_AT]);
+  if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
+  const table = await tableOf(warehouse, 'ripen', finality, FETCHED_AT);
+  const { columns } = table;
   const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
   const order = 'order by slice, metric, period';
   if (released === null) {
-    return { ...undivided(FINALITY, comment, columns), source: `(select ${names} from ripen.finality ${order})` };
+    const source = `(select ${names} from ripen.finality ${order})`;
+    return { ...table, name: FINALITY, comment, columns, source };
   }
   const kept = `select ${names}, true as released from ripen.released where ${released}`;
-  const source = `(select ${names}, false as released from ripen.finality union all ${kept} ${order})`;
   const words = 'Whether the period left the warehouse by `retain` and is held here alone';
   return {
-    ...undivided(FINALITY, comment, [...columns, { name: 'released', type: 'BOOLEAN', comment: words }]),
-    source,
+    ...table,
+    name: FINALITY,
+    comment,
+    columns: [...columns, { name: 'released', type: 'BOOLEAN', comment: words }],
+    source: `(select ${names}, false as released from ripen.finality union all ${kept} ${order})`,
   };
 }
 
@@ -220,16 +208,30 @@ export function isTableOfLakes(name: string): boolean {
   return name === FINALITY || dimensionTables.includes(name);
 }
 
+/** The columns as readers see them: the table's own, and the day that hours are filed under. */
+export function shownColumns({ columns, key }: Pick<LakeTable, 'columns' | 'key'>): readonly LakeColumn[] {
+  if (key === null || columns.some(({ name }) => name === key)) return columns;
+  return [...columns, { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }];
+}
+
+/**
+ * The columns a file holds. The one its directory is named after is left out: pyarrow, and with it pandas and Ray,
+ * refuse a data set that has it in both places ("Unable to merge: Field day has incompatible types"); DuckDB, Polars,
+ * Spark and Trino take it from the path.
+ */
+export const fileColumns = ({ columns, key }: LakeTable): readonly LakeColumn[] =>
+  columns.filter(({ name }) => name !== key);
+
 /**
  * Whether a slice's column is a metric: those alone are numbers. The live table decides, as with the grain: a name says
  * nothing, and the ledger already lists the metrics of a new meaning while it is being built.
  */
-export function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
+function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
   return name !== LOAD_ID && parseColumnType(type) !== null;
 }
 
-/** The live table decides, not the configuration: while a new meaning is being built it still has the old dimensions. */
-export function grainOf(columns: readonly LakeColumn[]): DateDimension | null {
+/** The finest date dimension among columns; null for none. The live table decides: while a new meaning is built it still has the old dimensions. */
+export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
 }
 
@@ -240,3 +242,6 @@ export function plainType(type: string): string {
   if (type === 'HUGEINT') return 'DECIMAL(38,0)';
   return 'VARCHAR';
 }
+
+/** A path as DuckDB reads it: it takes some characters for wildcards, with no escape but brackets. */
+export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));

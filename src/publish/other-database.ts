@@ -1,12 +1,17 @@
 /** DuckDB files other than the warehouse (copies, targets, catalogs), and whose copy each is. The warehouse itself is never opened here. */
 
+import { copyFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
+import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { statement } from '../warehouse/sql.ts';
 import { rowsIn, statementsOn } from '../warehouse/statements.ts';
 import { isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
+import { ifThere } from './replacement.ts';
 
 /** What can be asked of a database, the warehouse or another. */
 export type Database = Pick<Warehouse, 'rows' | 'run'>;
@@ -44,7 +49,7 @@ export async function withDatabase<T>(
 
 const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
 
-/** The tables of a database, in order of schema and name. */
+/** The tables of a database as schema and name, in their order. */
 export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
   return database.rows(statement('publish/tables'), [], tableRow);
 }
@@ -54,10 +59,17 @@ export interface Publisher {
   readonly path: string;
   /** Null where the warehouse is yet to be made. */
   readonly id: string | null;
+  /** Its tables, as `schema.table`. */
+  readonly tables: readonly string[];
+}
+
+/** Who an open warehouse is. */
+export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
+  return { path: warehouse.path, id: await statedIdOf(warehouse), tables: await namesIn(warehouse) };
 }
 
 /** The id a warehouse, or a snapshot of one, states; null where it states none. */
-export async function statedIdOf(database: Database): Promise<string | null> {
+async function statedIdOf(database: Database): Promise<string | null> {
   const sql = 'select id::varchar as id from ripen.warehouse_identity';
   const rows = await database.rows(sql, [], z.object({ id: z.string() })).catch((error: unknown) => {
     if (isUnknownToEngine(error)) return [];
@@ -66,20 +78,75 @@ export async function statedIdOf(database: Database): Promise<string | null> {
   return rows[0]?.id ?? null;
 }
 
-/** Who an open warehouse is. */
-export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
-  return { path: warehouse.path, id: await statedIdOf(warehouse) };
+const namesIn = async (database: Database): Promise<string[]> =>
+  (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
+
+/** `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has; null where it may be replaced. */
+export function foreignCopy(copy: string, stated: string | null, { path, id }: Publisher): Failure | null {
+  if (stated === null || stated === id) return null;
+  const message = `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${path}, which is ${id ?? 'new'}.`;
+  return new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { target: copy, found: stated, expected: id },
+    hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to begin anew.',
+  });
 }
 
-/** Throws `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has. */
-export function refuseOthers(copy: string, stated: string | null, { path, id }: Publisher): void {
-  if (stated === null || stated === id) return;
-  throw new Failure(
-    'WAREHOUSE_FOREIGN',
-    `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${path}, which is ${id ?? 'new'}.`,
-    {
-      facts: { target: copy, found: stated, expected: id },
-      hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to begin anew.',
-    },
-  );
+/** What lies where a copy goes. */
+export interface Occupant {
+  /** The id of the warehouse whose copy it is; null for none. */
+  readonly owner: string | null;
+  /** The DuckDB file that is replaced; null for none. */
+  readonly database: string | null;
+  /** Tables in that which are neither the ledger nor its slices nor in the warehouse. */
+  readonly foreign: readonly string[];
+}
+
+/** How DuckDB begins when the system would not give it the file, whatever is in it: permissions, too many open files. */
+const KEPT_OUT = 'IO Error: Cannot open file';
+
+/**
+ * Reads the database that is replaced, or, where a session that holds it for writing keeps others out, a copy of it. Throws
+ * `WAREHOUSE_FOREIGN` for a file that is no database, and `USAGE_INVALID` for the warehouse itself, which would lose its lock.
+ */
+export async function readOccupant(path: string, own: Publisher): Promise<Occupant> {
+  const [found, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
+  // What is no file was found to be no place to write to.
+  if (found?.isFile() !== true || found.size === 0) return { owner: null, database: path, foreign: [] };
+  if (found.ino === warehouse?.ino && found.dev === warehouse.dev) {
+    throw new Failure('USAGE_INVALID', `The publish target ${path} was the warehouse itself.`, {
+      hint: 'Publish to a path of its own.',
+    });
+  }
+  const read = async (database: Database): Promise<Occupant> => {
+    const names = await namesIn(database);
+    const isSnapshot = names.includes('ripen.migrations');
+    const slices = isSnapshot ? await database.rows(statement('publish/slices'), [], sliceRow) : [];
+    const known = new Set([...own.tables, ...slices.map(({ slice }) => `main.${slice}`)]);
+    const foreign = isSnapshot ? names.filter((name) => !name.startsWith('ripen.') && !known.has(name)) : names;
+    return { owner: await statedIdOf(database), database: path, foreign };
+  };
+  try {
+    return await withDatabase(path, 'READ_ONLY', read).catch(async (error: unknown) => {
+      if (!textOf(error).includes('Could not set lock')) throw error;
+      return inTemporaryFolder(async (folder) => {
+        const copy = join(folder, 'occupant.duckdb');
+        await copyFile(path, copy);
+        return withDatabase(copy, 'READ_ONLY', read);
+      });
+    });
+  } catch (error) {
+    if (error instanceof Failure || textOf(error).startsWith(KEPT_OUT)) throw error;
+    throw notOwn(path, textOf(error), error);
+  }
+}
+
+const sliceRow = z.object({ slice: z.string() });
+
+/** The failure of a database that is not this warehouse's to replace. */
+export function notOwn(target: string, because: string, cause?: unknown): Failure {
+  return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {
+    facts: { target },
+    hint: 'Publish to a path of its own, or move the file away.',
+    cause,
+  });
 }

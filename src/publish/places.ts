@@ -1,21 +1,26 @@
 /**
- * May I write here? Every place a run would write to, judged without writing, before the first request.
+ * May I write here? Every place a run would write to, and what lies there, judged without writing.
  *
  * What is wrong with a path by itself, or with two together, is `USAGE_INVALID`; what lies there `STORAGE_FAILED`; what is another
- * warehouse's `WAREHOUSE_FOREIGN`.
+ * warehouse's or another program's `WAREHOUSE_FOREIGN`. A copy is judged by itself, not by a note about it, so that the answer stays
+ * right when files are moved by hand.
  */
 
 import { constants } from 'node:fs';
-import { access, lstat, realpath, stat } from 'node:fs/promises';
+import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import type { Config, ObjectStore, PublishTarget } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { refuseOthersCopy } from './occupants.ts';
-import { publisherOf } from './other-database.ts';
-import { outputAt } from './output-file.ts';
-import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
+import { CATALOG } from './delta/catalog.ts';
+import { listTables, ownerIn, readTable } from './delta/commit.ts';
+import { FINALITY } from './lake-table.ts';
+import { type LakeTarget, withStore } from './open-store.ts';
+import { foreignCopy, notOwn, publisherOf, readOccupant, withDatabase } from './other-database.ts';
+import type { Occupant, Publisher } from './other-database.ts';
+import { MANIFEST, plainOwner } from './plain.ts';
+import { codeOf, ifThere, outputAt, unfinishedPath } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -42,15 +47,16 @@ async function destinationsOf({ warehouse, publish }: Destinations): Promise<Des
   ];
   return Promise.all(
     all.map(async ({ what, path, store }) => {
-      if (store !== undefined) return { what, path, isInBucket: true, written: [placeIn(store)] };
+      if (store !== undefined) {
+        // A name of a bucket is one in every region, but each store has its own.
+        const place = join(`s3://${store.endpoint ?? ''}`, store.bucket, store.prefix);
+        return { what, path, isInBucket: true, written: [place] };
+      }
       const real = await resolved(path);
       return { what, path, isInBucket: false, written: ['', ...beside[what]].map((ending) => `${real}${ending}`) };
     }),
   );
 }
-
-/** A name of a bucket is one in every region, but each store has its own. */
-const placeIn = ({ endpoint, bucket, prefix }: ObjectStore): string => join(`s3://${endpoint ?? ''}`, bucket, prefix);
 
 /** The path without links, as far as it exists. */
 async function resolved(path: string): Promise<string> {
@@ -71,27 +77,10 @@ export async function refuseUnwritablePlaces(destinations: Destinations): Promis
   refuse(await unwritablePlaces(destinations));
 }
 
-/** Throws for targets that are another warehouse's copies or hold a lake of the other kind, with the words of all. */
-export async function refuseCopiesOfOthers(
-  { publish }: Pick<Config, 'publish'>,
-  warehouse: Warehouse,
-  signal: AbortSignal,
-): Promise<void> {
-  const own = await publisherOf(warehouse);
-  const failures: Failure[] = [];
-  for (const target of publish) {
-    await refuseOthersCopy(target, own, signal).catch((error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      failures.push(error);
-    });
-  }
-  refuse(failures);
-}
-
 function refuse(failures: readonly Failure[]): void {
-  const [first] = failures;
+  const [first, second] = failures;
   if (first === undefined) return;
-  if (failures.length === 1) throw first;
+  if (second === undefined) throw first;
   throw new Failure(first.code, failures.map(({ message }) => message).join('; '), {
     facts: { places: failures.length },
     hint: first.hint ?? '',
@@ -99,108 +88,62 @@ function refuse(failures: readonly Failure[]): void {
   });
 }
 
+const isDatabase = (what: Destination['what']): boolean => what === 'warehouse' || what === 'duckdb';
+
 /** What readers take from a path: DuckDB the name of a database, and what follows a `?` for no path; engines columns of a lake. */
 function misnamed({ what, path, written: [place = path] }: Destination): Failure[] {
-  const isDatabase = what === 'warehouse' || what === 'duckdb';
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
-  const folder = isDatabase ? undefined : place.split('/').find((step) => /^[^=]+=/.test(step));
-  const wrong = new Map([
-    ['holds a ?, behind which DuckDB looks for no file', isDatabase && path.includes('?')],
-    [
-      'makes ripen the name of the database, which is that of a schema in it',
-      isDatabase && name.toLowerCase() === 'ripen',
-    ],
-    [`holds the folder ${folder ?? ''}, which engines take for a column of every table`, folder !== undefined],
-  ]);
-  return [...wrong].flatMap(([words, isWrong]) => {
+  const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
+  const wrong: string[] = [];
+  if (isDatabase(what) && path.includes('?')) wrong.push('holds a ?, behind which DuckDB looks for no file');
+  if (isDatabase(what) && name.toLowerCase() === 'ripen')
+    wrong.push('makes ripen the name of the database, which is that of a schema in it');
+  if (!isDatabase(what) && folder !== undefined)
+    wrong.push(`holds the folder ${folder}, which engines take for a column of every table`);
+  return wrong.map((words) => {
     const message = `The ${what} ${path} could not be read by its users: its path ${words}.`;
-    const hint = `Give the ${what} another path.`;
-    return isWrong ? [new Failure('USAGE_INVALID', message, { facts: { path }, hint })] : [];
+    return new Failure('USAGE_INVALID', message, { facts: { path }, hint: `Give the ${what} another path.` });
   });
 }
 
 /** A failure where one of two places is, or lies inside, what is written for the other. */
 function overlap(one: Destination, other: Destination): Failure[] {
-  for (const [inner, outer] of [[one, other] as const, [other, one] as const]) {
-    const path = inner.written.find((each) => outer.written.some((around) => isWithin(each, around)));
-    const around = outer.written.find((each) => path !== undefined && isWithin(path, each));
-    if (path === undefined || around === undefined) continue;
-    const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
-    const message = `The ${inner.what} ${inner.path} and the ${outer.what} ${outer.path} overlapped: ${where}.`;
-    const hint = 'Give each a path of its own, outside of what is written for the others.';
-    return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
-  }
-  return [];
+  const pairs = one.written.flatMap((path) =>
+    other.written.flatMap((around) => [[path, around] as const, [around, path] as const]),
+  );
+  const [path, around] = pairs.find(([inner, outer]) => isWithin(inner, outer)) ?? [];
+  if (path === undefined || around === undefined) return [];
+  const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
+  const message = `The ${one.what} ${one.path} and the ${other.what} ${other.path} overlapped: ${where}.`;
+  const hint = 'Give each a path of its own, outside of what is written for the others.';
+  return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
 }
 
 const isWithin = (path: string, around: string): boolean => path === around || path.startsWith(join(around, '/'));
 
-/**
- * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
- * configuration and the files it names, the warehouse with what lies beside it, a copy; and for any other DuckDB database.
- */
-export async function refuseOutput(
-  config: Destinations & Pick<Config, 'file' | 'service'>,
-  output: string,
-): Promise<void> {
-  const path = await resolved(output);
-  const { file, service } = config;
-  const named = [
-    ['configuration', file],
-    ...(service.kind === 'http'
-      ? [['token file', service.tokenFile] as const, ['certificate authority', service.caFile] as const]
-      : []),
-  ] as const;
-  const taken = await destinationsOf(config);
-  const places: { readonly owner: string; readonly written: readonly string[] }[] = taken.map((place) => {
-    return { owner: `${place.what} ${place.path}`, written: place.written };
-  });
-  for (const [what, each] of named)
-    if (each) places.push({ owner: `${what} ${each}`, written: [await resolved(each)] });
-  const found = places.find(({ written }) => written.some((each) => isWithin(path, each)));
-  if (found === undefined) {
-    // Whatever else is wrong with it waits until it is written.
-    await outputAt(output).catch((error: unknown) => {
-      if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
-    });
-    return;
-  }
-  throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${found.owner}.`, {
-    facts: { output: path },
-    hint: 'Name a file outside of what ripen reads and writes by itself.',
-  });
-}
-
 /** Why a place on disk could not be written: a link, a folder that takes no files, or what lies in the place of the file. */
 async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
-  const failed = (message: string, facts: Readonly<Record<string, string>>, hint: string): Failure[] => [
-    new Failure('STORAGE_FAILED', message, { facts: { path, ...facts }, hint }),
-  ];
   const lying = await lstat(path).catch(() => null);
-  const to = lying?.isSymbolicLink() === true ? await realpath(path).catch(() => '') : null;
-  if (to !== null && what !== 'warehouse') {
-    const words = `The ${what} ${path} was a symbolic link${to === '' ? '' : ` to ${to}`}.`;
-    return failed(words, { to }, 'Publish to the path it leads to, or put a file or directory in its place.');
+  if (lying?.isSymbolicLink() === true && what !== 'warehouse') {
+    const message = `The ${what} ${path} was a symbolic link to ${await readlink(path)}.`;
+    const hint = 'Publish to the path it leads to, or put a file or directory in its place.';
+    return [new Failure('STORAGE_FAILED', message, { facts: { path }, hint })];
   }
-  const isFile = what === 'warehouse' || what === 'duckdb';
   // A warehouse that is a link to nowhere is refused when it is opened.
-  const existing = await nearestExisting(isFile ? dirname(to || path) : path);
-  const reason = await obstacleIn(existing, isFile ? path : null, what);
+  let existing = isDatabase(what) ? dirname(await resolved(path)) : path;
+  while (!(await isThere(existing)) && dirname(existing) !== existing) existing = dirname(existing);
+  const reason = await obstacleIn(existing, isDatabase(what) ? path : null, what);
   if (reason === null) return [];
-  const words = `The ${what} ${path} could not be written: ${existing} (${reason})`;
+  const message = `The ${what} ${path} could not be written: ${existing} (${reason})`;
   const hint = `Give this user the right to write there, or choose another path for the ${what}.`;
-  return failed(words, { existing, reason }, hint);
+  return [new Failure('STORAGE_FAILED', message, { facts: { path, existing, reason }, hint })];
 }
 
-/** The path itself, or the nearest above it that exists. */
-async function nearestExisting(path: string): Promise<string> {
-  const above = dirname(path);
-  const isThere = await access(path, constants.F_OK).then(
+const isThere = async (path: string): Promise<boolean> =>
+  access(path).then(
     () => true,
     () => false,
   );
-  return isThere || above === path ? path : nearestExisting(above);
-}
 
 /** Why files could not be made in a directory, or put in the place of one, in a word; null where they could. */
 async function obstacleIn(directory: string, file: string | null, what: Destination['what']): Promise<string | null> {
@@ -216,4 +159,136 @@ async function obstacleIn(directory: string, file: string | null, what: Destinat
   } catch (error) {
     return codeOf(error) ?? String(error);
   }
+}
+
+/**
+ * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
+ * configuration and the files it names, the warehouse with what lies beside it, a copy; and for any other DuckDB database.
+ */
+export async function refuseOutput(
+  config: Destinations & Pick<Config, 'file' | 'service'>,
+  output: string,
+): Promise<void> {
+  const path = await resolved(output);
+  const { file, service } = config;
+  const { tokenFile = null, caFile = null } = service.kind === 'http' ? service : {};
+  const owned = (await destinationsOf(config)).map(({ what, path: of, written }) => ({
+    owner: `${what} ${of}`,
+    written,
+  }));
+  for (const [what, named] of [
+    ['configuration', file],
+    ['token file', tokenFile],
+    ['certificate authority', caFile],
+  ] as const)
+    if (named) owned.push({ owner: `${what} ${named}`, written: [await resolved(named)] });
+  const found = owned.find(({ written }) => written.some((each) => isWithin(path, each)));
+  if (found !== undefined) {
+    throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${found.owner}.`, {
+      facts: { output: path },
+      hint: 'Name a file outside of what ripen reads and writes by itself.',
+    });
+  }
+  // Whatever else is wrong with it waits until it is written.
+  await outputAt(output).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
+  });
+}
+
+/** Throws for targets that are another warehouse's copies or hold a lake of the other kind, with the words of all; what else is wrong with one is for publishing to say. */
+export async function refuseCopiesOfOthers(
+  { publish }: Pick<Config, 'publish'>,
+  warehouse: Warehouse,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = await publisherOf(warehouse);
+  const failures: Failure[] = [];
+  for (const target of publish) {
+    const failure = await occupantOf(target, own, signal).then(
+      ({ owner }) => foreignCopy(target.path, owner, own),
+      (error: unknown) => {
+        signal.throwIfAborted();
+        return error instanceof Failure && error.code === 'USAGE_INVALID' ? error : null;
+      },
+    );
+    if (failure !== null) failures.push(failure);
+  }
+  refuse(failures);
+}
+
+/**
+ * Throws unless a target is free or this warehouse's: `WAREHOUSE_FOREIGN` for another warehouse or its copy, another program's tables,
+ * a file that is no DuckDB database, or a write-ahead log beside it, which DuckDB would replay into what takes its place;
+ * `USAGE_INVALID` for a lake of the other kind; `STORAGE_FAILED` where nobody could look.
+ */
+export async function refuseOccupant(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<void> {
+  try {
+    const { owner, database, foreign } = await occupantOf(target, own, signal);
+    const other = foreignCopy(target.path, owner, own);
+    if (other !== null) throw other;
+    if (database === null) return;
+    if (await isThere(`${database}.wal`)) {
+      throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${database}.wal; nothing was published there.`, {
+        hint: 'Close the session that writes to the published file, or move the .wal file away.',
+      });
+    }
+    const [first] = foreign;
+    if (first === undefined) return;
+    throw notOwn(database, `it held ${foreign.length} tables that are not ripen's, such as ${first}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw asPublishFailure(target, error);
+  }
+}
+
+/** What lies at a target: in a lake on a disk the owner of its tables, and what its catalog holds. Throws `USAGE_INVALID` for a lake of the other kind: whoever reads it would read both. */
+async function occupantOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<Occupant> {
+  const { kind, path } = target;
+  if (kind === 'duckdb') return readOccupant(path, own);
+  const owner = await ownerOfLake(target, signal);
+  const nothing = { owner, database: null, foreign: [] };
+  return kind === 'parquet' || target.store !== undefined
+    ? nothing
+    : { ...(await readOccupant(join(path, CATALOG), own)), owner };
+}
+
+async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {
+  return withStore(target, null, signal, async (store) => {
+    const lying = (await listTables(store, FINALITY)).get(FINALITY);
+    if (target.kind === 'parquet') {
+      if ([...(lying?.keys() ?? [])].some((path) => path.startsWith('_delta_log/'))) throw otherKind(target);
+      return plainOwner(store);
+    }
+    if ((await store.read(MANIFEST)) !== null) throw otherKind(target);
+    const stored = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
+      readTable(store, database, FINALITY, lying),
+    );
+    return ownerIn(stored);
+  });
+}
+
+function otherKind({ kind, path }: LakeTarget): Failure {
+  const [wanted, found] = kind === 'parquet' ? ['plain files', 'Delta tables'] : ['Delta tables', 'plain files'];
+  const message = `The folder ${path}, meant for ${wanted}, held ${found} of an earlier configuration.`;
+  return new Failure('USAGE_INVALID', message, {
+    facts: { path },
+    hint: 'Publish to a folder of its own, or remove this one.',
+  });
+}
+
+/** What publishing met: errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
+export function asPublishFailure({ path }: PublishTarget, error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const text = textOf(error);
+  if (!isOfStorage(error) && !text.startsWith('Out of Memory Error')) {
+    return new Failure('BUG', `Publishing to ${path} met something unforeseen: ${text}`, {
+      facts: { target: path },
+      hint: 'Report it with the stack trace; `--verbose` prints one.',
+      cause: error,
+    });
+  }
+  return storageFailed(`Publishing to ${path} failed`, error, {
+    facts: { target: path },
+    hint: 'Check free space and permissions of the target; the next run completes what is missing.',
+  });
 }

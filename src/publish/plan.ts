@@ -1,14 +1,25 @@
-/** What a table should hold and what lies there, and so which files to write, to keep and to remove. Writes nothing. */
+/** What a table should hold and what lies there, and so which files to write, to keep and to remove; and how a file is written. */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { day, type Day } from '../model/calendar.ts';
-import { count } from '../warehouse/sql.ts';
+import { addDays, day, type Day } from '../model/calendar.ts';
+import { BIGINT, parseColumnType } from '../model/column-type.ts';
+import { count, identifier, literal } from '../warehouse/sql.ts';
+import { exactSum, sumText } from '../warehouse/sums.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { stampPeriods, summarizePeriods } from './lake-sql.ts';
-import type { LakeTable } from './lake-table.ts';
+import { fileColumns, isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
 import { inBatches, type LakeStore, type StoredFile } from './store.ts';
+
+/** What bringing a copy up to the warehouse took. */
+export interface CopyReport {
+  /** Files readers query that were written; 0 when the copy was up to date. */
+  readonly files_written: number;
+  /** Files of periods without rows that were removed. */
+  readonly files_removed: number;
+  /** What stands beside the files and was written: the catalog, the manifest. */
+  readonly also_written: readonly string[];
+}
 
 /** What the rows of a period are known by. */
 export interface PeriodContent {
@@ -49,11 +60,15 @@ const contentRow = z.object({
 });
 
 /**
- * Compares a table of the warehouse with its files. A divided table has a file for each period with rows, any other table one.
- * Rows of a period are read only where their load is not the one whose rows lie there.
+ * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
+ * table one. Rows of a period are read only where their load is not the one whose rows lie there.
  */
-export async function planTable(warehouse: Warehouse, table: LakeTable, held: StatedFiles): Promise<TablePlan> {
-  const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : [];
+export async function planTable(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+  held: StatedFiles,
+): Promise<TablePlan> {
+  const stamps = isOfSlice(table) ? await warehouse.rows(stampPeriods(table), [], stampRow) : [];
   const write: PlannedFile[] = [];
   const keep: PlannedFile[] = [];
   const unread = new Map(stamps.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
@@ -89,11 +104,93 @@ function withoutPeriod(table: LakeTable, rows: number): Failure {
   });
 }
 
-/** A file to write: its path, the statement that writes its draft, and the rows it must get. */
-export interface NewFile {
-  readonly path: string;
-  readonly rows: number;
-  readonly copyTo: (draft: string) => string;
+const periodIn = ({ grain }: LakeTable): string =>
+  grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
+
+/**
+ * Which load brought the rows of each period, in order: period (null: not divided) and stamp, null where no single load did.
+ *
+ * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
+ * before a publish without it, it holds nothing of those loads any more. So removals count too.
+ */
+function stampPeriods(table: LakeTable): string {
+  return `with held as (
+    select
+        ${periodIn(table)} as period,
+        count(*) as rows,
+        min(_load_id) as oldest,
+        max(_load_id) as newest
+    from ${table.source}
+    group by 1
+)
+select
+    held.period::varchar as period,
+    case
+        when held.oldest = held.newest
+            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
+    end as stamp
+from held
+cross join (
+    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    from ripen.schema_changes
+    where object = ${literal(table.name)} and change = 'column removed'
+) as removed
+left join ripen.loads as l on l.load_id = held.newest
+order by held.period`;
+}
+
+/**
+ * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the exact sums in
+ * the order of `summed`; all in one scan.
+ *
+ * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
+ * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
+ */
+function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
+  const cells = table.columns.map((column) => {
+    const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
+    return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
+  });
+  const types = new Map(table.columns.map(({ name, type }) => [name, parseColumnType(type)]));
+  const sums = table.summed.map((name) => {
+    const type = types.get(name) ?? BIGINT;
+    return sumText(exactSum(identifier(name), type), type);
+  });
+  const chosen = periods.map((each) => `(${insidePeriod(table, each)})`).join(' or ');
+  return `select
+    ${periodIn(table)}::varchar as period,
+    count(*)::varchar as rows,
+    concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
+    [${sums.join(', ')}]::varchar[] as sums
+from ${table.source}
+${chosen === '' ? '' : `where ${chosen}\n`}${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(table)}`}`;
+}
+
+/** The bare column is compared, so that only the blocks of the period are read. */
+function insidePeriod({ grain }: LakeTable, period: Day | null): string {
+  if (grain === null || period === null) return 'true';
+  const column = identifier(grain);
+  if (grain !== 'hour') return `${column} = DATE ${literal(period)}`;
+  return `${column} >= TIMESTAMP ${literal(period)} and ${column} < TIMESTAMP ${literal(addDays(period, 1))}`;
+}
+
+export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
+
+/** How the columns of a file are written: each by an expression, and DuckDB's further options. */
+export interface FileForm {
+  readonly cell: (column: LakeColumn) => string;
+  readonly options?: string;
+}
+
+/** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out. */
+function copyPeriod(table: LakeTable, period: Day | null, path: string, { cell, options = '' }: FileForm): string {
+  const cells = fileColumns(table).map((column) => `${cell(column)} as ${identifier(column.name)}`);
+  return `copy (
+select
+    ${cells.join(',\n    ')}
+from ${table.source}
+where ${insidePeriod(table, period)}
+) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
 }
 
 const copyRow = z.object({
@@ -107,32 +204,33 @@ const copyRow = z.object({
 /** What DuckDB says of a file it wrote. */
 export type CopyRow = z.infer<typeof copyRow>;
 
-/** A file that was written: what DuckDB says of it, and how it lies there. */
-export type WrittenFile<F> = F & { readonly copied: CopyRow; readonly stored: StoredFile };
+/** A file that was written: where, what DuckDB says of it, and how it lies there. */
+export interface WrittenFile extends PlannedFile {
+  readonly path: string;
+  readonly copied: CopyRow;
+  readonly stored: StoredFile;
+}
 
-/** Writes files one query at a time and puts them in place. */
-export async function writeFiles<F extends NewFile>(
-  {
-    warehouse,
-    store,
-    signal,
-  }: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
-  files: readonly F[],
-): Promise<WrittenFile<F>[]> {
-  const drafted = new Map<string, CopyRow>();
-  const written: WrittenFile<F>[] = [];
-  const draft = async ({ path, rows, copyTo }: F): Promise<void> => {
+/** Writes files of a table one query at a time and puts them in place, each where `pathOf` says. */
+export async function writeFiles(
+  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
+  table: LakeTable,
+  planned: readonly PlannedFile[],
+  { pathOf, ...form }: FileForm & { readonly pathOf: (period: Day | null) => string },
+): Promise<WrittenFile[]> {
+  const { warehouse, store, signal } = place;
+  const written: WrittenFile[] = [];
+  const draft = async (file: PlannedFile): Promise<Omit<WrittenFile, 'stored'>> => {
     signal.throwIfAborted();
-    const [row] = await warehouse.rows(copyTo(await store.draft(path)), [], copyRow);
-    if (row?.count !== rows) throw incomplete(path, row?.count ?? 0, rows);
-    drafted.set(path, row);
+    const path = pathOf(file.period);
+    const sql = copyPeriod(table, file.period, await store.draft(path), form);
+    const [copied] = await warehouse.rows(sql, [], copyRow);
+    if (copied?.count !== file.rows) throw incomplete(path, copied?.count ?? 0, file.rows);
+    return { ...file, path, copied };
   };
-  const place = async (file: F): Promise<void> => {
-    const copied = drafted.get(file.path);
-    const stored = await store.place(file.path);
-    if (copied !== undefined) written.push({ ...file, copied, stored });
-  };
-  await inBatches(store, files, place, draft);
+  await inBatches(store, planned, draft, async (file) => {
+    written.push({ ...file, stored: await store.place(file.path) });
+  });
   return written;
 }
 

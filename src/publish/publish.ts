@@ -9,15 +9,15 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { listTables } from './delta/commit.ts';
-import { deltaFilesOfSlice, ownTables } from './delta/leaving.ts';
+import { listTables, ownTables, type StoredTable } from './delta/commit.ts';
+import { droppedFiles, releasedFiles, releasedPeriods } from './delta/leaving.ts';
 import { publishDelta } from './delta/publish-delta.ts';
-import { releasedFiles, releasedPeriods } from './delta/released.ts';
 import type { SliceFiles } from './lake-table.ts';
-import { refuseOccupant, visitorOf } from './occupants.ts';
-import { withStore } from './open-store.ts';
+import { type LakeTarget, withStore } from './open-store.ts';
+import { publisherOf } from './other-database.ts';
+import { asPublishFailure, refuseOccupant } from './places.ts';
 import { plainFilesOfSlice, publishPlain } from './plain.ts';
-import { asPublishFailure, type CopyReport } from './report.ts';
+import type { CopyReport } from './plan.ts';
 import { publishSnapshot } from './snapshot.ts';
 
 /** A copy that is up to the warehouse now, and what that took. */
@@ -61,7 +61,7 @@ export async function publish(
  * fails does not keep the others back. Throws the signal's reason.
  */
 export async function publishEach(
-  { publish: targets, ...publishing }: Publishing,
+  { publish: targets, dropped, confirmedNow = null }: Publishing,
   warehouse: Warehouse,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
   done: (outcome: Published | Failure) => void,
@@ -71,8 +71,16 @@ export async function publishEach(
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        await refuseOccupant(target, await visitorOf(session, signal));
-        const report = await publishTarget(target, session, { ...publishing, emit, signal });
+        await refuseOccupant(target, await publisherOf(session), signal);
+        const report =
+          target.kind === 'duckdb'
+            ? await publishSnapshot(session, target, signal)
+            : await withStore(target, session, signal, async (store) => {
+                const place = { warehouse: session, store, signal };
+                return target.kind === 'parquet'
+                  ? publishPlain(place, dropped)
+                  : publishDelta({ ...place, target }, { dropped, confirmedNow }, emit);
+              });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         done({ kind, path, ...report });
@@ -85,20 +93,6 @@ export async function publishEach(
   });
 }
 
-async function publishTarget(
-  target: PublishTarget,
-  warehouse: Warehouse,
-  night: Omit<Publishing, 'publish'> & { readonly emit: Emit; readonly signal: AbortSignal },
-): Promise<CopyReport> {
-  const { dropped, confirmedNow = null, emit, signal } = night;
-  if (target.kind === 'duckdb') return publishSnapshot(warehouse, target, signal);
-  return withStore(target, warehouse, signal, async (store) =>
-    target.kind === 'parquet'
-      ? publishPlain(warehouse, store, { dropped, signal })
-      : publishDelta({ warehouse, store, target, signal }, { dropped, confirmedNow }, emit),
-  );
-}
-
 /** How many files of a slice, or of its oldest periods, lie at a target. */
 export async function filesOfSlice(
   target: PublishTarget,
@@ -107,9 +101,11 @@ export async function filesOfSlice(
   signal: AbortSignal,
 ): Promise<number> {
   if (target.kind === 'duckdb') return 0;
-  return withStore(target, warehouse, signal, async (store) =>
-    target.kind === 'delta' ? deltaFilesOfSlice(store, warehouse, files) : plainFilesOfSlice(store, files),
-  );
+  if (target.kind === 'parquet') {
+    return withStore(target, warehouse, signal, async (store) => plainFilesOfSlice(store, files));
+  }
+  const tables = await deltaTablesAt(target, warehouse, signal);
+  return tables.reduce((sum, stored) => sum + droppedFiles(stored, files).length, 0);
 }
 
 /** What a target with `keep_released` holds of released periods; null for any other target. */
@@ -120,9 +116,13 @@ export async function releasedAt(
 ): Promise<{ readonly periods: number; readonly bytes: number } | null> {
   if (target.kind !== 'delta' || target.keepReleased !== true) return null;
   const released = await releasedPeriods(warehouse);
-  return withStore(target, null, signal, async (store) => {
-    const tables = await ownTables(store, warehouse, await listTables(store));
-    const files = tables.flatMap((stored) => releasedFiles(stored, released));
-    return { periods: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
-  });
+  const tables = await deltaTablesAt(target, warehouse, signal);
+  const files = tables.flatMap((stored) => releasedFiles(stored, released));
+  return { periods: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
+}
+
+/** A warehouse's own tables at a target, as they are in their newest versions. */
+async function deltaTablesAt(target: LakeTarget, warehouse: Warehouse, signal: AbortSignal): Promise<StoredTable[]> {
+  const { id } = await publisherOf(warehouse);
+  return withStore(target, null, signal, async (store) => ownTables(store, warehouse, await listTables(store), id));
 }

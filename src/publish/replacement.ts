@@ -3,29 +3,80 @@
  *
  * Everything is built under an unfinished name beside its target, made durable, then renamed. Unfinished names derive
  * from the target alone: whatever a killed run left there is known, and removed, by the next one. Only a file that a user
- * names, at which several processes may be, is built under a name of its own.
+ * names, at which several processes may be, is built under a name of its own; nothing is lost there that was no such file.
  */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
+import { chmod, lstat, open, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
-import { makeDirectories } from '../warehouse/directories.ts';
+import { makeDirectories, makeDurable } from '../warehouse/directories.ts';
 
 /** Must not end in `.parquet`: engines match such names, hidden ones too (measured). */
 export const UNFINISHED = '.ripen-unfinished';
 
 /** Where a target is built until it is whole. */
-export function unfinishedPath(target: string): string {
-  return `${target}${UNFINISHED}`;
-}
+export const unfinishedPath = (target: string): string => `${target}${UNFINISHED}`;
 
 /** Makes an unfinished file durable and readable as configured, and puts it in its target's place. */
 export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
   await chmod(unfinished, mode);
   await makeDurable(unfinished);
   await rename(unfinished, target);
+  await makeDurable(dirname(target));
+}
+
+/** Removes an unfinished file and what DuckDB may have put beside it. */
+export async function removeUnfinished(target: string): Promise<void> {
+  for (const ending of ['', '.wal', '.tmp']) {
+    await rm(`${unfinishedPath(target)}${ending}`, { recursive: true, force: true });
+  }
+}
+
+/** Where an output goes. */
+interface OutputFile {
+  /** Without links, where a file is put in its place. */
+  readonly path: string;
+  /** A pipe or a device is written to and stays what it is; a file is replaced whole. */
+  readonly isStream: boolean;
+}
+
+/**
+ * Looks at what a user named. Throws `STORAGE_FAILED` where its folder is missing, `USAGE_INVALID` for a DuckDB database, which
+ * no output is.
+ */
+export async function outputAt(path: string): Promise<OutputFile> {
+  const found = await ifThere(stat(path));
+  if (found === null) {
+    const folder = dirname(path);
+    if ((await ifThere(stat(folder))) !== null) return { path, isStream: false };
+    throw new Failure('STORAGE_FAILED', `The output ${path} was not written: there was no folder ${folder}.`, {
+      facts: { output: path, folder },
+      hint: `Make the folder ${folder}, or name a file elsewhere.`,
+    });
+  }
+  if (!found.isFile() && !found.isDirectory()) return { path, isStream: true };
+  if (found.isFile() && (await isDatabase(path))) {
+    throw new Failure('USAGE_INVALID', `The output ${path} was not written: a DuckDB database lay there.`, {
+      facts: { output: path },
+      hint: 'Name another file, or move the database away.',
+    });
+  }
+  return { path: await realpath(path), isStream: false };
+}
+
+/** Where every DuckDB file says what it is: behind a checksum of 8 bytes. */
+const MARK = { at: 8, text: 'DUCK' };
+
+async function isDatabase(path: string): Promise<boolean> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MARK.text.length), 0, MARK.text.length, MARK.at);
+    return buffer.toString('latin1', 0, bytesRead) === MARK.text;
+  } finally {
+    await file.close();
+  }
 }
 
 /**
@@ -41,11 +92,17 @@ export async function replaceShared<T>(
   try {
     const built = await build(unfinishedPath(own));
     await putInPlace(target, mode, unfinishedPath(own));
-    await makeDurable(dirname(target));
     return built;
   } finally {
     await removeUnfinished(own);
   }
+}
+
+/** Writes a text to what a user named, a file whole or not at all. Throws as `outputAt` does, and the error of the file system. */
+export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
+  const { path, isStream } = await outputAt(named);
+  if (isStream) return writeFile(path, text);
+  return replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
 }
 
 /** The code of an error of the file system, such as `ENOENT`; null for any other. */
@@ -72,31 +129,13 @@ export async function removeIfEmpty(directory: string): Promise<boolean> {
   return true;
 }
 
-/** Makes the content of a file, or the entries of a directory, durable. */
-export async function makeDurable(path: string): Promise<void> {
-  const opened = await open(path, 'r');
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
-}
-
-/** Removes an unfinished file and what DuckDB may have put beside it. */
-export async function removeUnfinished(target: string): Promise<void> {
-  const unfinished = unfinishedPath(target);
-  for (const path of [unfinished, `${unfinished}.wal`, `${unfinished}.tmp`]) {
-    await rm(path, { recursive: true, force: true });
-  }
-}
-
 /** Makes a directory, and those above it that are missing, so that whoever may read files of this mode may enter them. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
   const first = makeDirectories(path);
   if (first === null) return;
-  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) {
-    await chmod(made, directoryMode(fileMode));
-  }
+  // Read permission on a file is worth nothing without search permission on its directory; the owner needs all.
+  const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
+  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) await chmod(made, mode);
 }
 
 /** Makes a directory inside a lake; throws `STORAGE_FAILED` for a symbolic link, which could lead out of it. */
@@ -107,6 +146,3 @@ export async function makeInnerDirectory(path: string, fileMode: number): Promis
     hint: 'Put a directory in its place; links inside a lake are not followed.',
   });
 }
-
-/** Read permission on a file is worth nothing without search permission on its directory; the owner needs all. */
-const directoryMode = (fileMode: number): number => 0o700 | fileMode | ((fileMode & 0o444) >> 2);

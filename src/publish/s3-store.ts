@@ -11,7 +11,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
@@ -27,13 +26,26 @@ import type { LakeStore, StoredFile } from './store.ts';
 const UPLOADS_AT_ONCE = 8;
 /** A larger file is streamed, which the SDK does not retry; 8 of these may be in memory at once. */
 const MOST_HELD_BYTES = 32 * 1024 ** 2;
-const MOST_TRIES = 5;
-const CONNECTION_TIMEOUT_MS = 10_000;
-const IDLE_TIMEOUT_MS = 60_000;
-/** The largest object at 5 MB/s. */
-const REQUEST_TIMEOUT_MS = 1_000_000;
 /** Where stores without regions of their own sign for (MinIO, Ceph, R2). */
 const USUAL_REGION = 'us-east-1';
+
+const ignore = (): void => {};
+
+const clientSettings = {
+  // Whatever it has to say comes as an error too; without a logger it writes to the console.
+  logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  maxAttempts: 5,
+  // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
+  requestChecksumCalculation: 'WHEN_REQUIRED',
+  responseChecksumValidation: 'WHEN_REQUIRED',
+  // The last is for the largest object at 5 MB/s.
+  requestHandler: {
+    connectionTimeout: 10_000,
+    socketTimeout: 60_000,
+    requestTimeout: 1_000_000,
+    throwOnRequestTimeout: true,
+  },
+} as const satisfies S3ClientConfig;
 
 /**
  * Opens tables in a bucket with the credentials of the environment; `drafts` is a folder of this machine that is cleared. Throws
@@ -45,7 +57,10 @@ export async function openS3Store(
   signal: AbortSignal,
 ): Promise<LakeStore> {
   const { bucket: Bucket, prefix } = store;
-  const sdk = await loadSdk(Bucket);
+  const sdk = await import('@aws-sdk/client-s3').catch((cause: unknown) => {
+    const hint = 'Install it beside ripen: npm install @aws-sdk/client-s3';
+    throw unopened(Bucket, '@aws-sdk/client-s3 is not installed', hint, cause);
+  });
   const client = await connectedClient(sdk.S3Client, store);
   const options = { abortSignal: signal };
   const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
@@ -57,47 +72,44 @@ export async function openS3Store(
     await mkdir(drafts, { recursive: true, mode: 0o700 });
     return draftOf(path);
   };
-  const requesting = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
-    try {
-      return await send();
-    } catch (error) {
+  const requesting = async <T>(what: string, send: () => Promise<T>): Promise<T> =>
+    send().catch((error: unknown) => {
       signal.throwIfAborted();
       throw error instanceof Failure ? error : storeFailure(`${what} in ${Bucket}`, error);
-    }
-  };
-  const bytesOf = async (path: string): Promise<Uint8Array | null> => {
-    try {
-      const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(path) }), options);
-      return (await Body?.transformToByteArray()) ?? new Uint8Array();
-    } catch (error) {
-      if (refusalOf(error).name === 'NoSuchKey') return null;
-      throw error;
-    }
-  };
-  /** Null where the condition did not hold. */
+    });
+  const bytesOf = async (path: string): Promise<Uint8Array | null> =>
+    requesting(`give ${keyOf(path)}`, async () => {
+      try {
+        const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(path) }), options);
+        return (await Body?.transformToByteArray()) ?? new Uint8Array();
+      } catch (error) {
+        if (refusalOf(error).name === 'NoSuchKey') return null;
+        throw error;
+      }
+    });
+  /** Null where the condition did not hold and other content is there. */
   const put = async (path: string, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile | null> => {
-    const file = draftOf(path);
+    const [file, Key] = [draftOf(path), keyOf(path)];
     const { size: bytes } = await stat(file);
     const md5 = createHash('md5');
     await pipeline(createReadStream(file), md5);
-    const digest = md5.digest('base64');
     const Body = bytes > MOST_HELD_BYTES ? createReadStream(file) : await readFile(file);
-    const input = { ...condition, Bucket, Key: keyOf(path), Body, ContentLength: bytes, ContentMD5: digest };
-    try {
-      return await requesting(`take ${input.Key}`, async () => {
-        const { ETag } = await client.send(new sdk.PutObjectCommand(input), options).catch(async (error: unknown) => {
-          if (refusalOf(error).status !== 412) throw error;
-          // An answer that was lost is read back: equal bytes are this put's own.
-          const found = await bytesOf(path);
-          const isOwn = found !== null && createHash('md5').update(found).digest('base64') === digest;
-          return { ETag: isOwn ? undefined : null };
-        });
-        return ETag === null ? null : { bytes, etag: ETag ?? null, modifiedMs: Infinity };
-      });
-    } finally {
-      if (Body instanceof Readable) Body.destroy();
-      await rm(file, { force: true });
-    }
+    const input = { ...condition, Bucket, Key, Body, ContentLength: bytes, ContentMD5: md5.digest('base64') };
+    return requesting(`take ${Key}`, async () => {
+      try {
+        const { ETag: etag = null } = await client.send(new sdk.PutObjectCommand(input), options);
+        return { bytes, etag, modifiedMs: Infinity };
+      } catch (error) {
+        if (refusalOf(error).status !== 412) throw error;
+        // A response that was lost is read back: equal bytes are this put's own.
+        const found = await bytesOf(path);
+        const isOwn = found !== null && (await readFile(file)).equals(found);
+        return isOwn ? { bytes, etag: null, modifiedMs: Infinity } : null;
+      } finally {
+        if ('destroy' in Body) Body.destroy();
+        await rm(file, { force: true });
+      }
+    });
   };
   return {
     root,
@@ -116,12 +128,12 @@ export async function openS3Store(
         return found;
       }),
     async read(path) {
-      const bytes = await requesting(`give ${keyOf(path)}`, async () => bytesOf(path));
+      const bytes = await bytesOf(path);
       return bytes === null ? null : Buffer.from(bytes).toString('utf8');
     },
     async fetch(path) {
       const file = await draft(path);
-      await writeFile(file, (await requesting(`give ${keyOf(path)}`, async () => bytesOf(path))) ?? '');
+      await writeFile(file, (await bytesOf(path)) ?? '');
       return file;
     },
     draft,
@@ -138,36 +150,8 @@ export async function openS3Store(
   };
 }
 
-async function loadSdk(bucket: string) {
-  try {
-    return await import('@aws-sdk/client-s3');
-  } catch (cause) {
-    throw unopened(bucket, '@aws-sdk/client-s3 is not installed', {
-      hint: 'Install it beside ripen: npm install @aws-sdk/client-s3',
-      cause,
-    });
-  }
-}
-
-const unopened = (bucket: string, because: string, details: { readonly hint: string; readonly cause?: unknown }) =>
-  new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: ${because}.`, details);
-
-const ignore = (): void => {};
-
-const clientSettings = {
-  // Whatever it has to say comes as an error too; without a logger it writes to the console.
-  logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
-  maxAttempts: MOST_TRIES,
-  // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
-  requestChecksumCalculation: 'WHEN_REQUIRED',
-  responseChecksumValidation: 'WHEN_REQUIRED',
-  requestHandler: {
-    connectionTimeout: CONNECTION_TIMEOUT_MS,
-    socketTimeout: IDLE_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    throwOnRequestTimeout: true,
-  },
-} as const satisfies S3ClientConfig;
+const unopened = (bucket: string, because: string, hint: string, cause?: unknown): Failure =>
+  new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: ${because}.`, { hint, cause });
 
 const wireAddress = z.object({ protocol: z.string(), hostname: z.string() });
 
@@ -187,7 +171,7 @@ async function connectedClient(
     .config.region()
     .then(Boolean, () => false);
   if (!isRegionKnown && endpoint === null) {
-    throw unopened(bucket, 'no region was stated', { hint: 'Set region beside the target, or AWS_REGION.' });
+    throw unopened(bucket, 'no region was stated', 'Set region beside the target, or AWS_REGION.');
   }
   const client = opened(isRegionKnown ? region : USUAL_REGION);
   // The address may also come from the environment or a profile, where nothing checked it.
@@ -195,21 +179,16 @@ async function connectedClient(
     (next) => async (args) => {
       const { protocol, hostname } = wireAddress.parse(args.request);
       if (protocol === 'https:' || isLoopback(hostname)) return next(args);
-      throw new Failure(
-        'USAGE_INVALID',
-        `The lake s3://${bucket} was not requested over plain http from ${hostname}.`,
-        {
-          hint: 'Give an https endpoint, in the configuration or in AWS_ENDPOINT_URL_S3.',
-        },
-      );
+      const message = `The lake s3://${bucket} was not requested over plain http from ${hostname}.`;
+      throw new Failure('USAGE_INVALID', message, {
+        hint: 'Give an https endpoint, in the configuration or in AWS_ENDPOINT_URL_S3.',
+      });
     },
     { step: 'finalizeRequest', name: 'refusePlainHttp' },
   );
   const found = await client.config.credentials().catch((cause: unknown) => {
-    throw unopened(bucket, 'no credentials were found', {
-      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role.',
-      cause,
-    });
+    const hint = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role.';
+    throw unopened(bucket, 'no credentials were found', hint, cause);
   });
   markSecrets([found.secretAccessKey, found.sessionToken ?? '']);
   return client;

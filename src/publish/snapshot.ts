@@ -17,8 +17,8 @@ import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { copyDatabase } from './copy.ts';
 import { tablesOf, withDatabase, type Database } from './other-database.ts';
-import { makeDirectory, makeDurable, putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
-import type { CopyReport } from './report.ts';
+import type { CopyReport } from './plan.ts';
+import { makeDirectory, putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
 
 /** Replaces the snapshot at a target that is free or this warehouse's. */
 export async function publishSnapshot(
@@ -44,7 +44,6 @@ export async function publishSnapshot(
     }
     signal.throwIfAborted();
     await putInPlace(path, mode);
-    await makeDurable(dirname(path));
     return { files_written: 1, files_removed: 0, also_written: [] };
   } finally {
     await removeUnfinished(path);

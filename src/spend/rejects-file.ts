@@ -7,7 +7,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-import { syncPath } from '../archive/files.ts';
+import { makeDurable } from '../warehouse/directories.ts';
 import { Failure, storageFailed } from '../errors.ts';
 import { rejectColumns } from './spend-columns.ts';
 import type { RejectedLine } from './staging.ts';
@@ -42,7 +42,7 @@ export async function writeRejects(
     }
     if (isEmpty) await Promise.all([rm(unfinished), rm(target, { force: true })]);
     else await rename(unfinished, target);
-    await syncPath(dirname(target));
+    await makeDurable(dirname(target));
     return isEmpty ? null : target;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;

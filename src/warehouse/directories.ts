@@ -1,7 +1,7 @@
-/** Directories: made with those above them, as Node's own way of it does, but for one that it never ends in; and lent for a while. */
+/** Directories: made with those above them, as Node's own way of it does, but for one that it never ends in; lent for a while; made durable. */
 
 import { mkdirSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -41,5 +41,15 @@ export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>)
     return await work(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Makes the content of a file, or the names in a directory, outlive a power cut. */
+export async function makeDurable(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
   }
 }

@@ -99,7 +99,7 @@ const places: Record<string, Place> = {
     kind: 'storage',
     async made() {
       await symlink(inside('nowhere'), inside('b.duckdb'));
-      const says = [`The duckdb ${inside('b.duckdb')} was a symbolic link.`];
+      const says = [`The duckdb ${inside('b.duckdb')} was a symbolic link to ${inside('nowhere')}.`];
       return { change: { publish: [snapshotAt(inside('b.duckdb'))] }, says };
     },
   },

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 
 import { asFailure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
-import { asPublishFailure } from '../../src/publish/report.ts';
+import { asPublishFailure } from '../../src/publish/places.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

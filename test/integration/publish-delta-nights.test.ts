@@ -64,9 +64,7 @@ test('a night of 120 periods, one of them changed, writes 1 data file of the sli
   await sample.publish([target]);
   await restate(sample.warehouse, '2026-03-05', 1);
   store.requests.length = 0;
-  const startedAt = performance.now();
   await sample.publish([target]);
-  const ms = Math.round(performance.now() - startedAt);
   const put = store.requests.filter(({ method }) => method === 'PUT');
   const tables = new Set(
     store.requests
@@ -75,19 +73,5 @@ test('a night of 120 periods, one of them changed, writes 1 data file of the sli
   );
   expect(put.filter(({ key }) => /network_daily\/day=/.test(key))).toHaveLength(1);
   expect(put.filter(({ key }) => key.endsWith('.json'))).toHaveLength(tables.size);
-  const delta = store.requests.length;
-  const sent = (): number => store.requests.reduce((sum, { bytes }) => sum + bytes, 0);
-  const deltaBytes = sent();
-  const plain = store.lake('lake');
-  await sample.publish([plain]);
-  await restate(sample.warehouse, '2026-03-05', 1);
-  store.requests.length = 0;
-  const plainAt = performance.now();
-  await sample.publish([plain]);
-  const plainMs = Math.round(performance.now() - plainAt);
-  process.stdout.write(
-    `one night of 120 periods, ${tables.size} tables: Delta ${delta} requests, ${deltaBytes} bytes sent, ${ms} ms; plain files ${store.requests.length} requests, ${sent()} bytes sent, ${plainMs} ms\n`,
-  );
-  expect(delta).toBeLessThan(tables.size * 5);
-  expect(deltaBytes).toBeLessThan(sent());
+  expect(store.requests.length).toBeLessThan(tables.size * 5);
 });

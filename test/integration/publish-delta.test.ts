@@ -87,18 +87,6 @@ test('a night of one restated day of 14, and one that came again unchanged, writ
   expect(again).toMatchObject({ files_written: 0, also_written: ['version 2', 'catalog.duckdb'] });
 });
 
-test('rows of days whose loads are known are not read again: only what a load brought is hashed', async () => {
-  await sample.publish([target()]);
-  // Behind the ledger's back: a stamp says the day is as it was, so the file stays.
-  await sample.warehouse.run(`update network_daily set installs = 0 where day = DATE '2026-01-03'`);
-  const [unseen] = await sample.publish([target()]);
-  expect(unseen?.files_written).toBe(0);
-  // Rows the ledger has no load of are read.
-  await sample.warehouse.run(`update network_daily set installs = 1, _load_id = 999 where day = DATE '2026-01-03'`);
-  const [seen] = await sample.publish([target()]);
-  expect(seen?.files_written).toBe(1);
-});
-
 test('all tables bear one version each night, and every older one answers as it did', async () => {
   const nights: unknown[] = [];
   for (let night = 0; night < CHECKPOINT_EVERY + 3; night += 1) {
@@ -161,18 +149,6 @@ test('a slice that joins at version 3 begins there; one that leaves stays as it 
   expect(versionsOf(at('app_totals'))).toEqual([3, 4, 7]);
   expect(await readDelta(at('app_totals'))).toEqual(totals);
   expect(await readDelta(at('app_totals'), 4)).toEqual(totals);
-});
-
-test('a query of one day opens one of 14 files', async () => {
-  await sample.publish([target()]);
-  const { files } = await readLog(at());
-  for (const { path, partitionValues } of files) {
-    if (partitionValues['day'] !== '2026-01-05') truncateSync(join(at(), path), 0);
-  }
-  const catalog = join(target().path, 'catalog.duckdb');
-  const query = `select count(*)::int as n from network_daily where day = DATE '2026-01-05'`;
-  expect(await ask(catalog, query)).toEqual([{ n: 5 }]);
-  await expect(ask(catalog, 'select sum(installs) from network_daily')).rejects.toThrow(/too small|No magic bytes/);
 });
 
 test('a file that is gone, cut or unknown to the log is made again', async () => {

@@ -159,14 +159,6 @@ describe('a CSV', () => {
     const plain = await readFile(sample.path(`rows.${format}`));
     expect(gunzipSync(await readFile(sample.path(`rows.${format}.gz`))).equals(plain)).toBe(true);
   });
-
-  test('leaves formulas alone in Parquet, which no spreadsheet runs', async () => {
-    await sample.warehouse.run(`update network_daily set network = '=1+1'`);
-    await exportTo('rows.parquet');
-    expect(await ask(':memory:', `select distinct network from '${sample.path('rows.parquet')}'`)).toEqual([
-      { network: '=1+1' },
-    ]);
-  });
 });
 
 test('a dimension table is exported under its own name, and one that is not there is refused', async () => {

@@ -1,6 +1,5 @@
 /** What the lake says of final cells: its `_final` views answer as the warehouse's do. */
 
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -9,11 +8,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import type { DatePeriod } from '../../src/model/slice.ts';
 import { lakesDdl } from '../../src/publish/ddl.ts';
-import type { Published } from '../../src/publish/publish.ts';
 import { query } from '../support/contents.ts';
 import { deltaRows } from '../support/delta-reader.ts';
 import { smallWorld } from '../support/night.ts';
-import { ask, openSample } from '../support/sample-warehouse.ts';
+import { ask } from '../support/sample-warehouse.ts';
 import { openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -100,26 +98,4 @@ test('final and cohort views beside Delta tables by hour, day, week and without 
   }
   const cells = await query(scenario, 'select distinct metric, age_days, is_final from by_day_cohorts order by all');
   expect(cells.length).toBeGreaterThan(3);
-});
-
-test('a day that became final changes the two files that say so, and no file of the slice', async () => {
-  const sample = await openSample(12, 20);
-  onTestFinished(async () => sample.close());
-  const publishLake = (): Promise<readonly Published[]> =>
-    sample.publish([{ kind: 'delta', path: sample.path('lake'), mode: 0o644, keepMs: 86_400_000 }]);
-  const finalInstalls = (): Promise<Record<string, unknown>[]> =>
-    ask(
-      sample.path('lake/catalog.duckdb'),
-      'select count(installs)::integer as installs, count(cost)::integer as cost, count(network)::integer as network from network_daily_final',
-    );
-  await publishLake();
-  expect(await finalInstalls()).toEqual([{ installs: 2 * 20, cost: 0, network: 12 * 20 }]);
-  await sample.warehouse.run(
-    `update ripen.periods set whole = true, sound_at = fetched_at where start_day = DATE '2026-01-05'`,
-  );
-  const folder = sample.path('lake/network_daily/day=2026-01-05');
-  const before = (await stat(folder)).mtimeMs;
-  expect(await publishLake()).toMatchObject([{ files_written: 2 }]);
-  expect((await stat(folder)).mtimeMs).toBe(before);
-  expect(await finalInstalls()).toEqual([{ installs: 3 * 20, cost: 0, network: 12 * 20 }]);
 });

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 /** The system's user without rights. */
@@ -88,13 +87,6 @@ describe('a snapshot', () => {
     expect(unfinished()).toEqual([]);
   });
 
-  test('opens as a warehouse does, for reading', async () => {
-    await publishSnapshot();
-    const opened = await openWarehouse(target, { mode: 'read', lockWaitMs: 0, emit: () => {} });
-    expect(await rowsOf(opened, INSTALLS)).toEqual(await rowsOf(sample.warehouse, INSTALLS));
-    await opened.close();
-  });
-
   test('leaves the lock of the warehouse with this process', async () => {
     await publishSnapshot();
     const other = await openElsewhere(sample.warehouse.path, 'READ_WRITE');
@@ -131,13 +123,6 @@ describe('a snapshot', () => {
       expect(unfinished()).toEqual([]);
     },
   );
-
-  test('removes what a killed run left beside the target', async () => {
-    await writeFile(`${target}.ripen-unfinished`, 'torn');
-    await writeFile(`${target}.ripen-unfinished.wal`, 'torn');
-    await publishSnapshot();
-    expect(unfinished()).toEqual([]);
-  });
 });
 
 describe('publishing refuses', () => {
@@ -214,12 +199,6 @@ describe('several targets', () => {
     const targets = [{ kind: 'duckdb', path: target, mode: 0o644 }] as const;
     await expect(sample.publish(targets, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(existsSync(target)).toBe(false);
-  });
-
-  test('a directory that cannot be written is STORAGE_FAILED', async () => {
-    await writeFile(sample.path('file'), '');
-    const targets = [{ kind: 'duckdb', path: sample.path('file/a.duckdb'), mode: 0o644 }] as const;
-    await expect(sample.publish(targets)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   });
 
   test('a snapshot this user may not read is STORAGE_FAILED, not foreign, and stays', async () => {

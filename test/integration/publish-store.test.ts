@@ -239,7 +239,7 @@ describe('publishing to a bucket refuses', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'someoneelse');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'marked-secret-key-0123456789');
     const failure = await publishLake().catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', hint: 'Correct the credentials in the environment.' });
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Correct the credentials in the environment.' });
     expect(JSON.stringify([failure, String(failure)])).not.toContain('marked-secret');
   });
 

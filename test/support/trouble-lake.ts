@@ -3,25 +3,22 @@
 import type { DescribedLake } from '../../src/publish/ddl.ts';
 import { FINALITY, type LakeTable } from '../../src/publish/lake-table.ts';
 
-/** The service's names that are trouble as bare words somewhere. */
-export const troubleNames = [
-  'hour',
-  'day',
-  'week',
-  'month',
-  'year',
-  'quarter',
-  'cost',
-  'index',
-  'value',
-  'name',
-  'label',
-  'level',
-] as const;
+/** A table that is no slice's and is not divided. */
+export const bareTable = {
+  comment: null,
+  grain: null,
+  key: null,
+  summed: [],
+  metrics: [],
+  isCube: false,
+  cohorts: null,
+  slice: null,
+} as const satisfies Partial<LakeTable>;
 
-const metrics = ['cost', 'index', 'value', 'name', 'label', 'level', `o'brien "x" \`y\` \\z events`];
+const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
 
 const daily: LakeTable = {
+  ...bareTable,
   name: 'order',
   comment: `It's a "slice";\n-- one row per \\day\\`,
   columns: [
@@ -29,8 +26,8 @@ const daily: LakeTable = {
     { name: 'app_token', type: 'VARCHAR', comment: null },
     ...metrics.map((name, place) => ({
       name,
-      type: ['DECIMAL(18,6)', 'BIGINT', 'DOUBLE', 'BOOLEAN', 'DECIMAL(38,10)', 'INTEGER', 'BIGINT'][place] ?? 'BIGINT',
-      comment: `${name}: ${'é'.repeat(place * 30)}`,
+      type: ['DECIMAL(18,6)', 'BIGINT', 'DOUBLE', 'INTEGER'][place] ?? 'BIGINT',
+      comment: `${name}: ${'é'.repeat(place * 70)}`,
     })),
     { name: '_extra', type: 'VARCHAR', comment: null },
   ],
@@ -38,7 +35,6 @@ const daily: LakeTable = {
   key: 'day',
   summed: ['cost', 'index'],
   metrics,
-  isCube: false,
   cohorts: {
     comment: "It's long",
     columns: [
@@ -55,13 +51,11 @@ const daily: LakeTable = {
     ],
   },
   source: 'main."order"',
-  isLoaded: false,
-  slice: null,
 };
 
 const hourly: LakeTable = {
+  ...bareTable,
   name: 'by_hour',
-  comment: null,
   columns: [
     { name: 'hour', type: 'TIMESTAMP', comment: 'Hour' },
     { name: 'year', type: 'DATE', comment: 'Year' },
@@ -71,32 +65,24 @@ const hourly: LakeTable = {
   key: 'day',
   summed: ['cost'],
   metrics: ['cost'],
-  isCube: false,
-  cohorts: null,
   source: 'main."by_hour"',
-  isLoaded: false,
-  slice: null,
 };
 
 const undated: LakeTable = {
+  ...bareTable,
   name: 'undated',
   comment: 'All days in one',
   columns: [
     { name: 'app_token', type: 'VARCHAR', comment: null },
     { name: 'value', type: 'BIGINT', comment: 'Value' },
   ],
-  grain: null,
-  key: null,
   summed: ['value'],
   metrics: ['value'],
-  isCube: false,
-  cohorts: null,
   source: 'main."undated"',
-  isLoaded: false,
-  slice: null,
 };
 
 const finality: LakeTable = {
+  ...bareTable,
   name: FINALITY,
   comment: 'Whether a cell is final',
   columns: [
@@ -105,18 +91,8 @@ const finality: LakeTable = {
     { name: 'metric', type: 'VARCHAR', comment: null },
     { name: 'is_final', type: 'BOOLEAN', comment: null },
   ],
-  grain: null,
-  key: null,
-  summed: [],
-  metrics: [],
-  isCube: false,
-  cohorts: null,
   source: 'ripen.finality',
-  isLoaded: false,
-  slice: null,
 };
-
-export const troubleTables: readonly LakeTable[] = [daily, hourly, undated, finality];
 
 export const inBucket: DescribedLake = {
   root: 's3://example-bucket/mobile/lake',
@@ -130,14 +106,7 @@ export const inBucket: DescribedLake = {
   isDelta: false,
   night: 12,
   schema: 'lake',
-  tables: troubleTables,
+  tables: [daily, hourly, undated, finality],
 };
 
-export const onDisk: DescribedLake = {
-  root: '/srv/lake',
-  store: null,
-  isDelta: false,
-  night: 12,
-  schema: 'lake',
-  tables: troubleTables,
-};
+export const onDisk: DescribedLake = { ...inBucket, root: '/srv/lake', store: null };

@@ -1,23 +1,11 @@
 /** What tells that a period of a Delta table changed: contents are equal exactly when the rows are. */
 
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import * as z from 'zod';
+import { expect, test } from 'vitest';
 
-import { summarizePeriods } from '../../src/publish/lake-sql.ts';
 import type { LakeTable } from '../../src/publish/lake-table.ts';
-
-let instance: DuckDBInstance;
-let connection: DuckDBConnection;
-
-beforeAll(async () => {
-  instance = await DuckDBInstance.create();
-  connection = await instance.connect();
-});
-afterAll(() => {
-  connection.closeSync();
-  instance.closeSync();
-});
+import { withDatabase } from '../../src/publish/other-database.ts';
+import { planTable } from '../../src/publish/plan.ts';
+import { bareTable } from '../support/trouble-lake.ts';
 
 /** The content of rows `(label, value)` with the value in a column of a type; null: the table has no such column. */
 async function contentOf(rows: readonly string[], type: string | null): Promise<string> {
@@ -27,22 +15,11 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
   ];
   const source = `(select cast(label as VARCHAR) as label${type === null ? '' : `, cast(value as ${type}) as value`}
     from (values ${rows.join(', ')}) as t(label, value))`;
-  const table: LakeTable = {
-    name: 'facts',
-    comment: null,
-    columns,
-    grain: null,
-    key: null,
-    summed: [],
-    metrics: [],
-    isCube: false,
-    cohorts: null,
-    source,
-    isLoaded: false,
-    slice: null,
-  };
-  const reader = await connection.runAndReadAll(summarizePeriods(table, []));
-  return z.object({ content: z.string() }).parse(reader.getRowObjectsJson()[0]).content;
+  const table: LakeTable = { ...bareTable, name: 'facts', columns, source };
+  const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
+    planTable(database, table, new Map()),
+  );
+  return write[0]?.content ?? '';
 }
 
 test.each([

@@ -11,25 +11,15 @@ import { rm, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
-import { literal } from '../../warehouse/sql.ts';
 import { Failure, textOf } from '../../errors.ts';
 import { version as program } from '../../version.ts';
+import { literal } from '../../warehouse/sql.ts';
+import { FINALITY } from '../lake-table.ts';
 import type { Database } from '../other-database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../store.ts';
-import {
-  actionsIn,
-  checkpointPath,
-  commitPath,
-  garbled,
-  HINT,
-  logFiles,
-  newestVersion,
-  replay,
-  tableActions,
-  type Action,
-  type LogFiles,
-  type DeltaTable,
-} from './log.ts';
+import { actionsIn, checkpointPath, commitPath, garbled, HINT, LOG, logFiles } from './log.ts';
+import { newestVersion, replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
+import { OWNER } from './table.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -43,11 +33,16 @@ export interface StoredTable {
   readonly table: DeltaTable | null;
   readonly log: LogFiles;
   /** Every file there, by path relative to the table. */
-  readonly lying: ReadonlyMap<string, StoredFile>;
+  readonly lying: Lying;
 }
 
+type Lying = ReadonlyMap<string, StoredFile>;
+
+/** The id of the warehouse that a table states it is of; null for none. */
+export const ownerIn = ({ table }: StoredTable): string | null => table?.metaData.configuration[OWNER] ?? null;
+
 /** The files below each folder of a store, or of one folder, by path relative to it. */
-export async function listTables(store: LakeStore, folder = ''): Promise<ReadonlyMap<string, StoredTable['lying']>> {
+export async function listTables(store: LakeStore, folder = ''): Promise<ReadonlyMap<string, Lying>> {
   const tables = new Map<string, Map<string, StoredFile>>();
   for (const [path, file] of await store.list(folder)) {
     const [name = '', ...rest] = path.split('/');
@@ -57,12 +52,18 @@ export async function listTables(store: LakeStore, folder = ''): Promise<Readonl
   return tables;
 }
 
+/** The newest version that every table has; null before the first publish. */
+export async function newestNight(store: LakeStore): Promise<number | null> {
+  const lying = (await listTables(store, FINALITY)).get(FINALITY);
+  return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
+}
+
 /** Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
 export async function readTable(
   store: LakeStore,
   database: Database,
   name: string,
-  lying: StoredTable['lying'] = new Map(),
+  lying: Lying = new Map(),
 ): Promise<StoredTable> {
   const log = logFiles(lying.keys());
   const newest = newestVersion(name, log);
@@ -72,14 +73,31 @@ export async function readTable(
     checkpoint === null ? [] : await readCheckpoint(store, database, `${name}/${checkpointPath(checkpoint)}`);
   for (const each of after) {
     const path = commitPath(each);
-    const text = await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes ?? null);
-    actions.push(...actionsIn(`${store.root}/${name}/${path}`, text));
+    actions.push(...(await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes ?? null)));
   }
   return { name, version, table: replay(name, null, actions), log, lying };
 }
 
-/** The version that every table of a night gets, and when that is. */
+/** The tables of a warehouse among those listed. */
+export async function ownTables(
+  store: LakeStore,
+  database: Database,
+  listed: ReadonlyMap<string, Lying>,
+  id: string | null,
+): Promise<StoredTable[]> {
+  const found: StoredTable[] = [];
+  for (const [name, lying] of listed) {
+    if (![...lying.keys()].some((path) => path.startsWith(`${LOG}/`))) continue;
+    const stored = await readTable(store, database, name, lying);
+    if (ownerIn(stored) === id) found.push(stored);
+  }
+  return found;
+}
+
+/** The version that every table of a night gets, and where and when that is. */
 export interface NightVersion {
+  readonly store: LakeStore;
+  readonly warehouse: Database;
   readonly version: number;
   readonly nowMs: number;
   /** What left earlier is no longer kept; -Infinity: everything is. */
@@ -87,29 +105,23 @@ export interface NightVersion {
 }
 
 /**
- * Commits the next version of a table, with a checkpoint where it is the last one. Throws `STORAGE_FAILED`, and changes nothing, where
- * another program committed meanwhile.
+ * Commits the next version of a table, behind a checkpoint where it is the last one: an empty table is then no more than that says.
+ * Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile.
  */
 export async function commitVersion(
-  {
-    store,
-    warehouse,
-    version,
-    nowMs,
-    keptSinceMs,
-  }: NightVersion & { readonly store: LakeStore; readonly warehouse: Database },
+  night: NightVersion,
   { name, version: before, table }: StoredTable,
   actions: readonly Action[],
   isLast = false,
 ): Promise<DeltaTable> {
+  const { store, version, nowMs } = night;
   const next = replay(name, table, actions);
-  const checkpointed = { name, version, actions: tableActions(next, keptSinceMs) };
-  const follows = version === before + 1;
+  const checkpointed = tableActions(next, night.keptSinceMs);
+  const begins = version !== before + 1 || isLast;
   const placeNew = async (path: string): Promise<void> => {
     if (!(await store.placeNew(path))) throw taken(`${store.root}/${name}`, version);
   };
-  // A log may begin with a checkpoint, as one does whose older part was cleaned away.
-  if (!follows) await placeNew(await draftCheckpoint(store, warehouse, checkpointed));
+  if (begins) await placeNew(await draftCheckpoint(night, name, checkpointed));
   const info = {
     timestamp: nowMs,
     operation: 'WRITE',
@@ -124,13 +136,11 @@ export async function commitVersion(
   const path = `${name}/${commitPath(version)}`;
   await draftText(store, path, [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join(''));
   await placeNew(path);
-  // The checkpoint of an empty table is what its removal leaves until the end.
-  const isDue = (version > 0 && version % CHECKPOINT_EVERY === 0) || isLast;
-  if (follows && isDue) await store.place(await draftCheckpoint(store, warehouse, checkpointed));
-  if (!follows || isDue) {
-    const hint = `${name}/${HINT}`;
-    await draftText(store, hint, JSON.stringify({ version, size: checkpointed.actions.length }));
-    await store.place(hint);
+  const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
+  if (!begins && isDue) await store.place(await draftCheckpoint(night, name, checkpointed));
+  if (begins || isDue) {
+    await draftText(store, `${name}/${HINT}`, JSON.stringify({ version, size: checkpointed.length }));
+    await store.place(`${name}/${HINT}`);
   }
   return next;
 }
@@ -150,10 +160,21 @@ async function readCheckpoint(store: LakeStore, database: Database, path: string
   const where = `${store.root}/${path}`;
   const reading = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
   const rows = await reading.catch((error: unknown) => {
-    // DuckDB told of the disk or the memory, not of what the file holds.
+    // An error of the disk or the memory says nothing of what the file holds.
     throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
   });
   return actionsIn(where, rows.map(({ action }) => action).join('\n'));
+}
+
+/** The actions of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
+async function readCommit(store: LakeStore, path: string, bytes: number | null): Promise<Action[]> {
+  const text = await store.read(path);
+  const isWhole = text !== null && (bytes === null || Buffer.byteLength(text) === bytes);
+  if (isWhole) return actionsIn(`${store.root}/${path}`, text);
+  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
+    facts: { target: store.root, path, bytes },
+    hint: 'Run `ripen publish` again once the store gives what it lists.',
+  });
 }
 
 /** The columns of a checkpoint, in the types the protocol gives them. */
@@ -164,40 +185,24 @@ const CHECKPOINT_COLUMNS = `{
     protocol: 'STRUCT(minReaderVersion INTEGER, minWriterVersion INTEGER, readerFeatures VARCHAR[], writerFeatures VARCHAR[])'
 }`;
 
+const MARGIN_BYTES = 1024;
+
 /** Writes a checkpoint where it can be put in place; returns where that is. */
 async function draftCheckpoint(
-  store: LakeStore,
-  database: Database,
-  { name, version, actions }: Pick<StoredTable, 'name' | 'version'> & { readonly actions: readonly Action[] },
+  { store, warehouse, version }: NightVersion,
+  name: string,
+  actions: readonly Action[],
 ): Promise<string> {
   const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));
-  const longest = Math.max(...lines.map((line) => Buffer.byteLength(line)));
+  const mostBytes = Math.max(...lines.map((line) => Buffer.byteLength(line))) + MARGIN_BYTES;
   const json = await store.draft(`${path}.json`);
   await writeFile(json, lines.join('\n'));
   const draft = await store.draft(path);
-  await database.run(`copy (
+  await warehouse.run(`copy (
 select add, remove, metaData, protocol
-from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${longest + MARGIN_BYTES}, columns = ${CHECKPOINT_COLUMNS})
+from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${mostBytes}, columns = ${CHECKPOINT_COLUMNS})
 ) to ${literal(draft)} (format parquet, compression zstd)`);
   await rm(json);
   return path;
 }
-
-const MARGIN_BYTES = 1024;
-
-/** The text of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
-async function readCommit(store: LakeStore, path: string, bytes: number | null): Promise<string> {
-  const text = await store.read(path);
-  if (text !== null && (bytes === null || Buffer.byteLength(text) === bytes)) return text;
-  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
-    facts: { target: store.root, path, bytes },
-    hint: 'Run `ripen publish` again once the store gives what it lists.',
-  });
-}
-
-/** Names the warehouse that a table is of. */
-export const OWNER = 'ripen.warehouse';
-
-/** The id of the warehouse that a table states it is of; null for none. */
-export const ownerIn = (table: DeltaTable | null): string | null => table?.metaData.configuration[OWNER] ?? null;

@@ -1,46 +1,33 @@
 /**
- * What leaves Delta tables: files that nobody needs any more, and tables that were dropped with their slice.
+ * What leaves Delta tables, and what stays of what the warehouse no longer has.
  *
- * Everything is removed once the time for which older versions are kept has passed, by the clock of whatever keeps the files.
+ * Files that nobody needs any more, and tables that were dropped with their slice, are removed once the time for which older versions
+ * are kept has passed, by the clock of whatever keeps the files. Released periods, which `retain` deleted from the warehouse and a
+ * target with `keep_released` still holds, stay as they were last published.
  */
 
-import type { Warehouse } from '../../warehouse/warehouse.ts';
-import type { SliceFiles } from '../lake-table.ts';
-import { publisherOf } from '../other-database.ts';
+import * as z from 'zod';
+
+import { Failure } from '../../errors.ts';
+import { count, identifier, literal, statement } from '../../warehouse/sql.ts';
+import { fileText, type SliceFiles } from '../lake-table.ts';
+import type { Database } from '../other-database.ts';
 import { UNFINISHED } from '../replacement.ts';
 import type { LakeStore } from '../store.ts';
-import { listTables, ownerIn, readTable, type StoredTable } from './commit.ts';
+import type { StoredTable } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Action, type Add } from './log.ts';
-import { SLICE } from './table.ts';
+import { SLICE, type DeltaForm } from './table.ts';
 
-/** The tables of a warehouse among those listed. */
-export async function ownTables(
-  store: LakeStore,
-  warehouse: Warehouse,
-  listed: ReadonlyMap<string, StoredTable['lying']>,
-): Promise<StoredTable[]> {
-  const { id } = await publisherOf(warehouse);
-  const found: StoredTable[] = [];
-  for (const [name, lying] of listed) {
-    if (![...lying.keys()].some((path) => path.startsWith(`${LOG}/`))) continue;
-    const stored = await readTable(store, warehouse, name, lying);
-    if (ownerIn(stored.table) === id) found.push(stored);
-  }
-  return found;
-}
+/** The first day of the period whose rows a file holds; the empty text where a table is not divided. */
+const periodOf = ({ table }: Pick<StoredTable, 'table'>, { partitionValues }: Add): string =>
+  partitionValues[table?.metaData.partitionColumns[0] ?? ''] ?? '';
 
 /** The files that a drop of a slice, or of its oldest periods, takes from a table. */
-export function droppedFiles({ table }: StoredTable, dropped: SliceFiles | undefined): Add[] {
+export function droppedFiles(stored: StoredTable, dropped: SliceFiles | undefined): Add[] {
+  const { table } = stored;
   if (table === null || dropped === undefined || table.metaData.configuration[SLICE] !== dropped.slice) return [];
   const { before } = dropped;
-  const [key = ''] = table.metaData.partitionColumns;
-  return [...table.files.values()].filter((add) => before === null || (add.partitionValues[key] ?? before) < before);
-}
-
-/** How many files of the newest versions a drop of a slice, or of its oldest periods, takes. */
-export async function deltaFilesOfSlice(store: LakeStore, warehouse: Warehouse, dropped: SliceFiles): Promise<number> {
-  const tables = await ownTables(store, warehouse, await listTables(store));
-  return tables.reduce((sum, stored) => sum + droppedFiles(stored, dropped).length, 0);
+  return [...table.files.values()].filter((add) => before === null || (periodOf(stored, add) || before) < before);
 }
 
 /** The actions that take files out of a table. */
@@ -49,8 +36,10 @@ export const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
     remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
   }));
 
-/** Names publishing gives; a file of another name is left alone unless the log says that it was removed. */
-const isOwnFile = (path: string): boolean => /(^|\/)ripen-[0-9a-f-]+\.parquet$/.test(path) || path.endsWith(UNFINISHED);
+/** Names publishing gives, in the folders of the table alone; a file of another name is left alone unless the log says that it was removed. */
+const OWN_FILE = new RegExp(
+  `^(?:[^/]+=[^/]*/|${LOG}/)?(?:ripen-[0-9a-f-]+\\.parquet|[^/]+${UNFINISHED.replace('.', '\\.')})$`,
+);
 
 /**
  * Removes what left the table before an instant, what killed runs left, and last the log behind the newest checkpoint from before
@@ -70,9 +59,9 @@ export async function sweep(
     [...table.tombstones].map(([path, { deletionTimestamp }]) => [decodeURIComponent(path), deletionTimestamp ?? 0]),
   );
   const surplus = [...lying.keys()].filter((path) => {
-    if (active.has(path) || (path.startsWith(`${LOG}/`) && !path.endsWith(UNFINISHED))) return false;
     const atMs = removedMs.get(path);
-    return atMs === undefined ? isOwnFile(path) && isOld(path) : atMs <= keptSinceMs;
+    if (active.has(path)) return false;
+    return atMs === undefined ? OWN_FILE.test(path) && isOld(path) : atMs <= keptSinceMs;
   });
   const versions = [
     ...log.commits.map((each) => ({ version: each, path: commitPath(each) })),
@@ -86,4 +75,72 @@ export async function sweep(
   const hint = isLeaving && lying.has(HINT) ? [HINT] : [];
   const behind = versions.filter((each) => isLeaving || each.version < begin).map(({ path }) => path);
   for (const path of [...surplus, ...hint, ...behind]) await store.remove(`${name}/${path}`);
+}
+
+/** Per slice the first days of its released periods that had rows. */
+export type Released = ReadonlyMap<string, ReadonlySet<string>>;
+
+const releasedRow = z.object({ slice: z.string(), period: z.string(), rows: count });
+
+/** The periods that `retain` deleted from the warehouse. */
+export async function releasedPeriods(warehouse: Database): Promise<Released> {
+  const found = new Map<string, Set<string>>();
+  for (const { slice, period, rows } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
+    if (rows > 0) found.set(slice, (found.get(slice) ?? new Set()).add(period));
+  }
+  return found;
+}
+
+/** The files of released periods that a table holds; none of a table that is no slice's own. */
+export function releasedFiles(stored: StoredTable, released: Released): Add[] {
+  const { name, table } = stored;
+  const periods = released.get(name);
+  if (table === null || periods === undefined || table.metaData.configuration[SLICE] !== name) return [];
+  return [...table.files.values()].filter((add) => periods.has(periodOf(stored, add)));
+}
+
+/** The condition on `ripen.released` for what some tables hold; periods without rows need no file. */
+export function heldCondition(tables: readonly StoredTable[], released: Released): string {
+  const held = tables.flatMap((stored) => {
+    const days = releasedFiles(stored, released).map((add) => `DATE ${literal(periodOf(stored, add))}`);
+    return days.length === 0 ? [] : [`(slice = ${literal(stored.name)} and period in (${days.join(', ')}))`];
+  });
+  return ['rows = 0', ...held].join(' or ');
+}
+
+/** What stands after `from` to read the files of a released period as rows of the table as it is now. Throws `STORAGE_FAILED` where one is lost. */
+export async function releasedSource(
+  store: LakeStore,
+  { table, nameInFiles }: DeltaForm,
+  { lying }: StoredTable,
+  { period, files }: { readonly period: string; readonly files: readonly Add[] },
+): Promise<string> {
+  const paths: string[] = [];
+  for (const { path, size } of files) {
+    const plain = decodeURIComponent(path);
+    if (lying.get(plain)?.bytes !== size) throw lost(`${store.root}/${table.name}/${plain}`, table.name, period);
+    paths.push(fileText(await store.fetch(`${table.name}/${plain}`)));
+  }
+  // Files hold neither the column of their folder nor columns that were added later; those from before names were mapped have the other name.
+  const namesOf = (name: string): string[] => [...new Set([nameInFiles(name), name])];
+  const none = table.columns.flatMap(({ name, type }) =>
+    namesOf(name).map((each) => `cast(null as ${type}) as ${identifier(each)}`),
+  );
+  const cells = table.columns.map(({ name }) => {
+    const found = `coalesce(${namesOf(name).map(identifier).join(', ')}, null)`;
+    return `${name === table.key ? `cast(${literal(period)} as DATE)` : found} as ${identifier(name)}`;
+  });
+  return `(select ${cells.join(', ')} from (
+    select ${none.join(', ')} where false
+    union all by name
+    from read_parquet([${paths.join(', ')}], hive_partitioning = false, union_by_name = true)
+))`;
+}
+
+function lost(path: string, slice: string, period: string): Failure {
+  const message = `The file ${path} was missing or damaged; the warehouse let its period ${period} go and cannot write it again.`;
+  return new Failure('STORAGE_FAILED', message, {
+    facts: { path, slice, period },
+    hint: `Restore the file from a backup, or give the period up: \`ripen drop --slice ${slice} --before DAY\`.`,
+  });
 }

@@ -95,7 +95,7 @@ export interface DeltaTable {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
   readonly files: ReadonlyMap<string, Add>;
-  /** Files that are gone since, by path. */
+  /** Files that were removed, by path. */
   readonly tombstones: ReadonlyMap<string, Remove>;
 }
 
@@ -106,21 +106,20 @@ export const commitPath = (version: number): string => `${LOG}/${padded(version)
 export const checkpointPath = (version: number): string => `${LOG}/${padded(version)}.checkpoint.parquet`;
 export const HINT = `${LOG}/_last_checkpoint`;
 
-/** What a log holds, by version. */
+/** What a log holds, by version, each in rising order. */
 export interface LogFiles {
   readonly commits: readonly number[];
   readonly checkpoints: readonly number[];
 }
 
-/** Finds commits and checkpoints of one file among the paths of a table, each in rising order. */
+/** Finds commits and checkpoints of one file among the paths of a table. */
 export function logFiles(paths: Iterable<string>): LogFiles {
   const found: { readonly commits: number[]; readonly checkpoints: number[] } = { commits: [], checkpoints: [] };
-  for (const path of paths) {
+  for (const path of [...paths].toSorted()) {
     const [, version, ending] = /^_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/.exec(path) ?? [];
     if (version !== undefined) (ending === 'json' ? found.commits : found.checkpoints).push(Number(version));
   }
-  const rising = (one: number, other: number): number => one - other;
-  return { commits: found.commits.sort(rising), checkpoints: found.checkpoints.sort(rising) };
+  return found;
 }
 
 /**
@@ -136,13 +135,11 @@ export function newestVersion(
   const version = after.at(-1) ?? checkpoint;
   if (version === null) return null;
   const expected = version - (checkpoint ?? -1);
-  if (after.length !== expected) {
-    throw new Failure('STORAGE_FAILED', `The log of ${table} held ${after.length} of the ${expected} newest commits.`, {
-      facts: { table, version, commits: after.length, expected },
-      hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
-    });
-  }
-  return { version, checkpoint, after };
+  if (after.length === expected) return { version, checkpoint, after };
+  throw new Failure('STORAGE_FAILED', `The log of ${table} held ${after.length} of the ${expected} newest commits.`, {
+    facts: { table, version, commits: after.length, expected },
+    hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
+  });
 }
 
 /** The actions of a file of the log, one a line. Throws `STORAGE_FAILED` with the file's name for what is none. */
@@ -161,8 +158,8 @@ export function actionsIn(path: string, text: string): Action[] {
 
 /** The failure of a file of the log that is not what the protocol says it is. */
 export function garbled(path: string, cause: unknown): Failure {
-  const said = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-  const words = said.replaceAll(/\s+/g, ' ').slice(0, MOST_SAID);
+  const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+  const words = reason.replaceAll(/\s+/g, ' ').slice(0, MOST_LETTERS);
   return new Failure('STORAGE_FAILED', `The file ${path} of a table's log could not be understood: ${words}`, {
     facts: { path },
     hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
@@ -170,41 +167,40 @@ export function garbled(path: string, cause: unknown): Failure {
   });
 }
 
-const MOST_SAID = 200;
+const MOST_LETTERS = 200;
 
 /** What actions make of a table, in order; of none where there was no table. Throws `STORAGE_FAILED`, `WAREHOUSE_FOREIGN`. */
 export function replay(name: string, before: DeltaTable | null, actions: readonly Action[]): DeltaTable {
   const files = new Map(before?.files);
   const tombstones = new Map(before?.tombstones);
-  let [declared, described] = [before?.protocol ?? null, before?.metaData ?? null];
-  for (const each of actions) {
-    if (each.add) {
-      files.set(each.add.path, each.add);
-      tombstones.delete(each.add.path);
+  for (const { add: added, remove: removed } of actions) {
+    if (added) {
+      files.set(added.path, added);
+      tombstones.delete(added.path);
     }
-    if (each.remove) {
-      files.delete(each.remove.path);
-      tombstones.set(each.remove.path, each.remove);
+    if (removed) {
+      files.delete(removed.path);
+      tombstones.set(removed.path, removed);
     }
-    declared = each.protocol ?? declared;
-    described = each.metaData ?? described;
   }
-  if (declared === null || described === null) {
+  const declared = actions.findLast((each) => each.protocol)?.protocol ?? before?.protocol;
+  const described = actions.findLast((each) => each.metaData)?.metaData ?? before?.metaData;
+  if (declared === undefined || described === undefined) {
     throw new Failure('STORAGE_FAILED', `The log of ${name} did not say what the table is.`, {
       hint: 'Move the table away, so that the next publish makes it again.',
     });
   }
-  refuseUnknown(name, declared);
+  refuseUnknown(name, declared, described);
   return { protocol: declared, metaData: described, files, tombstones };
 }
 
-/** The table as actions, as a checkpoint holds it; of what is gone, what went since an instant. */
+/** The table as actions, as a checkpoint holds it; of removed files those removed since an instant. */
 export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
-  const gone = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
+  const removed = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
   return [
     { protocol: table.protocol },
     { metaData: table.metaData },
-    ...gone.map((each) => ({ remove: { ...each, dataChange: false } })),
+    ...removed.map((each) => ({ remove: { ...each, dataChange: false } })),
     ...[...table.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
   ];
 }
@@ -234,9 +230,12 @@ const knownFeatures = new Set(['timestampNtz', COLUMN_MAPPING, 'appendOnly', 'in
 function refuseUnknown(
   name: string,
   { minReaderVersion: reader, minWriterVersion: writer, ...features }: Protocol,
+  { configuration }: MetaData,
 ): void {
+  const mode = configuration['delta.columnMapping.mode'] ?? 'none';
   const listed = [...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])];
   const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
+  if (mode !== 'none' && mode !== 'name') unknown.add(`${COLUMN_MAPPING} by ${mode}`);
   const isKnown =
     (reader === 1 && (writer <= 2 || writer === 7)) || (reader === 2 && writer === 5) || (reader === 3 && writer === 7);
   if (isKnown && unknown.size === 0) return;

@@ -17,16 +17,17 @@ import { count } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, FINALITY, finalityTable, type LakeTable, type SliceFiles } from '../lake-table.ts';
 import { draftsOf, type LakeTarget } from '../open-store.ts';
-import { publisherOf, refuseOthers } from '../other-database.ts';
-import { planTable, writeFiles, type PeriodContent, type TablePlan } from '../plan.ts';
-import type { CopyReport } from '../report.ts';
+import { foreignCopy, publisherOf } from '../other-database.ts';
+import { planTable, writeFiles, type CopyReport, type PeriodContent, type PlannedFile } from '../plan.ts';
 import type { LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
-import { commitVersion, listTables, ownerIn, readTable, type NightVersion, type StoredTable } from './commit.ts';
-import { droppedFiles, ownTables, removalsOf, sweep } from './leaving.ts';
-import { LOG, needsNewer, protocolFor, type Action, type Add, type DeltaTable, type MetaData } from './log.ts';
-import { heldCondition, releasedFiles, releasedPeriods, releasedSource } from './released.ts';
-import * as described from './table.ts';
+import { commitVersion, listTables, ownerIn, ownTables, readTable } from './commit.ts';
+import type { NightVersion, StoredTable } from './commit.ts';
+import { droppedFiles, heldCondition, releasedFiles, releasedPeriods, releasedSource } from './leaving.ts';
+import { removalsOf, sweep, type Released } from './leaving.ts';
+import { needsNewer, type Action, type Add, type DeltaTable } from './log.ts';
+import { contentIn, fileStatistics, formOf, holdsColumns, tagsOf, unreadableNames } from './table.ts';
+import type { DeltaForm, NightStamp } from './table.ts';
 
 interface DeltaPlace {
   readonly warehouse: Warehouse;
@@ -36,9 +37,9 @@ interface DeltaPlace {
 }
 
 /** What one publish works on. */
-interface Night extends DeltaPlace, NightVersion, described.NightStamp {
+interface Night extends DeltaPlace, Omit<NightVersion, 'store' | 'warehouse'>, NightStamp {
   /** Per slice the periods whose files stay though the warehouse let them go. */
-  readonly released: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly released: Released;
 }
 
 /**
@@ -51,71 +52,67 @@ export async function publishDelta(
   emit: Emit,
 ): Promise<CopyReport> {
   const { warehouse, store, target, signal } = place;
+  const { keepMs, columnMapping: maps = false } = target;
   const released = target.keepReleased === true ? await releasedPeriods(warehouse) : null;
   const tables = await deltaTables(warehouse, released === null ? null : 'false');
-  const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
-  const unreadable = described.unreadableNames(target.path, shown);
-  if (unreadable !== null && target.columnMapping !== true) {
-    emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message: unreadable });
-  }
+  if (!maps) warnOfNames(target.path, tables, emit);
   const own = await publisherOf(warehouse);
   const listed = new Map(await listTables(store));
   const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
   for (const table of tables) {
     const stored = await readTable(store, warehouse, table.name, listed.get(table.name));
     listed.delete(table.name);
-    const owner = ownerIn(stored.table);
+    const owner = ownerIn(stored);
     if (stored.table !== null && owner === null) throw otherProgram(target.path, table.name);
-    refuseOthers(`${target.path}/${table.name}`, owner, own);
-    if ([...stored.lying.keys()].some((path) => path.includes(`/${LOG}/`))) throw nested(target.path, table.name);
-    if (stored.table !== null && described.isMappedByOthers(stored.table.metaData)) throw renamed(table.name);
+    const foreign = foreignCopy(`${target.path}/${table.name}`, owner, own);
+    if (foreign !== null) throw foreign;
     found.push({ table, stored });
   }
-  const away = await ownTables(store, warehouse, listed);
+  const away = await ownTables(store, warehouse, listed, own.id);
   const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0 || isUnended(stored));
   const nowMs = confirmedNow?.getTime() ?? Date.now();
-  const { keepMs } = target;
   const night: Night = {
     ...place,
     owner: own.id ?? own.path,
-    maps: target.columnMapping === true,
+    maps,
     nowMs,
     keepMs,
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
     released: released ?? new Map(),
     version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
   };
-
-  for (const stored of leaving)
-    await commitVersion(night, stored, removalsOf(droppedFiles(stored, dropped), nowMs), true);
-  const done: Done[] = [];
-  const held =
-    released === null
-      ? null
-      : heldCondition(
-          found.map(({ stored }) => stored),
-          released,
-        );
+  const counts = { files_written: 0, files_removed: 0 };
+  for (const stored of leaving) {
+    const files = droppedFiles(stored, dropped);
+    await commitVersion(night, stored, removalsOf(files, nowMs), true);
+    counts.files_removed += files.length;
+  }
+  const inLake = found.map(({ stored }) => stored);
+  const held = released === null ? null : heldCondition(inLake, released);
+  const done: { readonly table: LakeTable; readonly stored: StoredTable; readonly now: DeltaTable }[] = [];
   for (const { table: each, stored } of found) {
-    const table = each.name === FINALITY ? await finalityTable(warehouse, held) : each;
     signal.throwIfAborted();
-    done.push(await commitTable(night, table, stored));
+    const table = each.name === FINALITY ? await finalityTable(warehouse, held) : each;
+    const { now, written, removed } = await commitTable(night, table, stored);
+    counts.files_written += written;
+    counts.files_removed += removed;
+    done.push({ table, stored, now });
   }
   if (store.isOnDisk) await replaceCatalog(store.root, done, { mode: target.mode, drafts: draftsOf(warehouse) });
   for (const { stored, now } of done) await sweep(store, { ...stored, table: now }, night.keptSinceMs, true);
   for (const stored of away) if (!leaving.includes(stored)) await sweep(store, stored, night.keptSinceMs, false);
-  const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
-  const gone = leaving.map((stored) => droppedFiles(stored, dropped).length);
-  return {
-    files_written: sumOf(done.map(({ written }) => written)),
-    files_removed: sumOf([...done.map(({ removed }) => removed), ...gone]),
-    also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
-  };
+  return { ...counts, also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])] };
 }
 
 /** Whether a table is empty and has no checkpoint that says so, behind which it can be removed. */
 const isUnended = ({ table, version, log }: StoredTable): boolean =>
   table?.files.size === 0 && !log.checkpoints.includes(version);
+
+function warnOfNames(target: string, tables: readonly LakeTable[], emit: Emit): void {
+  const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
+  const message = unreadableNames(target, shown);
+  if (message !== null) emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
+}
 
 function otherProgram(target: string, table: string): Failure {
   const message = `The table ${table} in ${target} was not ripen's; nothing was committed to it.`;
@@ -125,138 +122,94 @@ function otherProgram(target: string, table: string): Failure {
   });
 }
 
-/** What lies below a folder that is both would be swept as what is left of the table. */
-function nested(target: string, table: string): Failure {
-  const message = `The table ${table} in ${target} would lie in a folder that holds other Delta tables; nothing was committed.`;
-  return new Failure('WAREHOUSE_FOREIGN', message, {
-    facts: { target, table },
-    hint: 'Give each account a folder of its own beside the others, or the slice another name.',
-  });
-}
+const rowCount = z.object({ rows: count });
 
-function renamed(table: string): Failure {
-  const message = `The table ${table} was changed by another engine; it maps the names of its columns otherwise.`;
-  return new Failure('WAREHOUSE_FOREIGN', message, {
-    facts: { table },
-    hint: 'Move the table away, so that the next publish makes it again; `column_mapping: true` maps names.',
-  });
-}
-
-/** A table that is committed. */
-interface Done {
-  readonly table: LakeTable;
-  readonly stored: StoredTable;
-  readonly now: DeltaTable;
-  readonly written: number;
-  readonly removed: number;
-}
-
-async function commitTable(night: Night, table: LakeTable, stored: StoredTable): Promise<Done> {
-  const { warehouse, nowMs } = night;
+/** Commits what changed of a table, nothing too; returns how it is then, and how many files of periods were written and removed. */
+async function commitTable(
+  night: Night,
+  table: LakeTable,
+  stored: StoredTable,
+): Promise<{ readonly now: DeltaTable; readonly written: number; readonly removed: number }> {
+  const { warehouse, store, nowMs } = night;
   const before = stored.table;
-  const metaData = described.metaDataFor(table, before?.metaData ?? null, night);
-  const filesOf = filesByPeriod({ table, metaData }, stored);
+  const form = formOf(table, before?.metaData ?? null, night);
+  const filesOf = filesByPeriod(form, stored);
   const plan = await planTable(warehouse, table, new Map([...filesOf].map(([key, { content }]) => [key, content])));
   const staying = new Set(releasedFiles(stored, night.released));
   const stays = (key: string): boolean => filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
   const leaving = plan.removed.filter((key) => !stays(key));
+  // Released periods in columns of other types are written again from themselves.
   const outdated = plan.removed.filter((key) => stays(key) && filesOf.get(key)?.content === null);
-  const added = await addFiles(night, { table, metaData }, plan.write);
+  const added = await addFiles(night, form, plan.write);
   for (const period of outdated) {
-    const source = await releasedSource(night.store, { table, names: described.physicalNames(metaData) }, stored, {
-      period,
-      files: filesOf.get(period)?.files ?? [],
-    });
+    const files = filesOf.get(period)?.files ?? [];
+    const source = await releasedSource(store, form, stored, { period, files });
     const [found] = await warehouse.rows(`select count(*) as rows from ${source}`, [], rowCount);
     const file = { period: day(period), rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
-    added.push(...(await addFiles(night, { table: { ...table, source }, metaData }, [file])));
+    added.push(...(await addFiles(night, formOf({ ...table, source }, form.metaData, night), [file])));
   }
   const restamped = plan.keep.flatMap((kept): Add[] => {
     const found = filesOf.get(kept.period ?? '');
     const [add] = found?.files ?? [];
     if (add === undefined || found?.content?.stamp === kept.stamp) return [];
-    return [{ ...add, dataChange: false, tags: described.tagsOf(kept) }];
+    return [{ ...add, dataChange: false, tags: tagsOf(kept) }];
   });
   const replaced = [...plan.write.map(({ period }) => period ?? ''), ...leaving, ...outdated];
-  const removed = replaced.flatMap((key) => filesOf.get(key)?.files ?? []);
-  const needs = { hasLocalTimes: described.hasLocalTimes(table), isMapped: described.isMapped(metaData) };
-  const protocol = protocolFor(needs);
-  const isNewer = before === null || needsNewer(before.protocol, protocol);
+  const { metaData, protocol } = form;
   const actions: Action[] = [
-    ...(isNewer ? [{ protocol }] : []),
+    ...(before === null || needsNewer(before.protocol, protocol) ? [{ protocol }] : []),
     ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
-    ...removalsOf(removed, nowMs),
+    ...removalsOf(
+      replaced.flatMap((key) => filesOf.get(key)?.files ?? []),
+      nowMs,
+    ),
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   const now = await commitVersion(night, stored, actions);
-  return { table, stored, now, written: plan.write.length, removed: leaving.length };
+  return { now, written: plan.write.length, removed: leaving.length };
 }
-
-const rowCount = z.object({ rows: count });
 
 interface PeriodFiles {
   readonly files: Add[];
   /** Null where they cannot stay. */
-  content: PeriodContent | null;
+  readonly content: PeriodContent | null;
 }
 
 /**
  * The files by first day; under the empty text for a table that is not divided, each under a key of its own where the table is divided
  * otherwise now. A file that another engine wrote, as `OPTIMIZE` does, says nothing of its rows and is written anew.
  */
-function filesByPeriod(
-  { table, metaData }: DescribedTable,
-  { table: before, lying }: StoredTable,
-): ReadonlyMap<string, PeriodFiles> {
+function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): ReadonlyMap<string, PeriodFiles> {
   const found = new Map<string, PeriodFiles>();
   if (before === null) return found;
-  const isAlike = before.metaData.partitionColumns.join() === (table.key ?? '');
-  const typesBefore = described.typesIn(before.metaData.schemaString);
-  const typesNow = described.typesIn(metaData.schemaString);
-  const names = described.physicalNames(metaData);
+  const { key } = form.table;
+  const isAlike = before.metaData.partitionColumns.join() === (key ?? '');
+  const holds = holdsColumns(form, before.metaData);
   for (const add of before.files.values()) {
-    const key = isAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
-    const others = found.get(key)?.files ?? [];
-    const columns = described.heldColumns(add.stats);
-    const isWhole =
-      lying.get(decodeURIComponent(add.path))?.bytes === add.size &&
-      [...typesNow].every(([name, type]) => {
-        const stored = names.get(name) ?? name;
-        if (stored !== name && columns.has(name)) return false;
-        return !columns.has(stored) || typesBefore.get(name) === type;
-      });
-    const stays = isAlike && isWhole && others.length === 0;
-    found.set(key, { files: [...others, add], content: stays ? described.contentIn(add) : null });
+    const period = isAlike ? (add.partitionValues[key ?? ''] ?? '') : `other ${add.path}`;
+    const others = found.get(period)?.files ?? [];
+    const isWhole = lying.get(decodeURIComponent(add.path))?.bytes === add.size;
+    const stays = isAlike && isWhole && others.length === 0 && holds(add);
+    found.set(period, { files: [...others, add], content: stays ? contentIn(add) : null });
   }
   return found;
 }
 
-/** A table and what it is to say of itself. */
-interface DescribedTable {
-  readonly table: LakeTable;
-  readonly metaData: MetaData;
-}
-
 /** Writes data files, under names that are never used again. */
-async function addFiles(
-  night: Night,
-  { table: shown, metaData }: DescribedTable,
-  planned: TablePlan['write'],
-): Promise<Add[]> {
-  const table = described.inFiles(shown, metaData);
-  const files = planned.map((file) => {
-    const folder = table.key === null ? '' : `${table.key}=${file.period ?? ''}/`;
-    const add = `${folder}ripen-${randomUUID()}.parquet`;
-    const copyTo = (draft: string): string => described.copyNumbered(table, file.period, draft, metaData);
-    return { ...file, add, path: `${table.name}/${add}`, copyTo };
+async function addFiles(night: Night, form: DeltaForm, planned: readonly PlannedFile[]): Promise<Add[]> {
+  const { inFiles: table, fileForm } = form;
+  const { key, name } = table;
+  const written = await writeFiles(night, table, planned, {
+    ...fileForm,
+    pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period ?? ''}/`}ripen-${randomUUID()}.parquet`,
   });
-  return (await writeFiles(night, files)).map(({ add, copied, ...file }) => ({
-    path: add,
-    partitionValues: table.key === null ? {} : { [table.key]: file.period },
-    size: copied.file_size_bytes,
+  return written.map((file) => ({
+    path: file.path.slice(name.length + 1),
+    partitionValues: key === null ? {} : { [key]: file.period },
+    size: file.copied.file_size_bytes,
     modificationTime: night.nowMs,
     dataChange: true,
-    stats: described.fileStatistics(table, copied),
-    tags: described.tagsOf(file),
+    stats: fileStatistics(table, file.copied),
+    tags: tagsOf(file),
   }));
 }

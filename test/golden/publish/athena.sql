@@ -12,12 +12,9 @@ drop table if exists `lake`.`order`;
 create external table `lake`.`order` (
     `app_token` string,
     `cost` decimal(18,6) comment 'cost: ',
-    `index` bigint comment 'index: éééééééééééééééééééééééééééééé',
-    `value` double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `name` boolean comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `label` decimal(38,10) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `level` int comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `o'brien "x" ``y`` \z events` bigint comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `index` bigint comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `value` double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `o'brien "x" ``y`` \z events` int comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `_extra` string
 )
 comment 'It\'s a "slice";\n-- one row per \\day\\'
@@ -70,10 +67,7 @@ select
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
-    case when f.m3 = 1 then s."name" end as "name",
-    case when f.m4 = 1 then s."label" end as "label",
-    case when f.m5 = 1 then s."level" end as "level",
-    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    case when f.m3 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
     s."_extra" as "_extra"
 from "lake"."order" as s
 left join (
@@ -82,10 +76,7 @@ left join (
         max(case when "metric" = 'cost' then 1 end) as m0,
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
-        max(case when "metric" = 'name' then 1 end) as m3,
-        max(case when "metric" = 'label' then 1 end) as m4,
-        max(case when "metric" = 'level' then 1 end) as m5,
-        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
+        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
     from "lake"."ripen_finality"
     where "slice" = 'order' and "is_final"
     group by "period"

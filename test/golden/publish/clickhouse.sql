@@ -11,12 +11,9 @@ create or replace view `lake`.`order`
     `day` Date comment 'The day\'s date',
     `app_token` Nullable(String),
     `cost` Nullable(Decimal(18,6)) comment 'cost: ',
-    `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééé',
-    `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `name` Nullable(Bool) comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `label` Nullable(Decimal(38,10)) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `level` Nullable(Int32) comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `o'brien "x" \`y\` \\z events` Nullable(Int64) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `o'brien "x" \`y\` \\z events` Nullable(Int32) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `_extra` Nullable(String)
 )
 as select
@@ -25,12 +22,9 @@ as select
     `cost`,
     `index`,
     `value`,
-    `name`,
-    `label`,
-    `level`,
     `o'brien "x" \`y\` \\z events`,
     `_extra`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`day` Date, `app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `name` Nullable(Bool), `label` Nullable(Decimal(38,10)), `level` Nullable(Int32), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int64), `_extra` Nullable(String)')
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`day` Date, `app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int32), `_extra` Nullable(String)')
 settings use_hive_partitioning = 1
 comment 'It\'s a "slice";\n-- one row per \\day\\';
 
@@ -83,12 +77,9 @@ create or replace view `lake`.`order_final`
     `day` Nullable(Date32) comment 'The day\'s date',
     `app_token` Nullable(String),
     `cost` Nullable(Decimal(18,6)) comment 'cost: ',
-    `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééé',
-    `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `name` Nullable(Bool) comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `label` Nullable(Decimal(38,10)) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `level` Nullable(Int32) comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `o'brien "x" \`y\` \\z events` Nullable(Int64) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `o'brien "x" \`y\` \\z events` Nullable(Int32) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `_extra` Nullable(String)
 )
 as select
@@ -97,10 +88,7 @@ as select
     case when f.m0 = 1 then s.`cost` end as `cost`,
     case when f.m1 = 1 then s.`index` end as `index`,
     case when f.m2 = 1 then s.`value` end as `value`,
-    case when f.m3 = 1 then s.`name` end as `name`,
-    case when f.m4 = 1 then s.`label` end as `label`,
-    case when f.m5 = 1 then s.`level` end as `level`,
-    case when f.m6 = 1 then s.`o'brien "x" \`y\` \\z events` end as `o'brien "x" \`y\` \\z events`,
+    case when f.m3 = 1 then s.`o'brien "x" \`y\` \\z events` end as `o'brien "x" \`y\` \\z events`,
     s.`_extra` as `_extra`
 from `lake`.`order` as s
 left join (
@@ -109,10 +97,7 @@ left join (
         max(case when `metric` = 'cost' then 1 end) as m0,
         max(case when `metric` = 'index' then 1 end) as m1,
         max(case when `metric` = 'value' then 1 end) as m2,
-        max(case when `metric` = 'name' then 1 end) as m3,
-        max(case when `metric` = 'label' then 1 end) as m4,
-        max(case when `metric` = 'level' then 1 end) as m5,
-        max(case when `metric` = 'o\'brien "x" `y` \\z events' then 1 end) as m6
+        max(case when `metric` = 'o\'brien "x" `y` \\z events' then 1 end) as m3
     from `lake`.`ripen_finality`
     where `slice` = 'order' and `is_final`
     group by `period`
@@ -141,7 +126,7 @@ from (
         s.`app_token` as `app_token`,
         c.metric as `metric`,
         c.age_days as `age_days`,
-        case c.place when 0 then cast(s.`cost` as Nullable(decimal(38,6))) when 1 then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(decimal(38,6))) end as `value`,
+        case c.place when 0 then cast(s.`cost` as Nullable(Decimal(38,6))) when 1 then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(Decimal(38,6))) end as `value`,
         coalesce(f.`is_final`, false) as `is_final`
     from `lake`.`order` as s
     cross join (

@@ -27,9 +27,6 @@ select
     "cost",
     "index",
     "value",
-    "name",
-    "label",
-    "level",
     "o'brien ""x"" `y` \z events",
     "_extra"
 from delta_scan('s3://example-bucket/mobile/lake/order', version => 12);
@@ -41,23 +38,18 @@ comment on column "lake"."order"."day" is 'The day''s date';
 
 comment on column "lake"."order"."cost" is 'cost: ';
 
-comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view "lake"."by_hour" as
 select
     "hour",
     "year",
-    "cost"
+    "cost",
+    "day"
 from delta_scan('s3://example-bucket/mobile/lake/by_hour', version => 12);
 
 comment on column "lake"."by_hour"."hour" is 'Hour';
@@ -93,10 +85,7 @@ select
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
-    case when f.m3 = 1 then s."name" end as "name",
-    case when f.m4 = 1 then s."label" end as "label",
-    case when f.m5 = 1 then s."level" end as "level",
-    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    case when f.m3 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
     s."_extra" as "_extra"
 from "lake"."order" as s
 left join (
@@ -105,10 +94,7 @@ left join (
         max(case when "metric" = 'cost' then 1 end) as m0,
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
-        max(case when "metric" = 'name' then 1 end) as m3,
-        max(case when "metric" = 'label' then 1 end) as m4,
-        max(case when "metric" = 'level' then 1 end) as m5,
-        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
+        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
     from "lake"."ripen_finality"
     where "slice" = 'order' and "is_final"
     group by "period"
@@ -121,17 +107,11 @@ comment on column "lake"."order_final"."day" is 'The day''s date';
 
 comment on column "lake"."order_final"."cost" is 'cost: ';
 
-comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order_final"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order_final"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order_final"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view "lake"."order_cohorts" as
 select

@@ -44,12 +44,9 @@ create or replace view "lake"."order_final" (
     "day" comment 'The day\'s date',
     "app_token",
     "cost" comment 'cost: ',
-    "index" comment 'index: éééééééééééééééééééééééééééééé',
-    "value" comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "name" comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "label" comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "level" comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "o'brien ""x"" `y` \z events" comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "index" comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "value" comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "o'brien ""x"" `y` \z events" comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     "_extra"
 )
 comment = 'It\'s a "slice";\n-- one row per \\day\\ Cells that are not final are NULL.' as
@@ -59,10 +56,7 @@ select
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
-    case when f.m3 = 1 then s."name" end as "name",
-    case when f.m4 = 1 then s."label" end as "label",
-    case when f.m5 = 1 then s."level" end as "level",
-    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    case when f.m3 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
     s."_extra" as "_extra"
 from "lake"."order" as s
 left join (
@@ -71,10 +65,7 @@ left join (
         max(case when "metric" = 'cost' then 1 end) as m0,
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
-        max(case when "metric" = 'name' then 1 end) as m3,
-        max(case when "metric" = 'label' then 1 end) as m4,
-        max(case when "metric" = 'level' then 1 end) as m5,
-        max(case when "metric" = 'o\'brien "x" `y` \\z events' then 1 end) as m6
+        max(case when "metric" = 'o\'brien "x" `y` \\z events' then 1 end) as m3
     from "lake"."ripen_finality"
     where "slice" = 'order' and "is_final"
     group by "period"

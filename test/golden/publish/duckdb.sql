@@ -17,16 +17,13 @@ create schema if not exists "lake";
 
 create or replace view "lake"."order" as
 select
-    cast("day" as DATE) as "day",
-    cast("app_token" as VARCHAR) as "app_token",
-    cast("cost" as DECIMAL(18,6)) as "cost",
-    cast("index" as BIGINT) as "index",
-    cast("value" as DOUBLE) as "value",
-    cast("name" as BOOLEAN) as "name",
-    cast("label" as DECIMAL(38,10)) as "label",
-    cast("level" as INTEGER) as "level",
-    cast("o'brien ""x"" `y` \z events" as BIGINT) as "o'brien ""x"" `y` \z events",
-    cast("_extra" as VARCHAR) as "_extra"
+    "day",
+    "app_token",
+    "cost",
+    "index",
+    "value",
+    "o'brien ""x"" `y` \z events",
+    "_extra"
 from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
 
 comment on view "lake"."order" is 'It''s a "slice";
@@ -36,23 +33,18 @@ comment on column "lake"."order"."day" is 'The day''s date';
 
 comment on column "lake"."order"."cost" is 'cost: ';
 
-comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view "lake"."by_hour" as
 select
-    cast("hour" as TIMESTAMP) as "hour",
-    cast("year" as DATE) as "year",
-    cast("cost" as DECIMAL(18,6)) as "cost"
+    "hour",
+    "year",
+    "cost",
+    "day"
 from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
 
 comment on column "lake"."by_hour"."hour" is 'Hour';
@@ -63,8 +55,8 @@ comment on column "lake"."by_hour"."cost" is 'Cost';
 
 create or replace view "lake"."undated" as
 select
-    cast("app_token" as VARCHAR) as "app_token",
-    cast("value" as BIGINT) as "value"
+    "app_token",
+    "value"
 from read_parquet('s3://example-bucket/mobile/lake/undated/data.parquet', hive_partitioning = false);
 
 comment on view "lake"."undated" is 'All days in one';
@@ -73,10 +65,10 @@ comment on column "lake"."undated"."value" is 'Value';
 
 create or replace view "lake"."ripen_finality" as
 select
-    cast("slice" as VARCHAR) as "slice",
-    cast("period" as DATE) as "period",
-    cast("metric" as VARCHAR) as "metric",
-    cast("is_final" as BOOLEAN) as "is_final"
+    "slice",
+    "period",
+    "metric",
+    "is_final"
 from read_parquet('s3://example-bucket/mobile/lake/ripen_finality/data.parquet', hive_partitioning = false);
 
 comment on view "lake"."ripen_finality" is 'Whether a cell is final';
@@ -88,10 +80,7 @@ select
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
-    case when f.m3 = 1 then s."name" end as "name",
-    case when f.m4 = 1 then s."label" end as "label",
-    case when f.m5 = 1 then s."level" end as "level",
-    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    case when f.m3 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
     s."_extra" as "_extra"
 from "lake"."order" as s
 left join (
@@ -100,10 +89,7 @@ left join (
         max(case when "metric" = 'cost' then 1 end) as m0,
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
-        max(case when "metric" = 'name' then 1 end) as m3,
-        max(case when "metric" = 'label' then 1 end) as m4,
-        max(case when "metric" = 'level' then 1 end) as m5,
-        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
+        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
     from "lake"."ripen_finality"
     where "slice" = 'order' and "is_final"
     group by "period"
@@ -116,17 +102,11 @@ comment on column "lake"."order_final"."day" is 'The day''s date';
 
 comment on column "lake"."order_final"."cost" is 'cost: ';
 
-comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column "lake"."order_final"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order_final"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order_final"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view "lake"."order_cohorts" as
 select

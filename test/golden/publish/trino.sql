@@ -11,12 +11,9 @@ drop table if exists hive."lake"."order";
 create table hive."lake"."order" (
     "app_token" varchar,
     "cost" decimal(18,6) comment 'cost: ',
-    "index" bigint comment 'index: éééééééééééééééééééééééééééééé',
-    "value" double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "name" boolean comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "label" decimal(38,10) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "level" integer comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "o'brien ""x"" `y` \z events" bigint comment 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "index" bigint comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "value" double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    "o'brien ""x"" `y` \z events" integer comment 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     "_extra" varchar,
     "day" date comment 'The day''s date'
 )
@@ -80,10 +77,7 @@ select
     case when f.m0 = 1 then s."cost" end as "cost",
     case when f.m1 = 1 then s."index" end as "index",
     case when f.m2 = 1 then s."value" end as "value",
-    case when f.m3 = 1 then s."name" end as "name",
-    case when f.m4 = 1 then s."label" end as "label",
-    case when f.m5 = 1 then s."level" end as "level",
-    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    case when f.m3 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
     s."_extra" as "_extra"
 from hive."lake"."order" as s
 left join (
@@ -92,10 +86,7 @@ left join (
         max(case when "metric" = 'cost' then 1 end) as m0,
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
-        max(case when "metric" = 'name' then 1 end) as m3,
-        max(case when "metric" = 'label' then 1 end) as m4,
-        max(case when "metric" = 'level' then 1 end) as m5,
-        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
+        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
     from hive."lake"."ripen_finality"
     where "slice" = 'order' and "is_final"
     group by "period"
@@ -108,17 +99,11 @@ comment on column hive."lake"."order_final"."day" is 'The day''s date';
 
 comment on column hive."lake"."order_final"."cost" is 'cost: ';
 
-comment on column hive."lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééé';
+comment on column hive."lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column hive."lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column hive."lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
-comment on column hive."lake"."order_final"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column hive."lake"."order_final"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column hive."lake"."order_final"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
-comment on column hive."lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column hive."lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view hive."lake"."order_cohorts" as
 select
