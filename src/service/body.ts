@@ -11,11 +11,11 @@ import { open, rm } from 'node:fs/promises';
 import { parse } from 'lossless-json';
 import { z } from 'zod';
 
-import type { Secret } from '../config/secret.ts';
+import { scrubStart, type Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
-import { decoded, encodingOf, PlainGauge, readStart, readText } from './plain-text.ts';
+import { decoded, encodingOf, paginationOf, PlainGauge, readStart, readText, rowsDigestOf } from './plain-text.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {
@@ -71,8 +71,9 @@ export async function saveBody(
     } finally {
       await onDisk(path, () => file.close());
     }
-    expectObject(answer.status, gauge);
-    const { bytes: plainBytes, pagination, rowsDigest } = gauge;
+    const [plainBytes, ends] = [gauge.bytes, gauge.ends()];
+    expectObject(answer.status, { ...ends, plainBytes });
+    const [pagination, rowsDigest] = [paginationOf(ends), rowsDigestOf(ends)];
     return { path, encoding, bytes, plainBytes, pagination, rowsDigest };
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
@@ -93,15 +94,18 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function expectObject(status: number, { head, end, bytes }: PlainGauge): void {
+function expectObject(
+  status: number,
+  { head, end, plainBytes }: { readonly head: string; readonly end: string; readonly plainBytes: number },
+): void {
   if (head.trim() === '') throw garbled(status, 'empty', 'an empty body');
   if (!head.trimStart().startsWith('{')) {
-    throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(head)}`);
+    const shown = plainBytes > HEAD_BYTES ? scrubStart(head.slice(0, HEAD_BYTES)) : head;
+    throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(shown)}`);
   }
   if (end.trimEnd().endsWith('}')) return;
-  throw new Setback('truncated', 'truncated', `was answered with JSON that ended early, after ${bytes} bytes`, {
-    status,
-  });
+  const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;
+  throw new Setback('truncated', 'truncated', message, { status });
 }
 
 const garbled = (status: number, because: string, what: string, cause?: unknown): Setback =>

@@ -142,48 +142,41 @@ export class PlainGauge {
     }
   }
 
-  /** The beginning of the document, without a byte order mark. */
-  get head(): string {
-    const text = new TextDecoder().decode(this.#head);
-    return this.bytes > this.#head.length ? scrubStart(text) : text;
+  /** The beginning of the document, without a byte order mark, and its end. */
+  ends(): DocumentEnds {
+    return {
+      head: new TextDecoder().decode(this.#head),
+      end: Buffer.concat(this.#end).subarray(-END_BYTES).toString('utf8'),
+    };
   }
+}
 
-  /** The end of the document. */
-  get end(): string {
-    return Buffer.concat(this.#end).toString('utf8');
-  }
+interface DocumentEnds {
+  readonly head: string;
+  readonly end: string;
+}
 
-  /**
-   * What the document says of further pages, parsed: its own `pagination`, as others may lie in its rows. Null where it has none
-   * near its end or before its rows; whoever reads the whole document finds one that stands elsewhere.
-   */
-  get pagination(): unknown {
-    const { head, end } = this;
-    for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MOST_TRIED; tried += 1) {
-      // The rest of an object from a name on is an object, too; from a name inside one of its values on it is not.
-      const stated = memberOf(`{${end.slice(at)}`);
-      if (stated !== undefined) return stated;
-      at = end.lastIndexOf(NAME, at - 1);
-    }
-    return (
-      memberOf(
-        `${head
-          .slice(0, Math.max(0, head.indexOf('"rows"')))
-          .trimEnd()
-          .replace(/,$/, '')}}`,
-      ) ?? null
-    );
+/**
+ * What a document says of further pages, parsed: its own `pagination`, as others may lie in its rows. Null where it has none
+ * near its end or before its rows; whoever reads the whole document finds one that stands elsewhere.
+ */
+export function paginationOf({ head, end }: DocumentEnds): unknown {
+  for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MOST_TRIED; tried += 1) {
+    // The rest of an object from a name on is an object, too; from a name inside one of its values on it is not.
+    const stated = memberOf(`{${end.slice(at)}`);
+    if (stated !== undefined) return stated;
+    at = end.lastIndexOf(NAME, at - 1);
   }
+  const beforeRows = head.slice(0, Math.max(0, head.indexOf('"rows"'))).trimEnd();
+  return memberOf(`${beforeRows.replace(/,$/, '')}}`) ?? null;
+}
 
-  /** What its rows are known again by: two pages of one report never begin with the same rows. */
-  get rowsDigest(): string {
-    const { head } = this;
-    const from = head.indexOf('"rows"');
-    const to = head.lastIndexOf(NAME);
-    return createHash('sha256')
-      .update(head.slice(from, to > from ? to : head.length))
-      .digest('base64');
-  }
+/** What the rows of a document are known again by: two pages of one report never begin with the same rows. */
+export function rowsDigestOf({ head }: DocumentEnds): string {
+  const to = head.lastIndexOf(NAME);
+  const from = head.indexOf('"rows"');
+  const beginning = head.slice(Math.max(0, from), to > from ? to : head.length);
+  return createHash('sha256').update(beginning).digest('base64');
 }
 
 /** The `pagination` of a JSON object; undefined where it has none, and where it is no object. */
