@@ -20,7 +20,6 @@ import {
   type Window,
 } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
-import { linkSignals } from '../service/clock.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import {
   plainBytesOf,
@@ -178,8 +177,7 @@ const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap((
 async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spooled | Missed> {
   const { window } = asking;
   const giveUp = new AbortController();
-  const linked = linkSignals(extraction.signal, giveUp.signal);
-  const within = { ...extraction, signal: linked.signal };
+  const within = { ...extraction, signal: AbortSignal.any([extraction.signal, giveUp.signal]) };
   const answered = new Map(asking.answered);
   const heavy = new Map<string, Failure>();
   const fetch = async (request: Request): Promise<void> => {
@@ -208,8 +206,6 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   } catch (error) {
     await extraction.spool.discard({ answers: [...answered.values()] });
     return missedWhole(window, asFailure(error));
-  } finally {
-    linked.unlink();
   }
 }
 

@@ -1,10 +1,8 @@
 /** The pages of a report, followed to their end, or why they could not be; and a page read as the report it is. */
 
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { createGunzip, gunzip } from 'node:zlib';
+import { gunzip } from 'node:zlib';
 
 import * as z from 'zod';
 
@@ -31,29 +29,23 @@ export async function fetchPages(
   { service, spool, signal }: Paging,
 ): Promise<SpooledPages> {
   const pages: SavedBody[] = [];
-  const [requested, seenRows] = [new Set<string>(), new Set<string>()];
+  /** Addresses, cursors and beginnings of rows, none of which occurs twice unless the pages are a loop. */
+  const seen = new Set<string>();
+  const isSeen = (text: string): boolean => seen.size === seen.add(text).size;
   let page: ReportPage | null = null;
   try {
     for (;;) {
-      const saved: SavedBody | null = await service.report(
-        parameters,
-        spool.pathFor(window),
-        signal,
-        page ?? undefined,
-      );
+      const path = spool.pathFor(window);
+      const saved: SavedBody | null = await service.report(parameters, path, signal, page ?? undefined);
       if (saved === null) return { pages, unfollowed: page === null ? null : `${wordsFor(page)} had no content` };
       pages.push(await spool.keep(saved));
-      const next = nextPageOf(saved.pagination ?? null);
-      // Most reports have one page, whose rows need not be read for this.
-      if (page === null && next === null) return { pages, unfollowed: null };
-      const rows = await digestOfRows(pages.at(-1) ?? saved);
-      if (seenRows.has(rows)) return { pages, unfollowed: `${wordsFor(page)} repeated the rows of an earlier one` };
-      if (next === null) return { pages, unfollowed: null };
-      seenRows.add(rows);
-      page = next;
-      const isLoop = requested.has(wordsFor(page)) || requested.size >= MAX_PAGES;
-      if (isLoop) return { pages, unfollowed: `${wordsFor(page)} was named after ${pages.length} pages, in a loop` };
-      requested.add(wordsFor(page));
+      const isRepeated = isSeen(saved.rowsDigest ?? path);
+      if (isRepeated) return { pages, unfollowed: `${wordsFor(page)} repeated the rows of an earlier one` };
+      page = nextPageOf(saved.pagination ?? null);
+      if (page === null) return { pages, unfollowed: null };
+      if (isSeen(wordsFor(page)) || pages.length >= MAX_PAGES) {
+        return { pages, unfollowed: `${wordsFor(page)} was named after ${pages.length} pages, in a loop` };
+      }
     }
   } catch (error) {
     const failure = asFailure(error);
@@ -103,39 +95,4 @@ function textsIn(totals: Readonly<Record<string, unknown>>): Map<string, string>
       typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
     ),
   );
-}
-
-/** Two pages of one report never begin with the same rows: of a longer body its beginning tells. */
-const HEAD_BYTES = 65_536;
-
-/** What the rows of a page are known again by. A body that is no document is found to be none when it is loaded. */
-async function digestOfRows(saved: SavedBody): Promise<string> {
-  const text = saved.plainBytes > HEAD_BYTES ? await headOf(saved) : JSON.stringify(await rowsOf(saved));
-  return createHash('sha256').update(text).digest('base64');
-}
-
-async function rowsOf(saved: SavedBody): Promise<unknown> {
-  try {
-    return (await readReport(saved)).rows;
-  } catch (error) {
-    if (error instanceof SyntaxError) return saved.path;
-    throw error;
-  }
-}
-
-async function headOf({ path, encoding }: SavedBody): Promise<string> {
-  return onDisk('spool', path, async () => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    const file = createReadStream(path);
-    for await (const chunk of encoding === 'gzip' ? file.pipe(createGunzip()) : file) {
-      if (!Buffer.isBuffer(chunk)) continue;
-      parts.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= HEAD_BYTES) break;
-    }
-    file.destroy();
-    const head = Buffer.concat(parts).subarray(0, HEAD_BYTES).toString('latin1');
-    return head.slice(Math.max(0, head.indexOf('"rows"')));
-  });
 }

@@ -6,18 +6,16 @@
  * as long as the disk can remove one.
  */
 
-import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 
 import { parse } from 'lossless-json';
 import { z } from 'zod';
 
-import type { Secret } from '../config/secret.ts';
+import { scrubStart, type Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
-import { paginationIn } from './pagination-scan.ts';
-import { decoded, encodingOf, PlainGauge, readHead, readText } from './plain-text.ts';
+import { decoded, encodingOf, paginationOf, PlainGauge, readStart, readText, rowsDigestOf } from './plain-text.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {
@@ -28,15 +26,16 @@ export interface SavedBody {
   readonly bytes: number;
   /** Bytes after decompression. */
   readonly plainBytes: number;
-  /** What the answer says of further pages, parsed; null or left out when it says nothing. */
+  /** What the ends of the answer say of further pages, parsed; null or left out when they say nothing. */
   readonly pagination?: unknown;
+  /** What its rows are known again by. */
+  readonly rowsDigest?: string;
 }
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;
 /** Written at once: a trip to the thread pool for every chunk of a socket takes more than the writing. */
 const WRITE_BYTES = 256 * 1024;
-const CLOSING_BRACE = 0x7d;
 
 /**
  * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
@@ -72,11 +71,10 @@ export async function saveBody(
     } finally {
       await onDisk(path, () => file.close());
     }
-    expectObject(answer.status, gauge);
-    const inDocument = async (): Promise<unknown> => paginationIn(decoded(createReadStream(path), encoding));
-    const { found } = gauge.pages;
-    const pagination = found === undefined ? await onDisk(path, inDocument) : found;
-    return { path, encoding, bytes, plainBytes: gauge.bytes, pagination };
+    const [plainBytes, ends] = [gauge.bytes, gauge.ends()];
+    expectObject(answer.status, { ...ends, plainBytes });
+    const [pagination, rowsDigest] = [paginationOf(ends), rowsDigestOf(ends)];
+    return { path, encoding, bytes, plainBytes, pagination, rowsDigest };
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
     await rm(path, { force: true }).catch(() => {});
@@ -96,18 +94,22 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function expectObject(status: number, { head, lastByte, bytes }: PlainGauge): void {
-  const garbled = (because: string, what: string): Setback =>
-    new Setback('garbled', because, `was answered ${status} with ${what}`, { status });
-  if (lastByte === null) throw garbled('empty', 'an empty body');
+function expectObject(
+  status: number,
+  { head, end, plainBytes }: { readonly head: string; readonly end: string; readonly plainBytes: number },
+): void {
+  if (head.trim() === '') throw garbled(status, 'empty', 'an empty body');
   if (!head.trimStart().startsWith('{')) {
-    throw garbled('no object', `something that is no JSON object: ${firstWords(head)}`);
+    const shown = plainBytes > HEAD_BYTES ? scrubStart(head.slice(0, HEAD_BYTES)) : head;
+    throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(shown)}`);
   }
-  if (lastByte === CLOSING_BRACE) return;
-  throw new Setback('truncated', 'truncated', `was answered with JSON that ended early, after ${bytes} bytes`, {
-    status,
-  });
+  if (end.trimEnd().endsWith('}')) return;
+  const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;
+  throw new Setback('truncated', 'truncated', message, { status });
 }
+
+const garbled = (status: number, because: string, what: string, cause?: unknown): Setback =>
+  new Setback('garbled', because, `was answered ${status} with ${what}`, { status, cause });
 
 /** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -120,9 +122,9 @@ const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
-  const said = firstWords(await readHead(answer, HEAD_BYTES));
+  const said = firstWords((await readStart(answer, HEAD_BYTES)).text);
   const what = `${firstWords(type)} instead of JSON${said === '' ? '' : `: ${said}`}`;
-  throw new Setback('garbled', 'content type', `was answered ${answer.status} with ${what}`, { status: answer.status });
+  throw garbled(answer.status, 'content type', what);
 }
 
 /**
@@ -137,28 +139,21 @@ export async function readJson<T extends z.ZodType>(
   await expectJson(answer);
   const text = await readText(answer, MAX_JSON_BYTES, secrets);
   const { status } = answer;
-  if (text.trim() === '') {
-    throw new Setback('garbled', 'empty', `was answered ${status} with an empty body`, { status });
-  }
+  if (text.trim() === '') throw garbled(status, 'empty', 'an empty body');
   const checked = schema.safeParse(parsed(text, status));
   if (checked.success) return checked.data;
-  const problem = firstWords(z.prettifyError(checked.error));
-  throw new Setback('garbled', 'unexpected shape', `was answered ${status} with JSON of another shape: ${problem}`, {
-    status,
-  });
+  throw garbled(status, 'unexpected shape', `JSON of another shape: ${firstWords(z.prettifyError(checked.error))}`);
 }
 
 function parsed(text: string, status: number): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    const circumstances = { status, cause };
     if (!text.trimStart().startsWith('{')) {
-      const message = `was answered ${status} with something that is no JSON: ${firstWords(text)}`;
-      throw new Setback('garbled', 'no JSON', message, circumstances);
+      throw garbled(status, 'no JSON', `something that is no JSON: ${firstWords(text)}`, cause);
     }
     const message = `was answered ${status} with broken JSON of ${text.length} characters`;
-    throw new Setback('truncated', 'truncated', message, circumstances);
+    throw new Setback('truncated', 'truncated', message, { status, cause });
   }
 }
 

@@ -11,7 +11,7 @@ import type { Dispatcher } from 'undici';
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { type Clock, linkSignals, waitMs } from './clock.ts';
+import { type Clock, waitMs } from './clock.ts';
 import { type WireAnswer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
 import type { Lane, RetryBudget } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
@@ -29,12 +29,7 @@ interface ChannelSettings {
   readonly deadlineMs: number;
 }
 
-interface Sending {
-  readonly method: 'POST' | 'PATCH';
-  readonly contentType: string;
-  readonly body: string;
-  readonly repeats: 'all' | readonly SetbackKind[];
-}
+type Sending = Pick<Ask, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
 
 /** What all calls of a connection share. */
 export interface Wire {
@@ -58,24 +53,22 @@ interface Ends {
 
 /** One API of the service: its address, headers, lane and deadline; every call on it differs in the rest only. */
 export class Channel {
+  readonly origin: string;
+  /** What it is asked with and no answer may hold. */
+  readonly secrets: readonly Secret[];
   readonly #wire: Wire;
   readonly #lane: Lane;
-  readonly #settings: ChannelSettings;
   readonly #prefix: string;
-  readonly origin: string;
+  readonly #plain: Pick<Ask, 'origin' | 'headers' | 'deadlineMs'>;
 
-  constructor(wire: Wire, lane: Lane, settings: ChannelSettings) {
+  constructor(wire: Wire, lane: Lane, { address, headers, secrets, deadlineMs }: ChannelSettings) {
+    const { origin, pathname } = new URL(address);
     this.#wire = wire;
     this.#lane = lane;
-    this.#settings = settings;
-    const { origin, pathname } = new URL(settings.address);
     this.origin = origin;
+    this.secrets = secrets;
     this.#prefix = pathname.replace(/\/+$/, '');
-  }
-
-  /** What it is asked with and no answer may hold. */
-  get secrets(): readonly Secret[] {
-    return this.#settings.secrets;
+    this.#plain = { origin, headers, deadlineMs };
   }
 
   /** The target of a path and query of the interface: the address's own path stands before it. */
@@ -85,20 +78,14 @@ export class Channel {
 
   /** Asks for a target. */
   get<T>(target: string, signal: AbortSignal, read: Reader<T>, triesWhenSlow = TRIES_WHEN_SLOW): Promise<T> {
-    const ask = { ...this.#plain(target), method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
+    const ask = { ...this.#plain, target, method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
     return this.#call(ask, signal, read);
   }
 
   /** Sends a body to a target. Throws the bare `Setback` after which it must not be repeated. */
   send<T>(target: string, { contentType, ...sending }: Sending, signal: AbortSignal, read: Reader<T>): Promise<T> {
-    const plain = this.#plain(target);
-    const headers = { ...plain.headers, 'content-type': contentType };
-    return this.#call({ ...plain, ...sending, headers, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
-  }
-
-  #plain(target: string): Pick<Ask, 'origin' | 'target' | 'headers' | 'deadlineMs'> {
-    const { headers, deadlineMs } = this.#settings;
-    return { origin: this.origin, target, headers, deadlineMs };
+    const headers = { ...this.#plain.headers, 'content-type': contentType };
+    return this.#call({ ...this.#plain, ...sending, target, headers, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
   }
 
   /**
@@ -106,27 +93,21 @@ export class Channel {
    * `Setback` of an ask that must not be repeated after it, as of a write that was stopped on the wire or before its next try.
    */
   async #call<T>(ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
-    const onWire = linkSignals(signal, this.#wire.life);
+    const onWire = AbortSignal.any([signal, this.#wire.life]);
     // A refused credential cancels what waits, not what is already being answered.
-    const waiting = linkSignals(onWire.signal, this.#lane.credential);
-    const ends = { onWire: onWire.signal, waiting: waiting.signal };
+    const ends = { onWire, waiting: AbortSignal.any([onWire, this.#lane.credential]) };
     const seen: SetbackKind[] = [];
-    try {
-      for (;;) {
-        try {
-          return await this.#attempt(ask, seen.length + 1, ends, read);
-        } catch (error) {
-          if (!(error instanceof Setback)) throw error;
-          seen.push(error.setback);
-          await this.#pause(ask, error, seen, ends.waiting).catch((ended: unknown) => {
-            // What the last try of a write came to is not known less because there is to be no other one.
-            throw ask.method === 'GET' || ended instanceof Failure ? ended : error;
-          });
-        }
+    for (;;) {
+      try {
+        return await this.#attempt(ask, seen.length + 1, ends, read);
+      } catch (error) {
+        if (!(error instanceof Setback)) throw error;
+        seen.push(error.setback);
+        await this.#pause(ask, error, seen, ends.waiting).catch((ended: unknown) => {
+          // What the last try of a write came to is not known less because there is to be no other one.
+          throw ask.method === 'GET' || ended instanceof Failure ? ended : error;
+        });
       }
-    } finally {
-      onWire.unlink();
-      waiting.unlink();
     }
   }
 
@@ -183,15 +164,11 @@ export class Channel {
 /** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
 function failureOf(setback: Setback, ask: Ask, tries: number, afterword = ''): Failure {
   const { code, hint } = policies[setback.setback];
+  const { because, status } = setback;
+  const endpoint = endpointOf(ask);
   const count = tries === 1 ? '' : ` (try ${tries})`;
-  return new Failure(code, `${endpointOf(ask)} ${setback.message}${count}${afterword}`, {
-    facts: {
-      origin: ask.origin,
-      endpoint: endpointOf(ask),
-      status: setback.status,
-      attempts: tries,
-      because: setback.because,
-    },
+  return new Failure(code, `${endpoint} ${setback.message}${count}${afterword}`, {
+    facts: { origin: ask.origin, endpoint, status, attempts: tries, because },
     hint,
     cause: setback,
   });

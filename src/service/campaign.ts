@@ -8,7 +8,7 @@ import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
-import { Setback } from './setback.ts';
+import { policies, Setback, type SetbackKind } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;
@@ -65,18 +65,15 @@ export class CampaignApi {
     const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
     const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
     const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}`);
-    const created = await this.#channel
-      .send(target, sending, signal, this.#reading(oneLink))
-      .catch((error: unknown) => {
-        if (error instanceof Setback) throw notCreated(error, name);
-        if (!(error instanceof Failure && isUndecided(error))) throw error;
-        throw undecided(name, error.message, error.facts, error.cause);
-      });
-    const isOfLevel = parent === null ? created.level === NETWORK_LEVEL : created.level > NETWORK_LEVEL;
-    if (isOfLevel && isSameName(created.label ?? name, name))
-      return linkOf({ ...created, label: created.label ?? name });
-    const other = `${JSON.stringify(created.label ?? '')} (${created.token}) of level ${created.level}`;
-    throw undecided(name, `the answer was another link, ${other}`, { answered: created.token });
+    const sent = this.#channel.send(target, sending, signal, this.#reading(oneLink));
+    const created = await sent.catch((error: unknown) => {
+      throw creationError(error, name);
+    });
+    const { token, level, label = name } = created;
+    const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
+    if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
+    const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
+    throw undecided(name, `the answer was another link, ${other}`, { answered: token });
   }
 
   /**
@@ -137,41 +134,42 @@ function isUndecided({ code, facts: { status } }: Failure): boolean {
 
 /** What no answer to a creation decides: one that says nothing of it, another link, or none. */
 function undecided(name: string, because: string, facts: Facts, cause?: unknown): Failure {
-  return new Failure(
-    'SOURCE_UNAVAILABLE',
-    `It is unknown whether the link ${JSON.stringify(name)} was created: ${because}`,
-    {
-      facts: { ...facts, outcome: 'unknown', name },
-      hint: 'Run the command again in a minute: where the link is listed by then, no second one is created.',
-      cause,
-    },
-  );
+  const message = `It is unknown whether the link ${JSON.stringify(name)} was created: ${because}`;
+  return new Failure('SOURCE_UNAVAILABLE', message, {
+    facts: { ...facts, outcome: 'unknown', name },
+    hint: 'Run the command again in a minute: where the link is listed by then, no second one is created.',
+    cause,
+  });
 }
 
 /** Setbacks of a write by which it cannot have had an effect. */
-const HARMLESS = new Set(['unsent', 'untrusted', 'overload']);
+const HARMLESS: ReadonlySet<SetbackKind> = new Set<SetbackKind>(['unsent', 'untrusted', 'overload']);
 
-function notCreated(setback: Setback, name: string): Failure {
-  const facts = { status: setback.status, because: setback.because };
-  if (!HARMLESS.has(setback.setback)) return undecided(name, `the request ${setback.message}`, facts, setback);
-  const code = setback.setback === 'overload' ? 'SOURCE_OVERLOADED' : 'SOURCE_UNAVAILABLE';
-  return new Failure(code, `The link ${JSON.stringify(name)} was not created: the request ${setback.message}`, {
+/** What a creation ended with, as far as it is known whether there is a link. */
+function creationError(error: unknown, name: string): unknown {
+  if (error instanceof Failure) {
+    return isUndecided(error) ? undecided(name, error.message, error.facts, error.cause) : error;
+  }
+  if (!(error instanceof Setback)) return error;
+  const { setback, because, status, message } = error;
+  const facts = { status, because };
+  if (!HARMLESS.has(setback)) return undecided(name, `the request ${message}`, facts, error);
+  const notCreated = `The link ${JSON.stringify(name)} was not created: the request ${message}`;
+  return new Failure(policies[setback].code, notCreated, {
     facts: { ...facts, outcome: 'not created', name },
     hint: 'Create it again later.',
-    cause: setback,
+    cause: error,
   });
 }
 
 function perhapsUpdated(setback: Setback, token: string): Failure {
-  return new Failure(
-    'SOURCE_UNAVAILABLE',
-    `It is unknown whether the link ${token} was changed: the request ${setback.message}`,
-    {
-      facts: { outcome: 'unknown', token, status: setback.status, because: setback.because },
-      hint: 'Change it again: twice is the same as once.',
-      cause: setback,
-    },
-  );
+  const { because, status } = setback;
+  const message = `It is unknown whether the link ${token} was changed: the request ${setback.message}`;
+  return new Failure('SOURCE_UNAVAILABLE', message, {
+    facts: { outcome: 'unknown', token, status, because },
+    hint: 'Change it again: twice is the same as once.',
+    cause: setback,
+  });
 }
 
 /** Ids are integers here and strings in reports; text either way. */
@@ -186,34 +184,34 @@ const partnerSchema = z
     supportsCostData: wire.supports_cost_data ?? null,
   }));
 
+/** A field that is null, or missing. */
+const stated = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? undefined);
+
 const statedLink = z
   .object({
     token: z.string().min(1),
-    name: z.string().nullish(),
-    label: z.string().nullish(),
+    name: stated(z.string()),
+    label: stated(z.string()),
     level: wholeNumber,
-    archived: flag.nullish(),
-    has_subtrackers: flag.nullish(),
+    archived: stated(flag),
+    has_subtrackers: stated(flag),
     // An empty one is nobody's, and would be inherited.
     partner_id: idText.transform((id) => (id === '' ? null : id)).nullish(),
-    cost_data_enabled: flag.nullish(),
-    url: z.string().nullish(),
-    click_url: z.string().nullish(),
-    impression_url: z.string().nullish(),
+    cost_data_enabled: stated(flag),
+    url: stated(z.string()),
+    click_url: stated(z.string()),
+    impression_url: stated(z.string()),
   })
-  .transform((wire): StatedLink => ({
-    token: wire.token,
-    name: wire.name ?? undefined,
-    label: wire.label ?? undefined,
-    level: wire.level,
-    archived: wire.archived ?? undefined,
-    hasSubtrackers: wire.has_subtrackers ?? undefined,
-    partnerId: wire.partner_id,
-    costDataEnabled: wire.cost_data_enabled ?? undefined,
-    url: wire.url ?? undefined,
-    clickUrl: wire.click_url ?? undefined,
-    impressionUrl: wire.impression_url ?? undefined,
-  }));
+  .transform(
+    ({
+      has_subtrackers: hasSubtrackers,
+      partner_id: partnerId,
+      cost_data_enabled: costDataEnabled,
+      click_url: clickUrl,
+      impression_url: impressionUrl,
+      ...same
+    }): StatedLink => ({ ...same, hasSubtrackers, partnerId, costDataEnabled, clickUrl, impressionUrl }),
+  );
 
 /** Items beside an error are what was there when it happened, not an answer. */
 const noError = z
@@ -230,7 +228,7 @@ function pageOf<T extends z.ZodType>(item: T) {
 }
 
 const partnerPage = pageOf(partnerSchema);
-const linkPage = pageOf(statedLink.transform((stated) => linkOf(stated)));
+const linkPage = pageOf(statedLink.transform(linkOf));
 
 /** The one link of a create or update answer. */
 const oneLink = z

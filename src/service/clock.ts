@@ -1,6 +1,5 @@
 /** The time and chance that the wire depends on, in one place, so that a test lives through an hour in a millisecond; and how long to wait. */
 
-import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Clock {
@@ -37,31 +36,6 @@ export function statedAt(date: string | null, age: string | null): number | null
   return at + Number(seconds) * 1000;
 }
 
-interface LinkedSignal {
-  readonly signal: AbortSignal;
-  /** Lets go of the sources; call it when the work is over. */
-  unlink(): void;
-}
-
-/** Links signals: the result aborts with the reason of whichever aborts first. */
-export function linkSignals(...sources: readonly AbortSignal[]): LinkedSignal {
-  const controller = new AbortController();
-  const listeners = sources.map((source) => {
-    // One listener a call that waits, each removed: hundreds are no leak.
-    setMaxListeners(0, source);
-    const abort = (): void => controller.abort(source.reason);
-    if (source.aborted) abort();
-    source.addEventListener('abort', abort, { once: true });
-    return { source, abort };
-  });
-  return {
-    signal: controller.signal,
-    unlink: () => {
-      for (const { source, abort } of listeners) source.removeEventListener('abort', abort);
-    },
-  };
-}
-
 const BASE_MS = 1000;
 const LONGEST_MS = 60_000;
 /** A wait the service asks for is honoured in full up to here. */
@@ -69,17 +43,13 @@ const LONGEST_ASKED_MS = 300_000;
 
 /**
  * Milliseconds the service asked to wait, from `Retry-After` as seconds or as an HTTP date; null when it asked for none.
- * A date is held against the same answer's own clock, `answeredAt`, not this machine's.
+ * A date is compared with the same answer's own clock, `answeredAt`, not with this machine's.
  */
 export function retryAfterMs(header: string | null, answeredAt: number): number | null {
-  if (header === null) return null;
-  const text = header.trim();
-  if (/^\d+$/.test(text)) return positive(Number(text) * 1000);
+  const text = header?.trim() ?? '';
   // Only a date with letters: Date.parse takes "1.5" for a day in January.
-  return /^[A-Za-z]/.test(text) ? positive(Date.parse(text) - answeredAt) : null;
-}
-
-function positive(ms: number): number | null {
+  const at = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : at - answeredAt;
   return ms > 0 ? ms : null;
 }
 

@@ -4,13 +4,15 @@ import { firstWords } from './setback.ts';
 
 /** Long enough for a list of refused metrics. */
 const MAX_CHARACTERS = 500;
-const HTML = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
+const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
+const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
+const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
 /** The reason in an error body: one line without secrets; empty where it says nothing. */
 export function serviceWords(body: string): string {
   const document = parsed(body);
-  const said = HTML.test(body) ? htmlWords(body) : isRecord(document) ? recordWords(document) : body;
-  return firstWords(said, MAX_CHARACTERS);
+  const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
+  return firstWords(isRecord(document) ? wordsOf(document) : page, MAX_CHARACTERS);
 }
 
 /** What `status` says in an answer that is an error, besides the codes of HTTP. */
@@ -23,25 +25,19 @@ const LEVELS = 4;
 
 /** The error that a body states whatever its status, in its own words; null where it states none. */
 export function statedError(body: string): string | null {
-  const document = parsed(body);
-  if (document === null || typeof document === 'string') {
-    return ERROR_WORD.test(document ?? body) ? firstWords(document ?? body, MAX_CHARACTERS) : null;
-  }
+  const document = parsed(body) ?? body;
+  if (typeof document === 'string') return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
   const found = errorIn(document, LEVELS);
-  return found === null ? null : firstWords(recordWords(found), MAX_CHARACTERS);
+  return found === null ? null : firstWords(wordsOf(found), MAX_CHARACTERS);
 }
 
 /** The record that states an error: the document, its `data`, or an item of a list. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
-  if (levels === 0) return null;
+  if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;
-  const within: readonly unknown[] = Array.isArray(document)
-    ? document
-    : isRecord(document)
-      ? Object.entries(document).flatMap(([key, value]) => (key === 'data' || Array.isArray(value) ? [value] : []))
-      : [];
-  for (const part of within) {
-    const found = errorIn(part, levels - 1);
+  for (const [key, value] of Object.entries(document)) {
+    const isWithin = Array.isArray(document) || Array.isArray(value) || key === 'data';
+    const found = isWithin ? errorIn(value, levels - 1) : null;
     if (found !== null) return found;
   }
   return null;
@@ -49,42 +45,28 @@ function errorIn(document: unknown, levels: number): Readonly<Record<string, unk
 
 function statesError(record: Readonly<Record<string, unknown>>): boolean {
   const { success, status } = record;
-  return (
-    ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(record[key])) ||
-    success === false ||
-    success === 'false' ||
-    FAILED_STATUS.test(String(status))
-  );
+  const isStated = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(record[key]));
+  return isStated || success === false || success === 'false' || FAILED_STATUS.test(String(status));
 }
 
 const isNothing = (value: unknown): boolean =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
-function recordWords(document: Readonly<Record<string, unknown>>): string {
-  const { error_code: code, error_desc: description, error_desc_details: details, detail, error, message } = document;
+/** The reason among the members of a document, or of what one of them holds. */
+function wordsOf(value: unknown): string {
+  if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
+  const { error_code: code, error_desc: description, error_desc_details: details, detail, error, message } = value;
   if (typeof description === 'string' && description !== '') {
     const prefix = typeof code === 'string' && code !== '' ? `${code}: ` : '';
-    return `${prefix}${description}${details === null || details === undefined ? '' : ` ${JSON.stringify(details)}`}`;
+    return `${prefix}${description}${isNothing(details) ? '' : ` ${JSON.stringify(details)}`}`;
   }
-  if (Array.isArray(detail)) return detail.map((problem: unknown) => problemWords(problem)).join('; ');
-  for (const candidate of [detail, error, message, code]) {
-    if (typeof candidate === 'string' && candidate !== '') return candidate;
-    if (isRecord(candidate)) return recordWords(candidate);
-  }
-  return JSON.stringify(document);
-}
-
-function problemWords(problem: unknown): string {
-  if (!isRecord(problem)) return typeof problem === 'string' ? problem : JSON.stringify(problem);
-  const { loc, msg } = problem;
-  if (typeof msg !== 'string') return recordWords(problem);
-  return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
-}
-
-function htmlWords(body: string): string {
-  const title = /<title[^>]*>([^<]+)<\/title>/i.exec(body)?.[1]?.trim() ?? '';
-  if (title !== '') return title;
-  return body.replaceAll(/<(script|style)[^>]*>[^]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ');
+  const { loc, msg } = value;
+  if (typeof msg === 'string') return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
+  if (Array.isArray(detail)) return detail.map(wordsOf).join('; ');
+  const reason = [detail, error, message, code].find(
+    (each) => isRecord(each) || (typeof each === 'string' && each !== ''),
+  );
+  return reason === undefined ? JSON.stringify(value) : wordsOf(reason);
 }
 
 /** The JSON value that a body is, a byte order mark or not; null for none. */

@@ -40,18 +40,8 @@ export async function exchange<T>(
   read: (answer: WireAnswer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const controller = new AbortController();
-  let isLate = false;
+  const deadline = AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(ask.deadlineMs)));
   let isAnswered = false;
-  const deadline = setTimeout(
-    () => {
-      isLate = true;
-      controller.abort();
-    },
-    Math.min(LONGEST_TIMER_MS, ask.deadlineMs),
-  );
-  const stop = (): void => controller.abort();
-  signal.addEventListener('abort', stop, { once: true });
   try {
     const { origin, target, method, headers, body } = ask;
     const response = await dispatcher.request({
@@ -60,7 +50,7 @@ export async function exchange<T>(
       method,
       headers: { ...headers },
       body,
-      signal: controller.signal,
+      signal: AbortSignal.any([signal, deadline]),
       highWaterMark: MAX_WAITING_BYTES,
     });
     isAnswered = true;
@@ -73,15 +63,12 @@ export async function exchange<T>(
     }
   } catch (error) {
     if (error instanceof Failure) throw error;
-    if (isLate) throw lateness(ask, isAnswered, error);
+    if (deadline.aborted) throw lateness(ask, isAnswered, error);
     if (signal.aborted) {
       if (ask.method === 'GET') throw signal.reason;
       throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', { cause: error });
     }
     throw error instanceof Setback ? error : lossOf(error, ask, isAnswered);
-  } finally {
-    clearTimeout(deadline);
-    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -13,8 +13,6 @@ import { originWords } from './setback.ts';
 
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;
-/** A list may leave a page without items and go on; one that leaves so many in a row names a next page for ever. */
-const MAX_EMPTY_PAGES = 10;
 
 const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
 
@@ -46,21 +44,17 @@ export async function* pages<T>({
   maxPages = MAX_PAGES,
 }: Paged<T>): AsyncGenerator<readonly T[], void> {
   const asked = new Set<string>();
-  let empty = 0;
   for (let next: string | null = first; next !== null;) {
     asked.add(next);
     const { items, paging, target = next }: ListPage<T> = await ask(next);
     if (items.length > 0) yield items;
-    empty = items.length > 0 ? 0 : empty + 1;
     next = nextTarget(paging, target, origin);
     if (next === null) return;
     const problem = asked.has(next)
       ? `repeated after ${asked.size} pages`
-      : empty >= MAX_EMPTY_PAGES
-        ? `had no items ${empty} times in a row and named a next one`
-        : asked.size >= maxPages
-          ? `did not end within ${maxPages} pages`
-          : null;
+      : asked.size >= maxPages
+        ? `did not end within ${maxPages} pages`
+        : null;
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
       facts: { pages: asked.size },

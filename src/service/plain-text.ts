@@ -1,5 +1,6 @@
 /** Bodies as plain bytes: decoded, small ones as text under a cap, large ones measured as they flow by; none holds a secret. */
 
+import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -7,33 +8,29 @@ import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
-import { PaginationScan } from './pagination-scan.ts';
 
 /**
  * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
  * holds one of the secrets.
  */
 export async function readText(answer: WireAnswer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
-  const search = new SecretSearch(secrets);
+  const gauge = new PlainGauge(maxBytes, secrets);
   const parts: Buffer[] = [];
-  let bytes = 0;
   for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw oversized(maxBytes);
-    if (search.finds(chunk)) throw indiscreet(bytes);
+    gauge.see(chunk);
     parts.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-/** The beginning of a body, and whether that is all of it. */
-interface BodyStart {
-  readonly text: string;
-  readonly isWhole: boolean;
-}
-
-/** The beginning of a body as text, at most `maxBytes` of it. Never throws; the text may end in half a secret. */
-export async function readStart(answer: WireAnswer, maxBytes: number): Promise<BodyStart> {
+/**
+ * The beginning of a body as text, at most `maxBytes` of it, and whether that is all of it; else it does not end in a part of a
+ * secret. Never throws: whatever arrived has to do.
+ */
+export async function readStart(
+  answer: WireAnswer,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isWhole: boolean }> {
   const parts: Buffer[] = [];
   let bytes = 0;
   let isWhole = true;
@@ -47,49 +44,15 @@ export async function readStart(answer: WireAnswer, maxBytes: number): Promise<B
   } catch {
     isWhole = false;
   }
-  return { text: Buffer.concat(parts).toString('utf8'), isWhole };
+  const text = Buffer.concat(parts).toString('utf8');
+  return { text: isWhole ? text : scrubStart(text), isWhole };
 }
-
-/**
- * The beginning of a body as text, at most `maxBytes` of it. Never throws: it is read to explain an answer that is
- * already judged, and whatever part came has to do.
- */
-export async function readHead(answer: WireAnswer, maxBytes: number): Promise<string> {
-  const { text, isWhole } = await readStart(answer, maxBytes);
-  return isWhole ? text : scrubStart(text);
-}
-
-/** The failure of an answer that grew beyond its cap. */
-function oversized(maxBytes: number): Failure {
-  return new Failure(
-    'SOURCE_OVERSIZED',
-    `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`,
-    {
-      facts: { maxBytes },
-      hint: 'Ask for less at once, or raise service.max_response_bytes if such a size is to be expected.',
-    },
-  );
-}
-
-/** The failure of an answer that says a secret back, found after so many bytes: nothing of it may be kept. */
-function indiscreet(bytes: number): Failure {
-  return new Failure(
-    'DATA_MALFORMED',
-    `The answer held the credential it was asked with, found within its first ${bytes} bytes, and was discarded`,
-    {
-      facts: { bytes },
-      hint: 'Reset the token and report it to the operator of the service; a header that is no secret is stated as plain text.',
-    },
-  );
-}
-
-type Encoding = 'gzip' | 'identity';
 
 /** Fewer trips to the thread pool than with zlib's 16 KiB. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** How an answer's body is encoded; throws a `garbled` setback for an encoding nobody asked for. */
-export function encodingOf(answer: WireAnswer): Encoding {
+/** How an answer's body is encoded; throws a `garbled` setback for an encoding that was not requested. */
+export function encodingOf(answer: WireAnswer): 'gzip' | 'identity' {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   if (name === '' || name === 'identity') return 'identity';
@@ -99,7 +62,7 @@ export function encodingOf(answer: WireAnswer): Encoding {
 }
 
 /** The plain bytes of encoded chunks; throws what the chunks throw, and zlib's error for a broken or incomplete stream. */
-export function decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncIterable<Buffer> {
+export function decoded(chunks: AsyncIterable<Buffer>, encoding: 'gzip' | 'identity'): AsyncIterable<Buffer> {
   return encoding === 'identity' ? chunks : decompressed(chunks);
 }
 
@@ -125,40 +88,105 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Enough to show what came instead of a document. */
-const HEAD_BYTES = 1024;
-/** Blanks are ASCII, and no part of another character looks like them. */
-const BLANKS = new Set(Buffer.from(' \t\r\n'));
+/** Room for the totals and warnings of hundreds of metrics. */
+const END_BYTES = 256 * 1024;
+/** Two pages of one report do not begin with as many bytes of the same rows. */
+const HEAD_BYTES = 64 * 1024;
 
-/** What has to be known of a document that flows by: its size, its ends, whether it goes on, and that it holds no secret. */
+const NAME = '"pagination"';
+/** Other members of that name near the end, in rows for example. */
+const MOST_TRIED = 20;
+
+/** What has to be known of a document that flows by: its size, its ends, and that it holds no secret. */
 export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
-  readonly pages = new PaginationScan();
   bytes = 0;
-  /** The last byte that is not blank; null for a blank document. */
-  lastByte: number | null = null;
   #head = Buffer.alloc(0);
+  readonly #end: Buffer[] = [];
+  #endBytes = 0;
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
     this.#secrets = new SecretSearch(secrets);
   }
 
-  /** The beginning of the document, without a byte order mark. */
-  get head(): string {
-    const text = new TextDecoder().decode(this.#head);
-    return this.bytes > this.#head.length ? scrubStart(text) : text;
-  }
-
   /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */
   see(chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.#maxBytes) throw oversized(this.#maxBytes);
-    if (this.#secrets.finds(chunk)) throw indiscreet(this.bytes);
-    this.pages.see(chunk);
+    if (this.bytes > this.#maxBytes) {
+      const message = `The answer grew beyond ${this.#maxBytes} bytes after decompression and was cut off`;
+      throw new Failure('SOURCE_OVERSIZED', message, {
+        facts: { maxBytes: this.#maxBytes },
+        hint: 'Ask for less at once, or raise service.max_response_bytes if such a size is to be expected.',
+      });
+    }
+    if (this.#secrets.finds(chunk)) {
+      const message = `The answer held the credential it was asked with, found within its first ${this.bytes} bytes, and was discarded`;
+      throw new Failure('DATA_MALFORMED', message, {
+        facts: { bytes: this.bytes },
+        hint: 'Reset the token and report it to the operator of the service; a header that is no secret is stated as plain text.',
+      });
+    }
     const room = HEAD_BYTES - this.#head.length;
     if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)]);
-    this.lastByte = chunk.findLast((byte) => !BLANKS.has(byte)) ?? this.lastByte;
+    this.#end.push(chunk);
+    this.#endBytes += chunk.length;
+    for (
+      let first = this.#end[0];
+      first !== undefined && this.#endBytes - first.length >= END_BYTES;
+      [first] = this.#end
+    ) {
+      this.#endBytes -= first.length;
+      this.#end.shift();
+    }
+  }
+
+  /** The beginning of the document, without a byte order mark, and its end. */
+  ends(): DocumentEnds {
+    return {
+      head: new TextDecoder().decode(this.#head),
+      end: Buffer.concat(this.#end).subarray(-END_BYTES).toString('utf8'),
+    };
+  }
+}
+
+interface DocumentEnds {
+  readonly head: string;
+  readonly end: string;
+}
+
+/**
+ * What a document says of further pages, parsed: its own `pagination`, as others may lie in its rows. Null where it has none
+ * near its end or before its rows; whoever reads the whole document finds one that stands elsewhere.
+ */
+export function paginationOf({ head, end }: DocumentEnds): unknown {
+  for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MOST_TRIED; tried += 1) {
+    // The rest of an object from a name on is an object, too; from a name inside one of its values on it is not.
+    const stated = memberOf(`{${end.slice(at)}`);
+    if (stated !== undefined) return stated;
+    at = end.lastIndexOf(NAME, at - 1);
+  }
+  const beforeRows = head.slice(0, Math.max(0, head.indexOf('"rows"'))).trimEnd();
+  return memberOf(`${beforeRows.replace(/,$/, '')}}`) ?? null;
+}
+
+/** What the rows of a document are known again by: two pages of one report never begin with the same rows. */
+export function rowsDigestOf({ head }: DocumentEnds): string {
+  const to = head.lastIndexOf(NAME);
+  const from = head.indexOf('"rows"');
+  const beginning = head.slice(Math.max(0, from), to > from ? to : head.length);
+  return createHash('sha256').update(beginning).digest('base64');
+}
+
+/** The `pagination` of a JSON object; undefined where it has none, and where it is no object. */
+function memberOf(json: string): unknown {
+  try {
+    const document: unknown = JSON.parse(json);
+    return typeof document === 'object' && document !== null && 'pagination' in document
+      ? document.pagination
+      : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -65,13 +65,30 @@ export type ReportPage =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'cursor'; readonly name: 'cursor' | 'after'; readonly value: string };
 
-/** A number that was rounded when it was parsed would lead elsewhere. */
-const position = z.union([z.string(), z.int().transform(String), z.literal(false).transform(() => null)]).nullish();
+/** A number that was rounded when it was parsed would lead elsewhere. What is blank names nothing. */
+const position = z
+  .union([z.string(), z.int().transform(String), z.literal(false).transform(() => '')])
+  .nullish()
+  .transform((stated) => (stated?.trim() === '' ? null : stated));
+const number = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .nullish()
+  .catch(null);
+/** What is no flag says that there may be more. */
+const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
 const paginationSchema = z.object({
   next: position,
   cursor: position,
   cursors: z.object({ after: position }).nullish(),
+  page: number,
+  current_page: number,
+  total_pages: number,
+  pages: number,
+  last_page: number,
+  has_more: flag,
+  has_next: flag,
 });
+type Pagination = z.output<typeof paginationSchema>;
 
 /** With a scheme or a host, from a directory on, or with a query; anything else is a cursor. */
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
@@ -82,61 +99,32 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
  * Throws `DATA_MALFORMED` for a pagination of another form, and for one that says there is a page and names none.
  */
 export function nextPageOf(pagination: unknown): ReportPage | null {
-  if (isNothing(pagination)) return null;
-  const { success, data: said } = paginationSchema.safeParse(pagination);
-  if (!success) throw unreadable(pagination);
-  const page = namedPage(said);
-  const goesOn = page === null ? saysMore(pagination) : null;
-  if (goesOn === true || (goesOn === null && !isKnownForm(Object(pagination)))) throw unreadable(pagination);
+  const isNothing = pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
+  if (isNothing || (typeof pagination === 'string' && pagination.trim() === '')) return null;
+  const { data } = paginationSchema.safeParse(pagination);
+  const page = data === undefined ? null : namedPage(data);
+  if (page === null && (data === undefined || !isLast(data, Object.keys(Object(pagination)))))
+    throw unreadable(pagination);
   return page;
 }
 
-function namedPage({ next, cursor, cursors }: z.output<typeof paginationSchema>): ReportPage | null {
-  if (next === undefined) return pageFrom('after', cursors?.after) ?? pageFrom('cursor', cursor);
-  if (next === null || isNothing(next)) return null;
-  if (ADDRESS.test(next)) return { kind: 'address', address: next };
-  return pageFrom('after', cursors?.after) ?? pageFrom('cursor', next);
+function namedPage({ next, cursor, cursors }: Pagination): ReportPage | null {
+  if (next === null) return null;
+  if (next !== undefined && ADDRESS.test(next)) return { kind: 'address', address: next };
+  const after = cursors?.after ?? null;
+  if (after !== null) return { kind: 'cursor', name: 'after', value: after };
+  const value = next ?? cursor ?? null;
+  return value === null ? null : { kind: 'cursor', name: 'cursor', value };
 }
 
-/** Whether it says what comes next, or nothing at all: a number of pages does not say that this one is the last. */
-const isKnownForm = (pagination: object): boolean =>
-  Object.keys(pagination).length === 0 || ['next', 'cursor', 'cursors'].some((name) => Object.hasOwn(pagination, name));
-
-const number = z
-  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
-  .nullish()
-  .catch(null);
-/** What is no flag says that there may be more. */
-const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
-const numbersSchema = z.object({
-  page: number,
-  current_page: number,
-  total_pages: number,
-  pages: number,
-  last_page: number,
-  has_more: flag,
-  has_next: flag,
-});
-
-/** Whether a number of pages or a flag says that there is a next one; null where none says anything. */
-function saysMore(pagination: unknown): boolean | null {
-  const { success, data } = numbersSchema.safeParse(pagination);
-  if (!success) return null;
-  const counts = [data.total_pages, data.pages, data.last_page].filter((each) => typeof each === 'number');
-  const said = [data.has_more, data.has_next].filter((each) => typeof each === 'boolean');
+/** Whether a pagination that names no page says that there is none. */
+function isLast(stated: Pagination, names: readonly string[]): boolean {
+  const counts = [stated.total_pages, stated.pages, stated.last_page].filter((each) => typeof each === 'number');
+  const flags = [stated.has_more, stated.has_next].filter((each) => typeof each === 'boolean');
   // A page 0 is the first one, as page 1 is elsewhere.
-  const page = Math.max(1, data.page ?? data.current_page ?? 1);
-  if (counts.length > 0) said.push(Math.max(...counts) > page);
-  return said.length === 0 ? null : said.includes(true);
-}
-
-function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {
-  return value === undefined || value === null || isNothing(value) ? null : { kind: 'cursor', name, value };
-}
-
-function isNothing(value: unknown): boolean {
-  if (typeof value === 'string') return value.trim() === '';
-  return value === null || value === undefined || value === false || (Array.isArray(value) && value.length === 0);
+  const page = Math.max(1, stated.page ?? stated.current_page ?? 1);
+  if (counts.length + flags.length > 0) return !flags.includes(true) && Math.max(0, ...counts) <= page;
+  return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));
 }
 
 function unreadable(pagination: unknown): Failure {

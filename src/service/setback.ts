@@ -4,42 +4,13 @@ import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
 import type { Sign } from './lane.ts';
 
-const setbackKinds = [
-  /** No connection came about: nothing was sent. */
-  'unsent',
-  /** The connection could not be trusted. */
-  'untrusted',
-  /** The connection was lost after sending and before an answer. */
-  'unanswered',
-  /** A success without an answer: 202, 206 and their like; what comes at the wrong moment: 409, 425 and theirs. */
-  'no answer',
-  /** 503. */
-  'unavailable',
-  /** 500, 502 and their like. */
-  'faulty',
-  /** 429. */
-  'overload',
-  /** The connection was lost inside the body. */
-  'cut',
-  /** The body came whole and its document did not. */
-  'truncated',
-  /** Something else came than what was asked for. */
-  'garbled',
-  /** 504, 524. */
-  'too heavy',
-  /** The deadline passed. */
-  'late',
-] as const;
-
-export type SetbackKind = (typeof setbackKinds)[number];
-
 interface Policy {
-  /** Most tries; null leaves it to the ask. */
-  readonly tries: number | null;
   readonly code: FailureCode;
   /** What it says of the service as a whole. */
   readonly sign: Sign;
   readonly hint: string;
+  /** Most tries; null leaves it to the ask. */
+  readonly tries: number | null;
 }
 
 /** Tries of one call that may fail, in whatever ways; being turned away by 429 is not failing. */
@@ -49,48 +20,47 @@ export const FAILED_TRIES = 6;
  * to five minutes, unless the service asks for longer.
  */
 const TURNED_AWAY_TRIES = 12;
-const AGAIN_LATER = 'Run again later; what was loaded stays.';
-const LOOK_AT_ADDRESS = 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
 
-export const policies: Readonly<Record<SetbackKind, Policy>> = {
-  unsent: {
-    tries: FAILED_TRIES,
-    code: 'SOURCE_UNAVAILABLE',
-    sign: 'outage',
-    hint: 'Check the address in the service section and the network, then run again.',
-  },
-  untrusted: {
-    tries: 1,
-    code: 'SOURCE_UNAVAILABLE',
-    sign: 'unclear',
-    hint: 'Name the certificate authority of the address in service.ca_file.',
-  },
-  unanswered: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
-  'no answer': { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },
-  unavailable: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
-  faulty: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
-  overload: {
-    tries: TURNED_AWAY_TRIES,
-    code: 'SOURCE_OVERLOADED',
-    sign: 'overloaded',
-    hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
-  },
-  cut: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },
-  truncated: { tries: FAILED_TRIES, code: 'SOURCE_GARBLED', sign: 'alive', hint: AGAIN_LATER },
-  garbled: { tries: 2, code: 'SOURCE_GARBLED', sign: 'alive', hint: LOOK_AT_ADDRESS },
-  'too heavy': {
-    tries: null,
-    code: 'SOURCE_TOO_HEAVY',
-    sign: 'alive',
-    hint: 'Ask for less at once: fewer dimensions, fewer metrics or a shorter period.',
-  },
-  late: {
-    tries: null,
-    code: 'SOURCE_TIMEOUT',
-    sign: 'unclear',
-    hint: 'Ask for less at once, or raise service.request_timeout.',
-  },
-};
+const policy = (
+  code: FailureCode,
+  sign: Sign,
+  hint = 'Run again later; what was loaded stays.',
+  tries: number | null = FAILED_TRIES,
+): Policy => ({ code, sign, hint, tries });
+
+const CHECK_ADDRESS = 'Check the address in the service section and the network, then run again.';
+const NAME_AUTHORITY = 'Name the certificate authority of the address in service.ca_file.';
+const ALONE = 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.';
+const LOOK_AT_ADDRESS = 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
+const LESS = 'Ask for less at once: fewer dimensions, fewer metrics or a shorter period.';
+const LESS_OR_LONGER = 'Ask for less at once, or raise service.request_timeout.';
+
+export const policies = {
+  /** No connection came about: nothing was sent. */
+  unsent: policy('SOURCE_UNAVAILABLE', 'outage', CHECK_ADDRESS),
+  /** The connection could not be trusted. */
+  untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', NAME_AUTHORITY, 1),
+  /** The connection was lost after sending and before an answer. */
+  unanswered: policy('SOURCE_UNAVAILABLE', 'outage'),
+  /** A success without an answer: 202, 206 and their like. */
+  'no answer': policy('SOURCE_UNAVAILABLE', 'alive'),
+  /** 500, 502, 503 and their like. */
+  faulty: policy('SOURCE_UNAVAILABLE', 'outage'),
+  /** 429. */
+  overload: policy('SOURCE_OVERLOADED', 'overloaded', ALONE, TURNED_AWAY_TRIES),
+  /** The connection was lost inside the body. */
+  cut: policy('SOURCE_UNAVAILABLE', 'alive'),
+  /** The body was whole and its document was not. */
+  truncated: policy('SOURCE_GARBLED', 'alive'),
+  /** Something else was answered than what was requested. */
+  garbled: policy('SOURCE_GARBLED', 'alive', LOOK_AT_ADDRESS, 2),
+  /** 504, 524. */
+  'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', LESS, null),
+  /** The deadline passed. */
+  late: policy('SOURCE_TIMEOUT', 'unclear', LESS_OR_LONGER, null),
+} as const satisfies Readonly<Record<string, Policy>>;
+
+export type SetbackKind = keyof typeof policies;
 
 interface Circumstances {
   /** Of the answer, when one came. */

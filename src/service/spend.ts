@@ -2,7 +2,7 @@
 
 import { Failure } from '../errors.ts';
 import { parsed, statedError } from './error-words.ts';
-import { readHead, readStart } from './plain-text.ts';
+import { readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback, type SetbackKind } from './setback.ts';
@@ -35,7 +35,7 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
       if (answer.status === ACCEPTED) return outcomeOfSuccess(answer);
       // Read so that the connection can serve the next line, too.
-      return undocumented(answer.status, firstWords(await readHead(answer, MAX_ERROR_BODY_BYTES)));
+      return undocumented(answer.status, firstWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text));
     });
   } catch (error) {
     if (error instanceof Setback) return unknownOutcome(error);

@@ -12,7 +12,7 @@ import { Failure, type FailureCode } from '../errors.ts';
 import { retryAfterMs, statedAt } from './clock.ts';
 import { serviceWords } from './error-words.ts';
 import { type WireAnswer, type Ask, endpointOf } from './exchange.ts';
-import { readHead } from './plain-text.ts';
+import { readStart } from './plain-text.ts';
 import { originWords, Setback, type SetbackKind } from './setback.ts';
 
 const refusals = {
@@ -36,66 +36,32 @@ const refusals = {
 /** To be read, valid without content, another address, a setback that another try may put right, or a refusal. */
 type Verdict = 'answer' | 'empty' | 'redirected' | SetbackKind | keyof typeof refusals;
 
-const byStatus: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
-  [200, 'answer'],
-  [201, 'answer'],
-  [204, 'empty'],
-  [301, 'redirected'],
-  [302, 'redirected'],
-  [303, 'redirected'],
-  [307, 'redirected'],
-  [308, 'redirected'],
-  [400, 'refused'],
-  [401, 'credentials'],
-  [403, 'forbidden'],
-  [404, 'missing'],
-  [408, 'faulty'],
-  [410, 'missing'],
-  [414, 'too long'],
-  [422, 'refused'],
-  [429, 'overload'],
-  [431, 'too long'],
-  [499, 'no answer'],
-  [500, 'faulty'],
-  [502, 'faulty'],
-  [503, 'unavailable'],
-  [504, 'too heavy'],
-  [524, 'too heavy'],
-]);
+const verdicts: readonly (readonly [Verdict, readonly number[]])[] = [
+  ['answer', [200, 201]],
+  ['empty', [204]],
+  ['redirected', [301, 302, 303, 307, 308]],
+  ['refused', [400, 422]],
+  ['credentials', [401]],
+  ['forbidden', [403]],
+  ['missing', [404, 410]],
+  ['too long', [414, 431]],
+  ['overload', [429]],
+  ['no answer', [499]],
+  ['faulty', [408]],
+  ['too heavy', [504, 524]],
+];
 
-/** By the first digit. What a server behind a content network may have received (520 …) must not pass for a refusal. */
-const byClass: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
-  [2, 'no answer'],
-  [5, 'faulty'],
-]);
-
-/** The verdict on a status. */
+/** The verdict on a status; of one that is not listed by its class. */
 export function verdictOn(status: number): Verdict {
-  return byStatus.get(status) ?? byClass.get(Math.floor(status / 100)) ?? 'unexpected';
+  const [verdict] = verdicts.find(([, statuses]) => statuses.includes(status)) ?? [];
+  if (verdict !== undefined) return verdict;
+  // What a server behind a content network may have received (520 …) must not pass for a refusal.
+  if (status >= 500) return 'faulty';
+  return status >= 200 && status < 300 ? 'no answer' : 'unexpected';
 }
 
-const CONFLICT = 409;
-/**
- * What refuses a write says of a request that may be repeated that it came at the wrong moment, or by the wrong connection: a conflict,
- * a misdirected one, a lock, too early (RFC 9110, 4918, 8470).
- */
-const PASSING: ReadonlySet<number> = new Set([CONFLICT, 421, 423, 425]);
-
-/** The same of what is sent once, and so was not carried out: a conflict stays one; the others pass. */
-function refusalOfOnce(status: number): { readonly code: FailureCode; readonly hint: string } | null {
-  if (!PASSING.has(status)) return null;
-  return status === CONFLICT
-    ? { code: 'SOURCE_REFUSED', hint: 'Look at what is there, with which it conflicts, before sending it again.' }
-    : { code: 'SOURCE_UNAVAILABLE', hint: 'Send it again later; nothing was carried out.' };
-}
-
-/** Redirects that ask for the same request elsewhere; any other may follow one that was carried out (RFC 9110). */
-const REDIRECTED_UNDONE: ReadonlySet<number> = new Set([307, 308]);
-
-/** Whether a write that was redirected with this status may have been carried out. */
-export function isRedirectedAfter(status: number): boolean {
-  return verdictOn(status) === 'redirected' && !REDIRECTED_UNDONE.has(status);
-}
+/** Whether a write that was redirected with this status may have been carried out: 307 and 308 ask for the same request elsewhere (RFC 9110). */
+export const isRedirectedAfter = (status: number): boolean => [301, 302, 303].includes(status);
 
 /** No reason needs more; a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
@@ -108,7 +74,7 @@ const isRefusal = (verdict: Verdict): verdict is keyof typeof refusals => Object
  */
 export async function judge(ask: Ask, answer: WireAnswer, tries: number, now: number): Promise<'answer' | 'empty'> {
   const { status } = answer;
-  const verdict = ask.repeats === 'all' && PASSING.has(status) ? 'no answer' : verdictOn(status);
+  const verdict = verdictOn(status);
   if (verdict === 'answer' || verdict === 'empty') return verdict;
   const facts = { origin: ask.origin, endpoint: endpointOf(ask), status, attempts: tries };
   if (verdict === 'redirected') {
@@ -119,10 +85,10 @@ export async function judge(ask: Ask, answer: WireAnswer, tries: number, now: nu
       hint: 'Configure the address the service answers at; redirects are not followed.',
     });
   }
-  const said = serviceWords(await readHead(answer, MAX_ERROR_BODY_BYTES));
+  const said = serviceWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text);
   const message = `was answered ${status}${said === '' ? ' without a reason' : `: ${said}`}`;
   if (isRefusal(verdict)) {
-    const { code, hint } = refusalOfOnce(status) ?? refusals[verdict];
+    const { code, hint } = refusals[verdict];
     const where = verdict === 'too long' ? `, an address of ${ask.origin.length + ask.target.length} bytes,` : '';
     throw new Failure(code, `${endpointOf(ask)}${where} ${message}`, { facts: { ...facts, said }, hint });
   }

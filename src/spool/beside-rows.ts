@@ -23,22 +23,11 @@ type Member = (typeof besideRows)[number];
 /** What stood there as JSON; null where it did not. */
 export type BesideRows = Readonly<Record<Member, string | null>>;
 
+const besideShape = z.record(z.enum(besideRows), z.string().nullable());
+
 /** The same of the members of a document, as JSON texts. */
-export function besideRowsIn(members: ReadonlyMap<string, string>): BesideRows {
-  const json = (name: Member): string | null => members.get(name) ?? null;
-  return {
-    totals: json('totals'),
-    warnings: json('warnings'),
-    data_warnings: json('data_warnings'),
-    pagination: json('pagination'),
-    error: json('error'),
-    errors: json('errors'),
-    error_code: json('error_code'),
-    detail: json('detail'),
-    immature_cohorts: json('immature_cohorts'),
-    debug: json('debug'),
-  };
-}
+export const besideRowsIn = (members: ReadonlyMap<string, string>): BesideRows =>
+  besideShape.parse(Object.fromEntries(besideRows.map((name) => [name, members.get(name) ?? null])));
 
 /** The same of a document that was parsed. */
 export const besideRowsOf = (document: Readonly<Record<string, unknown>>): BesideRows =>

@@ -35,16 +35,6 @@ describe('row 19: next', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test('that is named by 10 pages in a row without items stops after 12 pages as SOURCE_ENDLESS_PAGES', async () => {
-    await serve(({ query }) => {
-      const at = Number(query.get('after') ?? 1);
-      const items = at > 2 ? [] : [{ id: at, display_name: 'P', supports_cost_data: true }];
-      return json({ data: { items, paging: { next: `/public/v1/partners?after=${at + 1}` } } });
-    });
-    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 12 } });
-    expect(server.received).toHaveLength(12);
-  });
-
   test('that points to another origin is not followed: the token never leaves its own', async () => {
     const elsewhere = await startScriptedServer(() => page(2, null));
     await serve(() => page(1, `${elsewhere.origin}/public/v1/partners?after=a`));

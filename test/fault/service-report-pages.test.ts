@@ -165,7 +165,7 @@ describe('a page of a report', () => {
   /** Longer than what is kept of either end. */
   const MANY = 6_000;
 
-  const long = String.raw`"debug":["\\\"pagination\":${'x'.repeat(300_000)}",{"pagination":${other}}]`;
+  const long = String.raw`"debug":["\\\"pagination\":${'x'.repeat(400_000)}",{"pagination":${other}}]`;
 
   test.each<[string, string, unknown]>([
     ['beside another one in a row', `{${rows(2)},"pagination":${own}}`, { next: 'c2' }],
@@ -187,14 +187,8 @@ describe('a page of a report', () => {
       `{"meta":[{"pagination":${other}}],${rows(MANY)},"debug":{"pagination":${other}}}`,
       null,
     ],
-    ['behind a long member and before 6,000 rows', `{${long},"pagination":${own},${rows(MANY)}}`, { next: 'c2' }],
-    [
-      'behind 6,000 rows with others and before a long member',
-      `{${rows(MANY)}, "pagination" : ${own} ,${long}}`,
-      { next: 'c2' },
-    ],
-    ['between the ends, before one that is null', `{${long},"pagination":${own},"pagination":null,${long}}`, null],
-    ['of the rows alone, between long members', `{${long},${rows(2_000)},${long}}`, null],
+    ['between long members, where only a reader of the whole finds it', `{${long},"pagination":${own},${long}}`, null],
+    ['of the rows alone, between long members', `{${long},${rows(500)},${long}}`, null],
   ])('says what its own member says, %s', async (_, text, pagination) => {
     await serve(() => ({ ...json({}), body: text }));
     const saved = await connection.service.report(

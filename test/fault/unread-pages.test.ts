@@ -111,6 +111,20 @@ test.each([
   expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
 });
 
+test('a next page that is named far from both ends is not requested, and holds the window', async () => {
+  scenario = await openScenario([slice(given)], { simulator: { world: smallWorld } });
+  const mutate: ReportMutation = (document) => ({
+    meta: 'x'.repeat(400_000),
+    ...firstOf({ next: '/2' })(document),
+    debug: { text: 'x'.repeat(400_000) },
+  });
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  expect((await runNight(scenario, NOW)).failures).toMatchObject([
+    { code: 'SOURCE_ENDLESS_PAGES', message: textWith('it named a further page that was not requested') },
+  ]);
+  expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+});
+
 test('a pagination inside `debug`, `meta` or a row is not that of the report', async () => {
   scenario = await openScenario([slice(given)], { simulator: { world: smallWorld } });
   const pagination = { page: 1, total_pages: 3 };

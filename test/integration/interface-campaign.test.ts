@@ -235,7 +235,7 @@ const statuses = [
   [401, 'CREDENTIALS_REFUSED', 1],
   [403, 'ACCESS_FORBIDDEN', 1],
   [404, 'SOURCE_MISSING', 1],
-  [409, 'SOURCE_UNAVAILABLE', 6],
+  [409, 'SOURCE_REFUSED', 1],
   [422, 'SOURCE_REFUSED', 1],
   [429, 'SOURCE_OVERLOADED', 12],
   [500, 'SOURCE_UNAVAILABLE', 6],
@@ -260,9 +260,7 @@ test.each(statuses)(
     const creation = await failureFrom(connection.service.createLink(APP, 'N', null, connection.signal));
     // Only what may have been carried out is of unknown outcome.
     const isUnknown = status < 400 || status >= 500;
-    // A conflict passes for what may be sent again; what is sent once it refuses.
-    const refusal = status === 409 ? 'SOURCE_REFUSED' : code;
-    expect(creation.code).toBe(isUnknown ? 'SOURCE_UNAVAILABLE' : refusal);
+    expect(creation.code).toBe(isUnknown ? 'SOURCE_UNAVAILABLE' : code);
     expect([creation.facts['outcome'] === 'unknown', server.received.length]).toEqual([isUnknown, 1]);
   },
 );

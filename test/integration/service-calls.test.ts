@@ -89,6 +89,7 @@ describe('a report', () => {
       bytes: file.length,
       plainBytes: JSON.stringify(document).length,
       pagination: null,
+      rowsDigest: saved?.rowsDigest,
     });
     expect(statSync(saveAs).mode & 0o777).toBe(0o600);
     expect(connection.service.statistics()).toEqual({

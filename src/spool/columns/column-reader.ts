@@ -8,7 +8,7 @@
 import { Worker } from 'node:worker_threads';
 
 import { onDisk } from '../spool.ts';
-import type { ColumnsRead, Order, ReadRequest, Reply } from './reading.ts';
+import type { ColumnsRead, ReadRequest, Reply } from './reading.ts';
 
 export interface ColumnReader {
   /** Reads the saved bodies of one answer. Throws `STORAGE_FAILED` when the disk refuses. */
@@ -23,47 +23,38 @@ const MAX_BYTES_HERE = 2 * 1024 * 1024;
 /** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but no addresses. */
 const thread = new URL(`./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** A reading that the thread has not answered yet. */
-interface Pending {
-  readonly resolve: (result: ColumnsRead) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /**
  * A column reader; its thread starts once there is more to read than its start takes, and keeps the process alive only while
  * a reading is under way.
  */
 export function openColumnReader(): ColumnReader {
-  const pending = new Map<number, Pending>();
   let worker: Worker | null = null;
-  let jobs = 0;
   let bytesHere = 0;
+  let closings = 0;
+  /** Settles after the latest reading of the thread, which reads one at a time. */
+  let latest: Promise<unknown> = Promise.resolve();
 
-  const settle = (job: number): Pending | undefined => {
-    const found = pending.get(job);
-    pending.delete(job);
-    if (pending.size === 0) worker?.unref();
-    return found;
-  };
-  const rejectAll = (error: Error): void => {
-    worker = null;
-    for (const job of pending.keys()) settle(job)?.reject(error);
-  };
-  const receive = (reply: Reply): void => {
-    if (reply.kind === 'done') settle(reply.job)?.resolve(reply.result);
-    else settle(reply.job)?.reject(errorOf(reply));
-  };
   const started = (): Worker => {
     if (worker !== null) return worker;
     const starting = new Worker(thread);
-    starting.on('message', receive);
-    const lost = (error: Error): void => {
-      if (worker === starting) rejectAll(error);
-    };
-    starting.on('error', (error) => lost(error instanceof Error ? error : new Error(String(error))));
-    starting.on('exit', () => lost(new Error('The thread of the column reader ended.')));
+    starting.once('exit', () => {
+      if (worker === starting) worker = null;
+    });
     worker = starting;
     return starting;
+  };
+  const readInThread = async (request: ReadRequest, closingsBefore: number): Promise<ColumnsRead> => {
+    if (closings > closingsBefore) throw ended();
+    const answering = started();
+    answering.ref();
+    try {
+      const reply = await replyOf(answering, request);
+      if (reply.kind === 'done') return reply.result;
+      // The name of the system call does not pass between threads with its error.
+      throw Object.assign(new Error(reply.message), reply.syscall === null ? {} : { syscall: reply.syscall });
+    } finally {
+      answering.unref();
+    }
   };
 
   return {
@@ -76,23 +67,34 @@ export function openColumnReader(): ColumnReader {
           const { readSaved } = await import('./slice-reading.ts');
           return readSaved(request);
         }
-        jobs += 1;
-        return new Promise((resolve, reject) => {
-          const order: Order = { ...request, job: jobs };
-          pending.set(jobs, { resolve, reject });
-          const answering = started();
-          answering.ref();
-          answering.postMessage(order, []);
-        });
+        const closingsBefore = closings;
+        const reading = latest.then(async () => readInThread(request, closingsBefore));
+        latest = reading.catch(() => {});
+        return reading;
       });
     },
     close: async () => {
+      closings += 1;
       await worker?.terminate();
     },
   };
 }
 
-/** The thread's error; the name of the system call, which does not pass between threads, is put back. */
-function errorOf({ message, syscall }: Extract<Reply, { kind: 'failed' }>): Error {
-  return syscall === null ? new Error(message) : Object.assign(new Error(message), { syscall });
+const ended = (): Error => new Error('The thread of the column reader ended.');
+
+/** What the thread answers; rejects when it ends instead. */
+function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const end = (error?: unknown): void => {
+      reject(error instanceof Error ? error : ended());
+    };
+    worker.once('exit', end);
+    worker.once('error', end);
+    worker.once('message', (reply: Reply) => {
+      worker.off('exit', end);
+      worker.off('error', end);
+      resolve(reply);
+    });
+    worker.postMessage(request, []);
+  });
 }

@@ -5,11 +5,9 @@
  * the same machine, so what it costs to write counts more than its size. Its footer is in Thrift's compact protocol.
  */
 
-import { closeSync, openSync, rmSync, writevSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
-import type { BodyWindow } from './json-tokens.ts';
-import { bool, encoded, i32, i64, list, struct, text, type Value, varint } from './thrift.ts';
 
 /** The cells of one column in a group of rows; valid until the column's next change. */
 export interface ColumnGroup {
@@ -31,35 +29,60 @@ export interface WrittenColumn {
   group(rows: number): ColumnGroup;
 }
 
-export interface CellColumn extends WrittenColumn {
-  /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
-  read(body: BodyWindow, at: number, row: number): number;
-  /** Makes a cell NULL, whatever an unfinished row left there. */
-  blank(row: number): void;
-  /** Makes room for so many rows. */
-  grow(rows: number): void;
-  /** Forgets the rows, keeps the memory. */
-  clear(): void;
-  /** Bytes that grow with what the rows say, not with their number. */
-  readonly textBytes: number;
-}
-
-/** A larger array with the same cells. */
-export function widened(old: Int32Array, cells: number): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(cells);
-  larger.set(old.subarray(0, Math.min(old.length, cells)));
-  return larger;
-}
-
-/** A larger array with the same flags. */
-export function widenedFlags(old: Uint8Array, rows: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(rows);
-  larger.set(old.subarray(0, Math.min(old.length, rows)));
-  return larger;
-}
-
 /** The SQL type a column is read back as. */
 export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' | 'INTEGER' };
+
+const encoder = new TextEncoder();
+
+/** A number in groups of seven bits, the lowest first. Whole and not negative. */
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  return [...bytes, rest];
+}
+
+/** A value in Thrift's compact protocol, with the number of its wire type. */
+interface Value {
+  readonly type: number;
+  readonly bytes: readonly number[];
+}
+
+const STRUCT = 12;
+/** Longer lists do not fit the four bits beside the type. */
+const MOST_IN_FOUR_BITS = 15;
+
+/** Of numbers that are not negative. */
+const i32 = (value: number): Value => ({ type: 5, bytes: varint(2 * value) });
+const i64 = (value: number): Value => ({ type: 6, bytes: varint(2 * value) });
+/** False, as a field: its type is its value. */
+const no: Value = { type: 2, bytes: [] };
+
+function text(value: string): Value {
+  const bytes = encoder.encode(value);
+  return { type: 8, bytes: [...varint(bytes.length), ...bytes] };
+}
+
+function list(values: readonly Value[]): Value {
+  const { length } = values;
+  const type = values[0]?.type ?? STRUCT;
+  const header = length < MOST_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
+  return { type: 9, bytes: [...header, ...values.flatMap(({ bytes }) => bytes)] };
+}
+
+type Field = readonly [id: number, value: Value];
+
+/** Of fields by rising ids. */
+function struct(...fields: readonly Field[]): Value {
+  const bytes: number[] = [];
+  let before = 0;
+  for (const [id, value] of fields) {
+    bytes.push(((id - before) << 4) | value.type);
+    for (const byte of value.bytes) bytes.push(byte);
+    before = id;
+  }
+  return { type: STRUCT, bytes: [...bytes, 0] };
+}
 
 /** Numbers of the format's own lists (parquet.thrift). */
 const physical = { int32: 1, int64: 2, double: 5, bytes: 6, fixed: 7 } as const;
@@ -72,42 +95,40 @@ const LOGICAL_TIMESTAMP = 8;
 const MICROS = 2;
 const VERSION = 1;
 
-const magic = new TextEncoder().encode('PAR1');
+const magic = encoder.encode('PAR1');
 const GROUP_OF_BITS = 8;
-/** One call takes no more pieces (IOV_MAX). */
-const MOST_PIECES = 1024;
 
 /** Decimals of more digits than 64 bits hold take 16 bytes. */
 const WIDE_BYTES = 16;
 
 /** How a type is kept: its physical number and the fields beside it. */
-function schemaOf(type: ParquetType): { readonly kept: number; readonly annotated: readonly [number, Value][] } {
-  switch (type.kind) {
-    case 'BIGINT':
-      return { kept: physical.int64, annotated: [] };
-    case 'DOUBLE':
-      return { kept: physical.double, annotated: [] };
-    case 'DECIMAL':
-      return {
-        kept: type.width > FAST_DIGITS ? physical.fixed : physical.int64,
-        annotated: [
-          [6, i32(converted.decimal)],
-          [7, i32(type.scale)],
-          [8, i32(type.width)],
-        ],
-      };
-    case 'VARCHAR':
-      return { kept: physical.bytes, annotated: [[6, i32(converted.utf8)]] };
-    case 'JSON':
-      return { kept: physical.bytes, annotated: [[6, i32(converted.json)]] };
-    case 'INTEGER':
-      return { kept: physical.int32, annotated: [] };
-    case 'DATE':
-      return { kept: physical.int32, annotated: [[6, i32(converted.date)]] };
-    case 'TIMESTAMP':
-  }
-  const localMicros = struct([1, bool(false)], [2, struct([MICROS, struct()])]);
-  return { kept: physical.int64, annotated: [[10, struct([LOGICAL_TIMESTAMP, localMicros])]] };
+interface Schema {
+  readonly kept: number;
+  readonly annotated: readonly Field[];
+}
+
+const localMicros = struct([1, no], [2, struct([MICROS, struct()])]);
+const schemas: Readonly<Record<Exclude<ParquetType['kind'], 'DECIMAL'>, Schema>> = {
+  BIGINT: { kept: physical.int64, annotated: [] },
+  INTEGER: { kept: physical.int32, annotated: [] },
+  DOUBLE: { kept: physical.double, annotated: [] },
+  VARCHAR: { kept: physical.bytes, annotated: [[6, i32(converted.utf8)]] },
+  JSON: { kept: physical.bytes, annotated: [[6, i32(converted.json)]] },
+  DATE: { kept: physical.int32, annotated: [[6, i32(converted.date)]] },
+  TIMESTAMP: { kept: physical.int64, annotated: [[10, struct([LOGICAL_TIMESTAMP, localMicros])]] },
+};
+
+function schemaOf(type: ParquetType): Schema {
+  if (type.kind !== 'DECIMAL') return schemas[type.kind];
+  const { width, scale } = type;
+  return {
+    kept: width > FAST_DIGITS ? physical.fixed : physical.int64,
+    annotated: [
+      [6, i32(converted.decimal)],
+      [7, i32(scale)],
+      [8, i32(width)],
+    ],
+  };
 }
 
 export class ParquetFile {
@@ -115,8 +136,6 @@ export class ParquetFile {
   readonly #columns: readonly WrittenColumn[];
   readonly #file: number;
   readonly #groups: Value[] = [];
-  /** What is to be written next, in one call: a column's pages take several pieces each. */
-  #unwritten: Uint8Array[] = [];
   #bytes = 0;
   #rows = 0;
 
@@ -132,64 +151,47 @@ export class ParquetFile {
   writeGroup(rows: number): void {
     const start = this.#bytes;
     const chunks = this.#columns.map((column) => this.#writeColumn(column, rows));
-    this.#groups.push(struct([1, list('struct', chunks)], [2, i64(this.#bytes - start)], [3, i64(rows)]));
+    this.#groups.push(struct([1, list(chunks)], [2, i64(this.#bytes - start)], [3, i64(rows)]));
     this.#rows += rows;
-    this.#flush();
   }
 
   /** Writes a column's pages: its place in the footer. */
   #writeColumn(column: WrittenColumn, rows: number): Value {
-    const group = withoutNulls(column.group(rows));
+    const { nulls, cells, words, dictionary } = column.group(rows);
+    const present = withoutNulls(cells, nulls, words);
     const start = this.#bytes;
-    const { dictionary } = group;
     const isIndexed = dictionary !== null && dictionary.size > 0;
     if (isIndexed) {
       const header = struct([1, i32(dictionary.size)], [2, i32(encodings.plain)]);
-      this.#writePage(pages.dictionary, header, [dictionary.values]);
+      this.#write(page(7, pages.dictionary, header, [dictionary.values]));
     }
     const dataStart = this.#bytes;
-    const encoding = isIndexed ? encodings.dictionary : encodings.plain;
-    const header = struct([1, i32(rows)], [2, i32(encoding)], [3, i32(encodings.levels)], [4, i32(encodings.levels)]);
-    const values = isIndexed ? indexes(group.cells, dictionary.size) : [bytesOf(group.cells)];
-    this.#writePage(pages.data, header, [...levels(group, rows), ...values]);
-    const used = isIndexed ? [encodings.plain, encodings.dictionary, encodings.levels] : [encoding, encodings.levels];
-    return struct(
-      [2, i64(start)],
-      [
-        3,
-        struct(
-          [1, i32(schemaOf(column.type).kept)],
-          [2, list('i32', used.map(i32))],
-          [3, list('text', [text(column.name)])],
-          [4, i32(UNCOMPRESSED)],
-          [5, i64(rows)],
-          [6, i64(this.#bytes - start)],
-          [7, i64(this.#bytes - start)],
-          [9, i64(dataStart)],
-          ...(isIndexed ? [[11, i64(start)] as const] : []),
-        ),
-      ],
+    const encoding = i32(isIndexed ? encodings.dictionary : encodings.plain);
+    const levels = i32(encodings.levels);
+    const header = struct([1, i32(rows)], [2, encoding], [3, levels], [4, levels]);
+    const values = isIndexed ? indexes(present, dictionary.size) : [bytesOf(present)];
+    this.#write(page(5, pages.data, header, [...presence(nulls, present.length === cells.length), ...values]));
+    const size = i64(this.#bytes - start);
+    const place = struct(
+      [1, i32(schemaOf(column.type).kept)],
+      [2, list([i32(encodings.plain), encoding, levels])],
+      [3, list([text(column.name)])],
+      [4, i32(UNCOMPRESSED)],
+      [5, i64(rows)],
+      [6, size],
+      [7, size],
+      [9, i64(dataStart)],
+      ...(isIndexed ? [[11, i64(start)] as const] : []),
     );
+    return struct([2, i64(start)], [3, place]);
   }
 
-  #writePage(kind: number, header: Value, parts: readonly Uint8Array[]): void {
-    const size = i32(parts.reduce((sum, { length }) => sum + length, 0));
-    const place = kind === pages.data ? 5 : 7;
-    this.#write([encoded(struct([1, i32(kind)], [2, size], [3, size], [place, header])), ...parts]);
-  }
-
-  /** Ends the file with its footer; its size in bytes. */
-  finish(): number {
+  /** Ends the file with its footer. */
+  finish(): void {
     const columns = [struct([4, text('rows')], [5, i32(this.#columns.length)]), ...this.#columns.map(element)];
-    const footer = encoded(
-      struct([1, i32(VERSION)], [2, list('struct', columns)], [3, i64(this.#rows)], [4, list('struct', this.#groups)]),
-    );
-    const length = new Uint8Array(4);
-    new DataView(length.buffer).setUint32(0, footer.length, true);
-    this.#write([footer, length, magic]);
-    this.#flush();
+    const footer = struct([1, i32(VERSION)], [2, list(columns)], [3, i64(this.#rows)], [4, list(this.#groups)]);
+    this.#write([Uint8Array.from(footer.bytes), lengthOf(footer.bytes), magic]);
     closeSync(this.#file);
-    return this.#bytes;
   }
 
   /** Removes the unfinished file. */
@@ -199,27 +201,17 @@ export class ParquetFile {
   }
 
   #write(parts: readonly Uint8Array[]): void {
-    for (const part of parts) {
-      this.#unwritten.push(part);
-      this.#bytes += part.length;
-    }
+    const bytes = Buffer.concat(parts);
+    writeFileSync(this.#file, bytes);
+    this.#bytes += bytes.length;
   }
+}
 
-  #flush(): void {
-    let rest = this.#unwritten;
-    this.#unwritten = [];
-    while (rest.length > 0) {
-      let written = writevSync(this.#file, rest.slice(0, MOST_PIECES));
-      // A disk may take less than it was given.
-      const whole = rest.findIndex(({ length }) => {
-        if (length > written) return true;
-        written -= length;
-        return false;
-      });
-      const [cut, ...after] = whole < 0 ? [] : rest.slice(whole);
-      rest = cut === undefined ? [] : [cut.subarray(written), ...after];
-    }
-  }
+/** A page, its header first; `place` is the field of that which tells of its kind. */
+function page(place: number, kind: number, header: Value, parts: readonly Uint8Array[]): Uint8Array[] {
+  const size = i32(parts.reduce((sum, { length }) => sum + length, 0));
+  const { bytes } = struct([1, i32(kind)], [2, size], [3, size], [place, header]);
+  return [Uint8Array.from(bytes), ...parts];
 }
 
 const element = ({ name, type }: WrittenColumn): Value => {
@@ -230,10 +222,9 @@ const element = ({ name, type }: WrittenColumn): Value => {
 
 const bytesOf = (cells: Int32Array): Uint8Array => new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
 
-/** The same group with the values of NULL cells taken out. */
-function withoutNulls(group: ColumnGroup): ColumnGroup {
-  const { nulls, cells, words } = group;
-  if (!nulls.includes(1)) return group;
+/** The cells that are not NULL. */
+function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int32Array {
+  if (!nulls.includes(1)) return cells;
   const kept = new Int32Array(cells.length);
   let length = 0;
   for (let row = 0; row < nulls.length; row += 1) {
@@ -241,30 +232,25 @@ function withoutNulls(group: ColumnGroup): ColumnGroup {
     for (let word = 0; word < words; word += 1) kept[length + word] = cells[row * words + word] ?? 0;
     length += words;
   }
-  return { ...group, cells: kept.subarray(0, length) };
+  return kept.subarray(0, length);
 }
 
-/** Definition levels, 1 where there is a value, behind their length. */
-function levels({ nulls, cells, words }: ColumnGroup, rows: number): readonly Uint8Array[] {
-  const isFull = cells.length === rows * words;
-  const groups = Math.ceil(rows / GROUP_OF_BITS);
-  const runs = isFull ? Uint8Array.from([...varint(rows * 2), 1]) : presence(nulls, groups);
-  const length = new Uint8Array(4);
-  new DataView(length.buffer).setUint32(0, runs.length, true);
-  return [length, runs];
-}
-
-/** One run of bits, the lowest first. */
-function presence(nulls: Uint8Array, groups: number): Uint8Array {
-  const header = varint(groups * 2 + 1);
-  const runs = new Uint8Array(header.length + groups);
-  runs.set(header);
-  for (let row = 0; row < nulls.length; row += 1) {
-    if (nulls[row] === 1) continue;
-    const at = header.length + (row >>> 3);
-    runs[at] = (runs[at] ?? 0) | (1 << (row & 7));
+/** Definition levels, 1 where there is a value, behind their length: one run of ones, or of bits, the lowest first. */
+function presence(nulls: Uint8Array, isFull: boolean): readonly Uint8Array[] {
+  const groups = Math.ceil(nulls.length / GROUP_OF_BITS);
+  const header = varint(isFull ? nulls.length * 2 : groups * 2 + 1);
+  const levels = isFull ? Uint8Array.of(1) : new Uint8Array(groups);
+  for (const [row, isNull] of isFull ? [] : nulls.entries()) {
+    if (isNull === 0) levels[row >>> 3] = (levels[row >>> 3] ?? 0) | (1 << (row & 7));
   }
-  return runs;
+  return [lengthOf({ length: header.length + levels.length }), Uint8Array.from(header), levels];
+}
+
+/** How many bytes follow, in four. */
+function lengthOf({ length }: { readonly length: number }): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, length, true);
+  return bytes;
 }
 
 /** Numbers of dictionary entries as one run, in the narrowest of one, two or four bytes each. */

@@ -9,8 +9,14 @@ export const BODY = 'body,';
 /** Keys that were not requested, as one JSON object. */
 export const EXTRA = '_extra';
 
-/** What `RejectedColumn` says of a row; NULL for one that every column takes. No slice has a column of such a name. */
+/** A row that holds what its columns do not take, with the reasons, as JSON; NULL for any other. No slice has a column of such a name. */
 export const REJECTED = 'rejected,';
+
+/** Why a metric of a row does not take what stands there. */
+export interface Reason {
+  readonly metric: string;
+  readonly reason: string;
+}
 
 export const ATTR_DEPENDENCY = 'attr_dependency';
 
@@ -74,11 +80,6 @@ export interface ReadRequest {
   readonly to: string;
 }
 
-/** What the door sends; `job` tells readings apart. */
-export interface Order extends ReadRequest {
-  readonly job: number;
-}
-
 export interface SavedBytes {
   readonly path: string;
   readonly encoding: Encoding;
@@ -86,8 +87,7 @@ export interface SavedBytes {
   readonly plainBytes: number;
 }
 
-/** What the thread answers. */
+/** What the thread answers: what was read, or an error; `syscall` is set for errors of the file system. */
 export type Reply =
-  | { readonly kind: 'done'; readonly job: number; readonly result: ColumnsRead }
-  /** `syscall` is set for errors of the file system. */
-  | { readonly kind: 'failed'; readonly job: number; readonly message: string; readonly syscall: string | null };
+  | { readonly kind: 'done'; readonly result: ColumnsRead }
+  | { readonly kind: 'failed'; readonly message: string; readonly syscall: string | null };

@@ -6,10 +6,18 @@
  * requested goes to a column of its own as one JSON object.
  */
 
-import { type BodyWindow, CLOSING_BRACE, readMembers, skipBlanks, skipValue, STOPPED, textIn } from './json-tokens.ts';
-import type { CellColumn } from './parquet-file.ts';
-import type { Envelope } from './reading.ts';
-import type { RejectedColumn } from './rejected-column.ts';
+import type { CellColumn } from './cell-column.ts';
+import {
+  type BodyWindow,
+  CLOSING_BRACE,
+  QUOTE,
+  readMembers,
+  skipBlanks,
+  skipValue,
+  STOPPED,
+  textIn,
+} from './json-tokens.ts';
+import { ATTR_DEPENDENCY, type Envelope, type Reason } from './reading.ts';
 import type { TextColumn } from './text-column.ts';
 
 const WORD_BYTES = 4;
@@ -51,24 +59,25 @@ interface RowColumns {
   readonly columns: readonly CellColumn[];
   /** Takes keys that were not requested. */
   readonly extra: TextColumn;
-  readonly rejected: RejectedColumn;
-  /** Keys that may be missing from every row, and those that are left out. */
-  readonly optional: ReadonlySet<string>;
+  /** Takes rows for which some column gave a reason. */
+  readonly rejected: TextColumn;
+  readonly reasons: Reason[];
+  /** Keys that are left out. */
   readonly left: ReadonlySet<string>;
 }
 
 export class RowReader {
   readonly #into: RowColumns;
   readonly #columns: ReadonlyMap<string, CellColumn>;
-  /** Whether some row so far held a key that was not requested. */
+  /** Whether some row so far held a key that was not requested, or was rejected. */
   hasExtra = false;
+  hasRejected = false;
   #keys: readonly Key[] | null = null;
-  /** Rows that taught no keys. */
-  #others = 0;
-  #isAlike = false;
-  #seen = new Set<string>();
-  #common: ReadonlySet<string> | null = null;
-  #lastKeys = '';
+  /** Rows so far with exactly those keys, and all other rows. */
+  #alikeRows = 0;
+  #otherRows = 0;
+  /** By key, how many of the other rows have it. */
+  readonly #counts = new Map<string, number>();
 
   constructor(into: RowColumns) {
     this.#into = into;
@@ -77,32 +86,51 @@ export class RowReader {
 
   /** The keys of the rows so far; the next row is the first of another body. */
   takeKeys(): Pick<Envelope, 'keys' | 'commonKeys'> {
-    if (this.#isAlike) this.#see((this.#keys ?? []).map(({ column }) => column.name));
-    const found = { keys: [...this.#seen], commonKeys: [...(this.#common ?? [])] };
+    for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
+    const rows = this.#alikeRows + this.#otherRows;
+    const found = [...this.#counts].filter(([, count]) => count > 0);
+    const common = found.filter(([, count]) => count === rows);
     this.#keys = null;
-    this.#others = 0;
-    this.#isAlike = false;
-    this.#seen = new Set();
-    this.#common = null;
-    this.#lastKeys = '';
-    return found;
+    this.#alikeRows = 0;
+    this.#otherRows = 0;
+    this.#counts.clear();
+    return { keys: found.map(([name]) => name), commonKeys: common.map(([name]) => name) };
+  }
+
+  #count(name: string, rows: number): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + rows);
   }
 
   /** Reads the row that begins at `at` into the columns' cells `row`: the offset behind it, or stopped. */
   read(body: BodyWindow, at: number, row: number): number {
-    const { rejected } = this.#into;
-    rejected.begin();
-    if (this.#others < MOST_OTHERS) this.#keys ??= this.#learn(body, at);
+    const { reasons } = this.#into;
+    reasons.length = 0;
+    if (this.#otherRows < MOST_OTHERS) this.#keys ??= this.#learn(body, at);
     let end = this.#keys === null ? STOPPED : readAlike(this.#keys, body, at, row);
     if (end === STOPPED) {
-      rejected.begin();
+      reasons.length = 0;
       end = this.#readMembers(body, at, row);
-      if (this.#keys === null && end !== STOPPED) this.#others += 1;
     } else {
-      this.#isAlike = true;
+      this.#alikeRows += 1;
     }
-    if (end !== STOPPED) rejected.end(body, at, row);
+    if (end !== STOPPED && reasons.length > 0) this.#reject(body, at, row);
     return end;
+  }
+
+  /** Keeps what was requested of a rejected row: values as texts, and the object of ids as it is. */
+  #reject(body: BodyWindow, at: number, row: number): void {
+    const members: string[] = [];
+    readMembers(body, at, (name, value) => {
+      const end = skipValue(body, value);
+      const written = end === STOPPED ? null : textIn(body, value, end);
+      if (written === null || !this.#columns.has(name)) return end;
+      const isText = body.bytes[value] === QUOTE || written === 'null' || name === ATTR_DEPENDENCY;
+      members.push(`${JSON.stringify(name)}:${isText ? written : JSON.stringify(written)}`);
+      return end;
+    });
+    const { rejected, reasons } = this.#into;
+    rejected.put(row, JSON.stringify({ row: `{${members.join(',')}}`, reasons }));
+    this.hasRejected = true;
   }
 
   #readMembers(body: BodyWindow, at: number, row: number): number {
@@ -116,8 +144,8 @@ export class RowReader {
       const column = this.#columns.get(name);
       if (column !== undefined) return column.read(body, value, row);
       const behind = skipValue(body, value);
-      const text = behind === STOPPED ? '' : textIn(body, value, behind);
-      if (text === null) return body.stop(value, 'a value that is not UTF-8');
+      const text = behind === STOPPED ? null : textIn(body, value, behind);
+      if (text === null) return STOPPED;
       if (!left.has(name)) others.push(`${JSON.stringify(name)}:${text}`);
       return behind;
     });
@@ -126,16 +154,9 @@ export class RowReader {
       this.hasExtra = true;
       if (!extra.put(row, `{${others.join(',')}}`)) return body.stop(at, 'a value that JSON has not');
     }
-    this.#see([...names]);
+    for (const name of names) this.#count(name, 1);
+    this.#otherRows += 1;
     return end;
-  }
-
-  #see(names: readonly string[]): void {
-    const all = JSON.stringify(names);
-    if (all === this.#lastKeys) return;
-    this.#lastKeys = all;
-    for (const name of names) this.#seen.add(name);
-    this.#common = new Set([...(this.#common ?? names)].filter((name) => names.includes(name)));
   }
 
   /** The keys of the row at `at`; null when it has not come as a whole, or is not one of exactly the requested keys. */
@@ -149,8 +170,8 @@ export class RowReader {
       from = skipValue(body, value);
       return from;
     });
-    const { columns, optional } = this.#into;
-    const isWhole = end !== STOPPED && columns.every(({ name }) => keys.has(name) || optional.has(name));
+    const isKnown = ({ name }: CellColumn): boolean => keys.has(name) || name === ATTR_DEPENDENCY;
+    const isWhole = end !== STOPPED && this.#into.columns.every(isKnown);
     return isWhole ? [...keys.values()] : null;
   }
 }

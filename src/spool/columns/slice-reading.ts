@@ -7,16 +7,25 @@ import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 
 import { dateDimensions } from '../../model/dimension.ts';
+import { type CellColumn, widened } from './cell-column.ts';
 import { DateColumn } from './date-column.ts';
 import { type BodyWindow, STOPPED } from './json-tokens.ts';
 import { NumberColumn } from './number-column.ts';
-import { type CellColumn, type ColumnGroup, ParquetFile, widened, type WrittenColumn } from './parquet-file.ts';
-import { ATTR_DEPENDENCY, BODY, type ColumnsRead, type Envelope, EXTRA, type ReadRequest } from './reading.ts';
-import { RejectedColumn } from './rejected-column.ts';
-import { ReportReader, type RowSink } from './report-reader.ts';
-import { type KeyColumn, RowKeys } from './row-keys.ts';
+import { ParquetFile } from './parquet-file.ts';
+import {
+  ATTR_DEPENDENCY,
+  BODY,
+  type ColumnsRead,
+  type Envelope,
+  EXTRA,
+  type ReadRequest,
+  type Reason,
+  REJECTED,
+} from './reading.ts';
+import { ReportReader } from './report-reader.ts';
+import { RowKeys } from './row-keys.ts';
 import { RowReader } from './row-reader.ts';
-import { TextColumn } from './text-column.ts';
+import { type DictionaryColumn, TextColumn } from './text-column.ts';
 
 /** Rows of a group: as many as DuckDB's own groups have, so that each is read by one thread into one. */
 const GROUP_ROWS = 122_880;
@@ -24,44 +33,43 @@ const FIRST_ROWS = 64;
 /** Texts of a group beyond this end it early. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 
-export class SliceReading implements RowSink {
+export class SliceReading {
   readonly #dates: readonly DateColumn[];
   readonly #metrics: readonly NumberColumn[];
-  readonly #keys: readonly KeyColumn[];
+  readonly #keys: readonly DictionaryColumn[];
   readonly #columns: readonly CellColumn[];
-  readonly #rejected: RejectedColumn;
   readonly #rows: RowReader;
   readonly #rowKeys = new RowKeys();
-  readonly #bodies = new BodyColumn();
   readonly #file: ParquetFile;
   readonly #envelopes: Envelope[] = [];
-  #report = new ReportReader(this);
-  #capacity = 0;
+  readonly #readRow = (body: BodyWindow, at: number): number => this.#takeRow(body, at);
+  #report = new ReportReader(this.#readRow);
+  /** By row of the group, the number of its body. */
+  #bodies = new Int32Array(0);
   #row = 0;
   #because: string | null = null;
 
   /** Makes the Parquet file. Throws errors of the file system, as every method. */
   constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>) {
-    const rejected = new RejectedColumn([...columns.dimensions, ...columns.metrics].map(({ name }) => name));
-    const extra = new TextColumn(EXTRA, 'object');
-    const dependency = new TextColumn(ATTR_DEPENDENCY, 'object');
+    const reasons: Reason[] = [];
+    const dependency = new TextColumn(ATTR_DEPENDENCY, 'JSON');
     const dimensions = columns.dimensions.map(({ name, kind }) =>
-      kind === 'text' ? new TextColumn(name, 'value') : new DateColumn(name, kind),
+      kind === 'text' ? new TextColumn(name, 'VARCHAR') : new DateColumn(name, kind),
     );
     this.#dates = dimensions.filter((column) => column instanceof DateColumn);
-    this.#metrics = columns.metrics.map((metric) => new NumberColumn(metric, rejected));
+    this.#metrics = columns.metrics.map((metric) => new NumberColumn(metric, reasons));
     this.#keys = [...dimensions, dependency];
-    this.#rejected = rejected;
     const requested = [...dimensions, ...this.#metrics, dependency];
+    const [extra, rejected] = [new TextColumn(EXTRA, 'JSON'), new TextColumn(REJECTED, 'VARCHAR')];
     this.#columns = [...requested, extra, rejected];
-    this.#rows = new RowReader({
-      columns: requested,
-      extra,
-      rejected,
-      optional: new Set([ATTR_DEPENDENCY]),
-      left: new Set(columns.left),
-    });
-    this.#file = new ParquetFile(to, [...this.#columns, this.#bodies]);
+    this.#rows = new RowReader({ columns: requested, extra, rejected, reasons, left: new Set(columns.left) });
+    const bodies = {
+      name: BODY,
+      type: { kind: 'INTEGER' } as const,
+      group: (rows: number) =>
+        ({ nulls: new Uint8Array(rows), cells: this.#bodies.subarray(0, rows), words: 1, dictionary: null }) as const,
+    };
+    this.#file = new ParquetFile(to, [...this.#columns, bodies]);
   }
 
   /** Takes the next piece of the present body; why the rest need not come, or null. */
@@ -74,7 +82,8 @@ export class SliceReading implements RowSink {
 
   /** Ends the present body, broken where a reason is given; another may follow. */
   endBody(brokenBecause: string | null = null): void {
-    const { rows, members, because } = this.#report.end();
+    const because = this.#report.end();
+    const { rows, members } = this.#report;
     const labels = this.#dates.map((column) => column.takeBadLabel());
     this.#envelopes.push({
       rows,
@@ -83,18 +92,19 @@ export class SliceReading implements RowSink {
       badLabel: labels.find((label) => label !== null) ?? null,
       because: brokenBecause ?? this.#because ?? because,
     });
-    this.#bodies.end(this.#row);
-    this.#report = new ReportReader(this);
+    this.#report = new ReportReader(this.#readRow);
     this.#because = null;
   }
 
-  takeRow(body: BodyWindow, at: number): number {
-    if (this.#row === this.#capacity) {
-      this.#capacity = Math.min(GROUP_ROWS, Math.max(FIRST_ROWS, this.#capacity * 2));
-      for (const column of this.#columns) column.grow(this.#capacity);
+  #takeRow(body: BodyWindow, at: number): number {
+    if (this.#row === this.#bodies.length) {
+      const capacity = Math.min(GROUP_ROWS, Math.max(FIRST_ROWS, this.#row * 2));
+      this.#bodies = widened(this.#bodies, capacity);
+      for (const column of this.#columns) column.grow(capacity);
     }
     const next = this.#rows.read(body, at, this.#row);
     if (next === STOPPED) return STOPPED;
+    this.#bodies[this.#row] = this.#envelopes.length;
     this.#row += 1;
     if (this.#row === GROUP_ROWS) this.#writeGroup();
     return next;
@@ -102,12 +112,11 @@ export class SliceReading implements RowSink {
 
   #writeGroup(): void {
     if (this.#row > 0) {
-      this.#bodies.fill(this.#row);
       this.#file.writeGroup(this.#row);
       this.#rowKeys.take(this.#keys, this.#row);
+      for (const column of this.#dates) column.follow(this.#row);
     }
     for (const column of this.#columns) column.clear();
-    this.#bodies.clear();
     this.#row = 0;
   }
 
@@ -123,7 +132,7 @@ export class SliceReading implements RowSink {
       unfit: new Map(this.#metrics.flatMap(({ name, needed }) => (needed === null ? [] : [[name, needed] as const]))),
       digits: new Map(this.#metrics.map(({ name, digits }) => [name, digits])),
       hasExtra: this.#rows.hasExtra,
-      hasRejected: this.#rejected.hasAny,
+      hasRejected: this.#rows.hasRejected,
       isOrdered: finest?.isOrdered ?? true,
       isDistinct: this.#rowKeys.areDistinct,
       weekStartsOn: weekStarts.length === 1 ? (weekStarts[0] ?? null) : null,
@@ -133,37 +142,6 @@ export class SliceReading implements RowSink {
   /** Ends a reading that failed: no file is left. */
   abandon(): void {
     this.#file.abandon();
-  }
-}
-
-/** Of which body each row is. */
-class BodyColumn implements WrittenColumn {
-  readonly name = BODY;
-  readonly type = { kind: 'INTEGER' } as const;
-  /** The rows that earlier bodies have in the group. */
-  #ended = 0;
-  #body = 0;
-  #cells = new Int32Array();
-
-  /** The present body has the group's rows up to this one. */
-  fill(rows: number): void {
-    if (rows > this.#cells.length) this.#cells = widened(this.#cells, Math.max(rows, 2 * this.#cells.length));
-    this.#cells.fill(this.#body, this.#ended, rows);
-    this.#ended = rows;
-  }
-
-  /** Ends the present body. */
-  end(rows: number): void {
-    this.fill(rows);
-    this.#body += 1;
-  }
-
-  clear(): void {
-    this.#ended = 0;
-  }
-
-  group(rows: number): ColumnGroup {
-    return { nulls: new Uint8Array(rows), cells: this.#cells.subarray(0, rows), words: 1, dictionary: null };
   }
 }
 

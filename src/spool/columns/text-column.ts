@@ -1,180 +1,177 @@
 /**
- * Text dimensions, and the JSON objects that stand beside them: each distinct text is unescaped and checked once; every later
- * one costs a hash and a comparison, or only the comparison where it follows the same text as before.
+ * Columns of texts that repeat: each distinct one is read and checked once; every later one costs a hash and a comparison, or
+ * only the comparison where it follows the same text as before.
  */
 
 import { isUtf8 } from 'node:buffer';
 
 import { canonicalJson } from '../../model/canonical-json.ts';
+import { CellColumn } from './cell-column.ts';
 import {
   BACKSLASH,
   BodyWindow,
   CLOSING_BRACE,
+  isNull,
+  NULL_BYTES,
   OPENING_BRACE,
   QUOTE,
-  skipNull,
   skipValue,
   STOPPED,
 } from './json-tokens.ts';
-import { type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
-import { type KeyColumn, type KeyDigests, mixed, SEEDS } from './row-keys.ts';
+import type { ColumnGroup, ParquetType } from './parquet-file.ts';
+import { mixed } from './row-keys.ts';
 import { endOfRun, FIRST_ENTRIES, grown, hashOf, TextDictionary } from './text-dictionary.ts';
-
-const LETTER_N = 0x6e;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
+/** What a column stores of a whole value as it is written; null where it does not take it. */
+type Parse = (written: Uint8Array) => Uint8Array | null;
+
 /** Of one value at a time. */
 const made = new BodyWindow();
+const SEEDS = [0x2545f491, 0x5bd1e995] as const;
 
-export class TextColumn implements KeyColumn {
-  readonly name: string;
-  readonly type: ParquetType;
+/** Columns of what texts stand for; `TextColumn` stores the texts themselves, `DateColumn` dates. */
+export abstract class DictionaryColumn extends CellColumn {
+  protected readonly dictionary: TextDictionary;
+  readonly #parse: Parse;
   readonly #opening: number;
   readonly #closing: number;
-  readonly #holds: 'object' | 'value';
-  readonly #dictionary = new TextDictionary();
-  /** By entry, two words that tell what it says from what others say. */
+  /** By entry, two words that tell its value from others. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
-  readonly #followers = new Followers();
-  #entries = new Int32Array(0);
-  #nulls = new Uint8Array(0);
+  /** The entry of the last cell, and the one that followed it the last time: rows that are sorted, or in one order every day, repeat it. -1 for none. */
+  #last = -1;
+  #expected = -1;
+  /** By entry, the number of the one that followed it, plus one. */
+  #after = new Int32Array(FIRST_ENTRIES);
 
-  /**
-   * `object` keeps what an object says, as canonical JSON; `value` takes whatever stands there: a text unescaped, anything else as
-   * it is written. Null is NULL in both.
-   */
-  constructor(name: string, holds: 'object' | 'value') {
-    this.name = name;
-    this.#holds = holds;
-    this.type = { kind: holds === 'object' ? 'JSON' : 'VARCHAR' };
-    this.#opening = holds === 'object' ? OPENING_BRACE : QUOTE;
-    this.#closing = holds === 'object' ? CLOSING_BRACE : QUOTE;
+  protected constructor(name: string, type: ParquetType, parse: Parse) {
+    super(name, type, 1);
+    this.dictionary = new TextDictionary(!['VARCHAR', 'JSON'].includes(type.kind));
+    this.#parse = parse;
+    this.#opening = type.kind === 'JSON' ? OPENING_BRACE : QUOTE;
+    this.#closing = type.kind === 'JSON' ? CLOSING_BRACE : QUOTE;
   }
+
+  /** What becomes of a value in `[at, end)` that the column does not take: the offset behind it, or stopped. */
+  protected abstract refuse(body: BodyWindow, at: number, end: number): number;
 
   read(body: BodyWindow, at: number, row: number): number {
     const { bytes, view } = body;
-    // A bare number may be the beginning of another.
-    if (bytes[at] !== this.#opening) return this.#readOther(body, at, row);
-    const { last, next } = this.#followers;
-    let end = last < 0 ? STOPPED : this.#dictionary.endOf(body, at, last);
-    if (end !== STOPPED) return this.#put(row, last, end);
-    end = next < 0 ? STOPPED : this.#dictionary.endOf(body, at, next);
-    if (end !== STOPPED) return this.#put(row, next, end);
+    if (bytes[at] !== this.#opening) return this.readOther(body, at, row);
+    let end = this.#last < 0 ? STOPPED : this.dictionary.endOf(body, at, this.#last);
+    if (end !== STOPPED) return this.#put(row, this.#last, end);
+    end = this.#expected < 0 ? STOPPED : this.dictionary.endOf(body, at, this.#expected);
+    if (end !== STOPPED) return this.#put(row, this.#expected, end);
     const stop = endOfRun(view, at + 1, this.#closing);
     if (bytes[stop] === this.#closing) {
       // An object that ends where a known one ends is that one: no JSON text is the beginning of another.
-      const entry = this.#dictionary.find(body, at, stop + 1, hashOf(view, at, stop + 1));
+      const entry = this.dictionary.find(body, at, stop + 1, hashOf(view, at, stop + 1));
       if (entry >= 0) return this.#put(row, entry, stop + 1);
     }
-    return this.#readNew(body, at, row);
+    return this.readNew(body, at, row);
   }
 
-  /** A text that is new, or that a run of plain bytes does not hold. */
-  #readNew(body: BodyWindow, at: number, row: number): number {
+  /** A value that does not begin like those of the column. */
+  protected readOther(body: BodyWindow, at: number, row: number): number {
+    if (!isNull(body, at)) return this.readNew(body, at, row);
+    this.nulls[row] = 1;
+    return at + NULL_BYTES;
+  }
+
+  /** A value that is new, or that a run of plain bytes does not hold. */
+  protected readNew(body: BodyWindow, at: number, row: number): number {
     const end = skipValue(body, at);
     if (end === STOPPED) return STOPPED;
+    const entry = this.#entryOf(body, at, end);
+    if (entry >= 0) return this.#put(row, entry, end);
+    this.nulls[row] = 1;
+    return this.refuse(body, at, end);
+  }
+
+  /** The entry of a whole value, added where it is new; -1 where the column does not take it. */
+  #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
-    let entry = this.#dictionary.find(body, at, end, hash);
-    if (entry < 0) {
-      const text = body.bytes.subarray(at, end);
-      if (!isUtf8(text)) return body.stop(at, 'a text that is not UTF-8');
-      const said = this.#holds === 'object' ? canonical(decoder.decode(text)) : plain(text);
-      if (said === null) return body.stop(at, `a value that JSON has not in ${this.name}`);
-      entry = this.#add(text, hash, said);
-    }
-    return this.#put(row, entry, end);
-  }
-
-  /** Gives a cell a value that was made here; false where it is an object with a value that JSON has not. */
-  put(row: number, value: string): boolean {
-    const text = encoder.encode(value);
-    const said = this.#holds === 'object' ? canonical(value) : text;
-    if (said === null) return false;
-    made.take(text, made.end);
-    const hash = hashOf(made.view, 0, made.end);
-    let entry = this.#dictionary.find(made, 0, made.end, hash);
-    if (entry < 0) entry = this.#add(text, hash, said);
-    this.#put(row, entry, 0);
-    return true;
-  }
-
-  #add(text: Uint8Array, hash: number, said: Uint8Array): number {
-    const entry = this.#dictionary.add(text, hash, said);
-    this.#digest(entry, said);
+    const known = this.dictionary.find(body, at, end, hash);
+    if (known >= 0) return known;
+    const written = body.bytes.subarray(at, end);
+    const value = isUtf8(written) ? this.#parse(written) : null;
+    if (value === null) return -1;
+    const entry = this.dictionary.add(written, hash, value);
+    if (entry * 2 >= this.#digests.length) this.#digests = grown(this.#digests);
+    this.#digests.set(digestOf(value), entry * 2);
     return entry;
   }
 
+  /** Gives a cell a value as it is written; false where the column does not take it. */
+  put(row: number, written: string): boolean {
+    made.take(encoder.encode(written), made.end);
+    const entry = this.#entryOf(made, 0, made.end);
+    if (entry >= 0) this.#put(row, entry, 0);
+    return entry >= 0;
+  }
+
   #put(row: number, entry: number, end: number): number {
-    this.#entries[row] = entry;
-    this.#nulls[row] = 0;
-    if (entry !== this.#followers.last) this.#followers.follow(entry);
+    this.cells[row] = entry;
+    this.nulls[row] = 0;
+    if (entry !== this.#last) this.#follow(entry);
     return end;
   }
 
-  /** Makes a cell NULL, whatever an unfinished row left there. */
-  blank(row: number): void {
-    this.#nulls[row] = 1;
+  #follow(entry: number): void {
+    if (entry >= this.#after.length) this.#after = grown(this.#after);
+    if (this.#last >= 0) this.#after[this.#last] = entry + 1;
+    this.#last = entry;
+    this.#expected = (this.#after[entry] ?? 0) - 1;
   }
 
-  #digest(entry: number, said: Uint8Array): void {
-    if (entry * 2 === this.#digests.length) this.#digests = grown(this.#digests);
-    const [low, high] = digestOf(said);
-    this.#digests[entry * 2] = low;
-    this.#digests[entry * 2 + 1] = high;
-  }
-
-  addTo(keys: KeyDigests, rows: number): void {
-    const [digests, entries, nulls] = [this.#digests, this.#entries, this.#nulls];
+  mixInto(digests: Int32Array, rows: number): void {
+    const [own, entries, nulls] = [this.#digests, this.cells, this.nulls];
     for (let row = 0; row < rows; row += 1) {
       const at = (entries[row] ?? 0) * 2;
-      // No text's digest has to differ from NULL's: that would only be looked at once more.
-      if (nulls[row] === 1) keys.add(row, 0, 0);
-      else keys.add(row, digests[at] ?? 0, digests[at + 1] ?? 0);
+      // No value's digest has to differ from NULL's: that would only be looked at once more.
+      const isNull = nulls[row] === 1;
+      digests[row * 2] = mixed(digests[row * 2] ?? 0, isNull ? 0 : (own[at] ?? 0));
+      digests[row * 2 + 1] = mixed(digests[row * 2 + 1] ?? 0, isNull ? 0 : (own[at + 1] ?? 0));
     }
   }
 
-  /** NULL, or a value of another kind. */
-  #readOther(body: BodyWindow, at: number, row: number): number {
-    if (body.bytes[at] === LETTER_N) {
-      this.#nulls[row] = 1;
-      return skipNull(body, at);
-    }
-    const end = this.#readNew(body, at, row);
-    // A bare number at the end of what has arrived may go on.
-    return end === body.end ? body.stop(end, '') : end;
+  override get textBytes(): number {
+    return this.dictionary.textBytes;
   }
 
-  get textBytes(): number {
-    return this.#dictionary.textBytes;
+  override group(rows: number): ColumnGroup {
+    return { ...super.group(rows), dictionary: { values: this.dictionary.plainValues, size: this.dictionary.size } };
   }
 
-  grow(rows: number): void {
-    this.#entries = widened(this.#entries, rows);
-    const before = this.#nulls.length;
-    // NULL until it is read: rows may lack an optional column.
-    this.#nulls = widenedFlags(this.#nulls, rows).fill(1, before);
+  override clear(): void {
+    super.clear();
+    this.dictionary.clear();
+    this.#after.fill(0);
+    this.#last = -1;
+    this.#expected = -1;
+  }
+}
+
+/** Text dimensions, and the JSON objects that stand beside them. */
+export class TextColumn extends DictionaryColumn {
+  /**
+   * `JSON` stores what an object says, as canonical JSON; `VARCHAR` takes whatever stands there: a text unescaped, anything else as
+   * it is written. Null is NULL in both.
+   */
+  constructor(name: string, kind: 'JSON' | 'VARCHAR') {
+    super(name, { kind }, kind === 'JSON' ? canonical : plain);
   }
 
-  group(rows: number): ColumnGroup {
-    return {
-      nulls: this.#nulls.subarray(0, rows),
-      cells: this.#entries.subarray(0, rows),
-      words: 1,
-      dictionary: { values: this.#dictionary.plainValues, size: this.#dictionary.size },
-    };
-  }
-
-  clear(): void {
-    this.#dictionary.clear();
-    this.#followers.clear();
-    this.#nulls.fill(1);
+  protected refuse(body: BodyWindow, at: number): number {
+    return body.stop(at, `a value of ${this.name} that is not UTF-8, or that JSON has not`);
   }
 }
 
 /** What an object's whole and checked JSON text says; null where it holds what JSON has not. */
-function canonical(object: string): Uint8Array | null {
+function canonical(written: Uint8Array): Uint8Array | null {
+  const object = decoder.decode(written);
   return NO_JSON.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
 }
 
@@ -182,13 +179,10 @@ const STRING = /"(?:[^"\\]|\\.)*"/g;
 const NO_JSON = /NaN|Infinity/;
 
 /** What a text says, unescaped; any other value as it is written. */
-const plain = (value: Uint8Array): Uint8Array => (value[0] === QUOTE ? unescaped(value) : value);
-
-/** What a whole and checked JSON text says, in UTF-8. */
-function unescaped(text: Uint8Array): Uint8Array {
-  if (!text.includes(BACKSLASH)) return text.subarray(1, -1);
-  const said: unknown = JSON.parse(decoder.decode(text));
-  return encoder.encode(String(said));
+function plain(written: Uint8Array): Uint8Array {
+  if (written[0] !== QUOTE) return written;
+  if (!written.includes(BACKSLASH)) return written.subarray(1, -1);
+  return encoder.encode(String(JSON.parse(decoder.decode(written))));
 }
 
 /** Two words that hardly any other bytes have. */
@@ -200,27 +194,4 @@ function digestOf(bytes: Uint8Array): readonly [low: number, high: number] {
     high = mixed(high, byte);
   }
   return [low, high];
-}
-
-/** What came after each entry the last time another one did: rows that are sorted, or come in one order every day, repeat it. */
-class Followers {
-  /** The entry that came last, and the one that came after it; -1 for none. */
-  last = -1;
-  next = -1;
-  /** By entry, the number of another plus one. */
-  #after = new Int32Array(FIRST_ENTRIES);
-
-  /** Another entry than the last came. */
-  follow(entry: number): void {
-    if (entry >= this.#after.length) this.#after = grown(this.#after);
-    if (this.last >= 0) this.#after[this.last] = entry + 1;
-    this.last = entry;
-    this.next = (this.#after[entry] ?? 0) - 1;
-  }
-
-  clear(): void {
-    this.last = -1;
-    this.next = -1;
-    this.#after.fill(0);
-  }
 }

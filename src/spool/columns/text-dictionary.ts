@@ -1,6 +1,6 @@
 /** The distinct texts of a column, and how they are found among bytes four at a time. */
 
-import { BACKSLASH, type BodyWindow, STOPPED } from './json-tokens.ts';
+import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
 
 const EACH_BYTE = 0x01010101;
 const EACH_TOP_BIT = 0x80808080;
@@ -23,43 +23,7 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 }
 
 export const FIRST_ENTRIES = 64;
-const FIRST_BYTES = 4096;
-/** Comparisons look four bytes at a time. */
-const PADDING = 8;
 const LENGTH_BYTES = 4;
-
-/** Bytes that are only added to. */
-class Heap {
-  bytes = new Uint8Array(FIRST_BYTES);
-  view = new DataView(this.bytes.buffer);
-  length = 0;
-
-  /** Adds bytes; where they begin. */
-  add(added: Uint8Array): number {
-    const at = this.#extend(added.length);
-    this.bytes.set(added, at);
-    return at;
-  }
-
-  /** Adds a number of four bytes, the lowest first. */
-  addNumber(added: number): void {
-    const at = this.#extend(LENGTH_BYTES);
-    this.view.setUint32(at, added, true);
-  }
-
-  #extend(bytes: number): number {
-    const at = this.length;
-    const needed = at + bytes + PADDING;
-    if (needed > this.bytes.length) {
-      const old = this.bytes;
-      this.bytes = new Uint8Array(Math.max(needed, old.length * 2));
-      this.view = new DataView(this.bytes.buffer);
-      this.bytes.set(old);
-    }
-    this.length = at + bytes;
-    return at;
-  }
-}
 
 export const grown = (old: Int32Array): Int32Array<ArrayBuffer> => {
   const larger = new Int32Array(old.length * 2);
@@ -94,13 +58,19 @@ export function hashOf(view: DataView, from: number, to: number): number {
 export class TextDictionary {
   /** How many distinct texts there are. */
   size = 0;
-  readonly #texts = new Heap();
-  readonly #values = new Heap();
+  readonly #texts = new BodyWindow();
+  readonly #values = new BodyWindow();
+  readonly #hasLengths: boolean;
   /** Slot by hash: the number of an entry, plus one. */
   #slots = new Int32Array(FIRST_ENTRIES * 2);
   #hashes = new Int32Array(FIRST_ENTRIES);
   #starts = new Int32Array(FIRST_ENTRIES);
   #lengths = new Int32Array(FIRST_ENTRIES);
+
+  /** Values of one size stand without their lengths. */
+  constructor(areOfOneSize: boolean) {
+    this.#hasLengths = !areOfOneSize;
+  }
 
   /** The number of the entry with the bytes in `[from, to)`, whose hash is given; -1 when there is none. */
   find(body: BodyWindow, from: number, to: number, hash: number): number {
@@ -136,10 +106,13 @@ export class TextDictionary {
     const entry = this.size;
     if (entry === this.#hashes.length) this.#grow();
     this.#hashes[entry] = hash;
-    this.#starts[entry] = this.#texts.add(text);
+    this.#starts[entry] = add(this.#texts, text);
     this.#lengths[entry] = text.length;
-    this.#values.addNumber(value.length);
-    this.#values.add(value);
+    if (this.#hasLengths) {
+      const at = this.#values.extend(LENGTH_BYTES);
+      this.#values.view.setUint32(at, value.length, true);
+    }
+    add(this.#values, value);
     this.size += 1;
     this.#place(entry);
     return entry;
@@ -160,21 +133,28 @@ export class TextDictionary {
     for (let entry = 0; entry < this.size; entry += 1) this.#place(entry);
   }
 
-  /** The values in the order of their numbers, each behind its length in four bytes. Valid until the next change. */
+  /** The values in the order of their numbers, in Parquet's plain encoding. Valid until the next change. */
   get plainValues(): Uint8Array {
-    return this.#values.bytes.subarray(0, this.#values.length);
+    return this.#values.bytes.subarray(0, this.#values.end);
   }
 
   /** Bytes of texts and values. */
   get textBytes(): number {
-    return this.#texts.length + this.#values.length;
+    return this.#texts.end + this.#values.end;
   }
 
   /** Forgets every text and keeps the memory. */
   clear(): void {
     this.size = 0;
-    this.#texts.length = 0;
-    this.#values.length = 0;
+    this.#texts.end = 0;
+    this.#values.end = 0;
     this.#slots.fill(0);
   }
+}
+
+/** Adds bytes behind others: where they begin. */
+function add(to: BodyWindow, added: Uint8Array): number {
+  const at = to.extend(added.length);
+  to.bytes.set(added, at);
+  return at;
 }

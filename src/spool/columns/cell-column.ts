@@ -1,0 +1,63 @@
+/** What all columns are: cells that are read row by row, and written as a group. */
+
+import { type BodyWindow } from './json-tokens.ts';
+import type { ColumnGroup, ParquetType } from './parquet-file.ts';
+
+/** A larger array with the same cells. */
+export function widened(old: Int32Array, cells: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(cells);
+  larger.set(old.subarray(0, Math.min(old.length, cells)));
+  return larger;
+}
+
+export abstract class CellColumn {
+  readonly name: string;
+  readonly type: ParquetType;
+  /** Words of 32 bits per cell. */
+  readonly #words: 1 | 2 | 4;
+  protected cells = new Int32Array(0);
+  /** 1 where a cell is NULL. */
+  protected nulls = new Uint8Array(0);
+
+  protected constructor(name: string, type: ParquetType, words: 1 | 2 | 4) {
+    this.name = name;
+    this.type = type;
+    this.#words = words;
+  }
+
+  /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
+  abstract read(body: BodyWindow, at: number, row: number): number;
+
+  /** Bytes that grow with what the rows say, not with their number. */
+  get textBytes(): number {
+    return 0;
+  }
+
+  /** Makes a cell NULL, whatever an unfinished row left there. */
+  blank(row: number): void {
+    this.nulls[row] = 1;
+  }
+
+  /** Makes room for so many rows; a new cell is NULL until it is read, as rows may lack a column. */
+  grow(rows: number): void {
+    this.cells = widened(this.cells, rows * this.#words);
+    const old = this.nulls.subarray(0, rows);
+    this.nulls = new Uint8Array(rows).fill(1, old.length);
+    this.nulls.set(old);
+  }
+
+  /** The first rows. */
+  group(rows: number): ColumnGroup {
+    return {
+      nulls: this.nulls.subarray(0, rows),
+      cells: this.cells.subarray(0, rows * this.#words),
+      words: this.#words,
+      dictionary: null,
+    };
+  }
+
+  /** Forgets the rows, keeps the memory. */
+  clear(): void {
+    this.nulls.fill(1);
+  }
+}
