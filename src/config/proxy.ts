@@ -1,7 +1,7 @@
 /** The forward proxy that the environment names, as the usual variables do: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
 
 import { Failure } from '../errors.ts';
-import type { Environment } from './expansion.ts';
+import type { Environment } from './variables.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
 
