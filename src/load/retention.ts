@@ -1,8 +1,8 @@
 /** The periods that a slice no longer keeps. */
 
 import type { Day } from '../model/calendar.ts';
-import { coverageOf, firstKeptDay } from '../model/coverage.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { coverageOf, firstKeptDay } from '../model/period.ts';
+import { fingerprintOf } from '../model/slice.ts';
 import { weekStartOf } from '../model/ledger.ts';
 import { statement } from '../warehouse/sql.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';

@@ -13,7 +13,7 @@ import type { Catalog } from '../model/catalog.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { fingerprintOf, type Slice } from '../model/slice.ts';
 import {
   carries,
   fingerprintFromWeek,
@@ -23,7 +23,6 @@ import {
   weekStartOf,
 } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
-import type { Slice } from '../model/slice.ts';
 import { heldColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';

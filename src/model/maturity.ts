@@ -18,13 +18,6 @@ export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as con
 
 export type PeriodState = (typeof periodStates)[number];
 
-/** From the most to the least that may still happen to a period. */
-const unsettled: readonly PeriodState[] = ['open', 'cut', 'empty', 'maturing', 'final'];
-
-/** How a period stands of which some metrics stand so and others so: as the least settled. */
-export const leastSettled = (states: readonly PeriodState[]): PeriodState =>
-  unsettled.find((state) => states.includes(state)) ?? 'final';
-
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */

@@ -6,11 +6,11 @@
  * has left behind.
  */
 
-import { bytesForMetrics } from '../model/batches.ts';
+import { bytesForMetrics, asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
 import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
-import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
+import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { metricsByAge } from '../model/cube.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { fingerprintOf, type Slice } from '../model/slice.ts';
 import {
   heldAt,
   heldPeriods,
@@ -23,9 +23,6 @@ import {
 } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { type Period, periodsOf } from '../model/period.ts';
-import type { Slice } from '../model/slice.ts';
-import { asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
 import { type DueAges, rectanglesOf } from './rectangles.ts';
 
 export interface SlicePlan {
