@@ -130,7 +130,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   const tokenFile = source.offline === true ? { token: null, mistakes: [] } : readTokenFile(effective, base);
   const found = [
     ...schemaMistakes(parsed.error?.issues ?? [], effective, (path) => isShown(read, root, path)),
-    ...settingMistakes(root, effective, base, source.environment),
+    ...settingMistakes(root, effective, source.environment),
     ...tokenFile.mistakes,
   ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
   const worthy = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];

@@ -1,6 +1,5 @@
 /**
- * What is wrong between settings that are each right by themselves: the service's credential, destinations, the environment;
- * slices.
+ * What is wrong between settings that are each right by themselves: the service's credential, the environment, slices.
  *
  * These look at the values as they were read, not at what the schema made of them: a slice with one wrong key is
  * checked all the same, so that every problem is told at once.
@@ -26,14 +25,13 @@ const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 const textsOf = (list: unknown): string[] => itemsOf(list).filter((item) => typeof item === 'string');
 
 /** Everything in the settings, as stated and with the defaults in each slice, that does not go together. */
-export function settingMistakes(stated: unknown, root: unknown, base: string, environment: Environment): Mistake[] {
+export function settingMistakes(stated: unknown, root: unknown, environment: Environment): Mistake[] {
   if (!isMapping(root)) return [];
   const slices = itemsOf(root['slices']).map(mappingOf);
   const names = slices.map((slice) => slice['name']);
   return [
     ...verificationMistakes(environment),
     ...tokenMistakes(root['service']),
-    ...destinationMistakes(root, base),
     ...repeats(names, (index) => ['slices', index, 'name'], 'slice name'),
     ...slices.flatMap((slice, index) => derivedNameMistakes(names, slice['name'], ['slices', index, 'name'])),
     ...slices.flatMap((slice, index) => sliceMistakes(slice, valueAt(stated, ['slices', index]), ['slices', index])),
@@ -69,23 +67,6 @@ function tokenMistakes(service: unknown): Mistake[] {
   // A misspelt one is told as an unknown key.
   if (keys.some((key) => nearest(key, ['token', 'token_file']) !== null)) return [];
   return [atKey(['service', 'token'], 'is missing; must be stated here or in token_file')];
-}
-
-/** Two copies, or a copy and the warehouse, at one place. */
-function destinationMistakes(root: Mapping, base: string): Mistake[] {
-  const placeOf = (path: string): string => (path.includes('://') ? path.replace(/\/+$/, '') : resolve(base, path));
-  const { warehouse } = root;
-  const taken = new Map(typeof warehouse === 'string' ? [[placeOf(warehouse), 'the warehouse']] : []);
-  return itemsOf(root['publish']).flatMap((target, index) =>
-    ['duckdb', 'delta', 'parquet'].flatMap((kind): Mistake[] => {
-      const path = mappingOf(target)[kind];
-      if (typeof path !== 'string') return [];
-      const holder = taken.get(placeOf(path));
-      taken.set(placeOf(path), 'another destination');
-      const text = `is the path of ${holder ?? ''}; must be one of its own`;
-      return holder === undefined ? [] : [atValue(['publish', index, kind], text)];
-    }),
-  );
 }
 
 /** The token of `service.token_file`, trimmed; null when there is none to read, and what is wrong with it if anything. */

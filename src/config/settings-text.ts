@@ -196,9 +196,14 @@ export class SettingsText {
         continue;
       }
       const place = [...path, name];
-      const isAnchors = path.length === 0 && name.startsWith('x-');
-      if (isAnchors) this.#learnAnchors(value);
-      if (isAnchors || name === '<<' || Object.hasOwn(mapping, name)) continue;
+      if (path.length === 0 && name.startsWith('x-')) {
+        // Read for its anchors; what is wrong there matters where an alias leads to it.
+        const before = this.mistakes.length;
+        this.#read(value, place);
+        this.mistakes.length = before;
+        continue;
+      }
+      if (name === '<<' || Object.hasOwn(mapping, name)) continue;
       if (yaml.isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
       mapping[name] = name.includes('${')
         ? this.#refuse(place, 'is a key with a variable; variables are filled in values only', 'key')
@@ -224,16 +229,6 @@ export class SettingsText {
       else for (const item of node.items) this.#merge(item, path, mapping);
       this.#open.delete(node);
     } else this.#refuse(place, 'merges what is no mapping; must be a mapping or a list of them', 'key');
-  }
-
-  /** What stands under a key `x-…` is read where an alias leads to it. */
-  #learnAnchors(value: unknown): void {
-    if (!yaml.isNode(value)) return;
-    yaml.visit(value, {
-      Node: (_, node) => {
-        if (!yaml.isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-      },
-    });
   }
 
   #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {

@@ -108,8 +108,6 @@ describe('problems', () => {
       '2:20',
       'has an empty step, . or .. in its prefix',
     ],
-    ['service: simulator\nwarehouse: a.db\npublish: [{ duckdb: ./a.db }]', '3:21', 'is the path of the warehouse'],
-    ['service: simulator\npublish: [{ parquet: a }, { parquet: a/ }]', '2:38', 'is the path of another destination'],
     ['service: simulator\npublish: [{ duckdb: a, mode: 644 }]', '2:30', 'must be octal text such as "0644"'],
     ['service: simulator\nlinks: { apps: [short] }', '2:17', 'is not an app token'],
     ['service: simulator\nlinks: { apps: all, max_level: 5 }', '2:32', '5 is too large; must be at most 4'],
