@@ -35,6 +35,16 @@ export interface DayInterval {
 /** Whether two intervals have a day in common. */
 export const meet = (one: DayInterval, other: DayInterval): boolean => one.start < other.end && other.start < one.end;
 
+/** From the earliest start of some intervals to their latest end. */
+export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): DayInterval =>
+  others.reduce(
+    (span, { start, end }) => ({
+      start: start < span.start ? start : span.start,
+      end: end > span.end ? end : span.end,
+    }),
+    first,
+  );
+
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
 const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 

@@ -12,6 +12,7 @@ import {
   daysBetween,
   daysUntil,
   addDays,
+  spanOf,
   startOfDayAt,
   type Bucket,
   type Day,
@@ -99,7 +100,6 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
 }
 
 const earliest = (...days: [Day, ...Day[]]): Day => days.reduce((least, each) => (each < least ? each : least));
-const latest = (...days: [Day, ...Day[]]): Day => days.reduce((most, each) => (each > most ? each : most));
 
 /** So many days before a day, or the first day of the calendar. */
 export const daysEarlier = (than: Day, count: number): Day =>
@@ -139,18 +139,14 @@ export function coverageOf(
 ): DayInterval | null {
   const stated = resolveDatePeriod(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
   if (slice.grain === null) return stated ?? held[0]?.asked ?? null;
-  const intervals = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
-  const [first, ...others] = intervals;
+  const [first, ...others] = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
   if (first === undefined) return null;
-  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
-  const kept = firstKeptDay(slice, planAt, weekStartsOn);
+  const { start, end } = spanOf(first, ...others);
   // A start that has passed the end, as `month_start:yesterday` on the first of a month, leaves the days before that end wanted.
-  const wantedEnd = mayPass(slice.datePeriod)
-    ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn)
-    : first.end;
-  const start = earliest(first.start, ...others.map((each) => each.start));
-  const end = earliest(latest(first.end, wantedEnd, ...others.map((each) => each.end)), tomorrow);
-  const days = { start: kept === null ? start : latest(start, kept), end };
+  const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn) : end;
+  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
+  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
+  const days = { start: kept > start ? kept : start, end: earliest(ends > end ? ends : end, tomorrow) };
   return days.start < days.end ? days : null;
 }
 
