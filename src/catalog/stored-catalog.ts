@@ -178,16 +178,9 @@ function byKey(items: Catalog): Map<string, CatalogItem> {
   return found;
 }
 
-const fields = [
-  ['name', 'name'],
-  ['shortName', 'short name'],
-  ['section', 'section'],
-  ['formatting', 'formatting'],
-  ['description', 'description'],
-  ['attributes', 'attributes'],
-] as const satisfies readonly (readonly [keyof CatalogItem, string])[];
+const fields = ['name', 'shortName', 'section', 'formatting', 'description', 'attributes'] as const;
 
-const fieldTexts = (item: CatalogItem): string => fields.map(([field]) => item[field] ?? '').join('\u0000');
+const fieldTexts = (item: CatalogItem): string => fields.map((field) => item[field] ?? '').join('\u0000');
 
 interface CatalogChange {
   /** Filter name and id of the item. */
@@ -202,20 +195,16 @@ function catalogChanges(
   before: ReadonlyMap<string, CatalogItem>,
   after: ReadonlyMap<string, CatalogItem>,
 ): CatalogChange[] {
-  const appeared = [...after.keys()]
-    .filter((name) => !before.has(name))
-    .map((name) => ({ name, change: 'item appeared', before: null, after: null }));
+  const whole = (name: string, change: string): CatalogChange => ({ name, change, before: null, after: null });
+  const appeared = [...after.keys()].filter((name) => !before.has(name));
   const others = [...before].flatMap(([name, old]): CatalogChange[] => {
     const now = after.get(name);
-    if (now === undefined) return [{ name, change: 'item vanished', before: null, after: null }];
-    return fields
-      .map(([field, word]) => ({
-        name,
-        change: `${word} changed`,
-        before: old[field] ?? null,
-        after: now[field] ?? null,
-      }))
-      .filter((change) => change.before !== change.after);
+    if (now === undefined) return [whole(name, 'item vanished')];
+    const changed = fields.filter((field) => (old[field] ?? null) !== (now[field] ?? null));
+    return changed.map((field) => {
+      const change = `${field === 'shortName' ? 'short name' : field} changed`;
+      return { name, change, before: old[field] ?? null, after: now[field] ?? null };
+    });
   });
-  return [...appeared, ...others];
+  return [...appeared.map((name) => whole(name, 'item appeared')), ...others];
 }

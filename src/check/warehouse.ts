@@ -11,11 +11,17 @@ import type { StatedSettings } from '../config/read-config.ts';
 import { asFailure } from '../errors.ts';
 import { refusalOf } from '../tables/slice-table.ts';
 import { meet } from '../model/calendar.ts';
-import { coverageOf } from '../model/coverage.ts';
-import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
-import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
-import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
-import type { Slice } from '../model/slice.ts';
+import { coverageOf } from '../model/period.ts';
+import { differInHeadersOnly, fingerprintOf, type Slice } from '../model/slice.ts';
+import {
+  carries,
+  heldPeriods,
+  tableOf,
+  weekStartOf,
+  type LoadedPeriod,
+  type SliceLedger,
+  type SliceTable,
+} from '../model/ledger.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant } from '../publish/places.ts';
 import { releasedAt } from '../publish/publish.ts';

@@ -1,16 +1,15 @@
 /**
- * What is wrong with a configuration, where, and how it is said: what the schema refuses in words people use.
- *
- * A mistake names a place in the settings; all of them end up, with their places in the file, in one failure.
+ * What is wrong with a configuration, where, and how it is said: what the schema refuses in words people use; and the
+ * questions to values of unknown shape that this takes.
  */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { nearest } from './nearest.ts';
-import { kindOf, type SettingPath, valueAt } from './plain-values.ts';
 
-export type { SettingPath };
+/** Keys and list indexes from the root of the settings. */
+export type SettingPath = readonly (string | number)[];
 
 /** One thing wrong with a setting. */
 export interface Mistake {
@@ -32,11 +31,36 @@ export interface Problem {
   readonly text: string;
 }
 
-/** `; did you mean …?`, or nothing when no candidate is near. */
-export function suggestion(name: string, candidates: Iterable<string>): string {
-  const meant = nearest(name, candidates);
-  return meant === null ? '' : `; did you mean ${meant}?`;
+/** A `CONFIG_INVALID` that lists every problem of a file, one a line. */
+export function configInvalid(file: string, problems: readonly Problem[]): Failure {
+  const lines = problems.map(({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`);
+  return new Failure('CONFIG_INVALID', lines.join('\n'), {
+    facts: { file, problems: lines.length },
+    hint: 'Correct every line listed; nothing was requested and nothing was written.',
+  });
 }
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The items of a list; none when it is no list. */
+export const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** What a path leads to; undefined when it leads nowhere. */
+export function valueAt(root: unknown, path: SettingPath): unknown {
+  return path.reduce((value: unknown, step): unknown => {
+    if (typeof step === 'number') return itemsOf(value)[step];
+    return isMapping(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  }, root);
+}
+
+/** Whether one place lies at or below another. */
+export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
+  outer.every((step, index) => path[index] === step);
+
+/** A place as a key of a map. */
+export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
 /** A setting's dotted name: `slices[0].metrics[2]`; keys that are not plain words are quoted, an address, which may be a secret, is not shown. */
 export function settingName(path: SettingPath): string {
@@ -50,13 +74,10 @@ export function settingName(path: SettingPath): string {
     .replace(/^\./, '');
 }
 
-/** A `CONFIG_INVALID` that lists every problem of a file, one a line. */
-export function configInvalid(file: string, problems: readonly Problem[]): Failure {
-  const lines = problems.map(({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`);
-  return new Failure('CONFIG_INVALID', lines.join('\n'), {
-    facts: { file, problems: lines.length },
-    hint: 'Correct every line listed; nothing was requested and nothing was written.',
-  });
+/** `; did you mean …?`, or nothing when no candidate is near. */
+export function suggestion(name: string, candidates: Iterable<string>): string {
+  const meant = nearest(name, candidates);
+  return meant === null ? '' : `; did you mean ${meant}?`;
 }
 
 /** A mapping that knows its keys and no others. */
@@ -67,19 +88,6 @@ export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
   });
 
 type Issue = z.core.$ZodIssue;
-
-/** Longer values are cut when they are shown. */
-const MAX_SHOWN = 60;
-
-const kinds: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a mapping',
-  record: 'a mapping',
-};
 
 /**
  * The schema's issues as mistakes, one for every key and value. `isShown` says which values may be repeated in a
@@ -98,62 +106,79 @@ export function schemaMistakes(
   });
 }
 
+/** Keys and indexes; a schema of YAML values has no symbols. */
+export const pathOf = (issue: Issue): SettingPath => issue.path.filter((step) => typeof step !== 'symbol');
+
 function unknownKey(path: SettingPath, key: string, known: string): Mistake {
   const near = nearest(key, known.split(', '));
   const text = `is not a known key; allowed: ${known}${near === null ? '' : `; did you mean ${near}?`}`;
   return { path: [...path, key], at: 'key', text, meant: [...path, near ?? key] };
 }
 
-/** An issue with a choice of forms as the issues of the form that was meant; any other as it is. */
+/** An issue with a choice of forms as the issues of the form that was meant; as it is where none, or several alike, can be. */
 function narrowed(issue: Issue): Issue[] {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
-  const fitting = issue.errors.filter((branch) =>
-    branch.every(({ path, code }) => path.length > 0 || (code !== 'invalid_type' && code !== 'invalid_value')),
-  );
-  const [meant] = fitting.toReversed().sort((one, other) => unknownKeys(one) - unknownKeys(other));
-  if (meant === undefined) return [issue];
-  return meant.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
+  if (issue.code !== 'invalid_union') return [issue];
+  const [meant, other] = issue.errors
+    .filter(
+      (branch) => !branch.some(({ path, code }) => path.length === 0 && /^invalid_(?:type|value|union)$/.test(code)),
+    )
+    .map((branch) => ({ branch, keys: keysAmiss(branch) }))
+    .sort((one, next) => one.keys - next.keys);
+  if (meant === undefined || (meant.keys > 0 && meant.keys === other?.keys)) return [issue];
+  return meant.branch.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** Of the form itself: a wrong key further down says nothing of which form was meant. */
-const unknownKeys = (branch: readonly Issue[]): number =>
+/** Unknown and missing keys of the form itself: a wrong key further down says nothing of which form was meant. */
+const keysAmiss = (branch: readonly Issue[]): number =>
   branch.reduce((count, issue) => {
-    return count + (issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys.length : 0);
+    if (issue.code === 'unrecognized_keys' && issue.path.length === 0) return count + issue.keys.length;
+    return issue.code === 'invalid_type' && issue.path.length === 1 && issue.input === undefined ? count + 1 : count;
   }, 0);
 
-/** Keys and indexes; a schema of YAML values has no symbols. */
-export function pathOf(issue: Issue): SettingPath {
-  return issue.path.filter((step) => typeof step !== 'symbol');
+/** How people call what a value is. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'number' ? 'a number' : 'a truth value';
 }
 
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+};
+
+/** Longer values are cut when they are shown. */
+const MAX_SHOWN = 60;
+
 function textOf(issue: Issue, value: unknown, isShown: boolean): string {
-  const isScalar = value !== undefined && typeof value !== 'object';
-  const shown = isShown && isScalar ? JSON.stringify(value) : 'the value';
-  const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
   const isUnset = value === undefined;
+  const shown = isShown && !isUnset && typeof value !== 'object' ? JSON.stringify(value) : 'the value';
+  const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+  const notAllowed = isUnset ? 'is missing' : `${subject} is not allowed`;
   if (issue.code === 'invalid_type') {
     const isOwn = issue.message.startsWith('must be');
+    const isUnquoted = !isOwn && issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
     const wanted = isOwn ? issue.message : `must be ${kinds[issue.expected] ?? issue.expected}`;
-    const isUnquoted = issue.expected === 'string' && (typeof value === 'number' || typeof value === 'boolean');
-    if (isUnset) return `is missing; ${wanted}`;
-    return `is ${kindOf(value)}; ${wanted}${isUnquoted && !isOwn ? ', so put it in quotes' : ''}`;
+    return `${isUnset ? 'is missing' : `is ${kindOf(value)}`}; ${wanted}${isUnquoted ? ', so put it in quotes' : ''}`;
   }
   if (issue.code === 'invalid_union') {
     if (typeof value !== 'string') return `is ${isUnset ? 'missing' : kindOf(value)}; ${issue.message}`;
-    return `${subject} is not allowed; ${issue.message}${suggestion(value, namesOf(issue))}`;
+    const names = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values : []));
+    return `${notAllowed}; ${issue.message}${suggestion(value, names.map(String))}`;
   }
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String);
     const near = typeof value === 'string' ? suggestion(value, allowed) : '';
-    const wrong = isUnset ? 'is missing' : `${subject} is not allowed`;
-    return `${wrong}; must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}${near}`;
+    return `${notAllowed}; must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}${near}`;
   }
   if (issue.code === 'too_small' && issue.origin === 'array') return 'is an empty list; must hold at least one item';
   if (issue.code === 'too_small') return `${subject} is too small; must be at least ${String(issue.minimum)}`;
   if (issue.code === 'too_big') return `${subject} is too large; must be at most ${String(issue.maximum)}`;
   return `${subject} ${issue.message}`;
 }
-
-/** The names a choice of forms would have accepted. */
-const namesOf = (issue: z.core.$ZodIssueInvalidUnion): string[] =>
-  issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []));

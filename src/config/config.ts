@@ -1,50 +1,41 @@
-/** The one frozen value that all outside words become. */
+/** The one frozen value that all outside words become: paths absolute, credentials wrapped, each slice as it is planned, requested and loaded. */
 
-import type { Slice } from '../model/slice.ts';
-import type { Proxy } from './proxy.ts';
-import type { Secret } from './secret.ts';
+import { resolve } from 'node:path';
 
-export interface HttpService {
-  readonly kind: 'http';
-  /** Campaign API: partners and links. */
-  readonly baseUrl: string;
-  /** Reports and filters-data. */
-  readonly reportsUrl: string;
-  /** Ad spend; null when none is configured. */
-  readonly costUrl: string | null;
+import { Failure } from '../errors.ts';
+import { cubeMetrics } from '../model/cube.ts';
+import { dateDimensions } from '../model/dimension.ts';
+import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
+import { hasStars } from '../model/stars.ts';
+import { type ParameterValue, parameterNames } from './report-settings.ts';
+import { Secret } from './secret.ts';
+import { isLoopback } from './setting-kinds.ts';
+import type { outcomes, Settings } from './settings.ts';
+import type { SliceSettings } from './slice-settings.ts';
+import type { Environment } from './variables.ts';
+
+/** What connections to other machines go through. */
+export interface Proxy {
+  /** An origin of http or https. */
+  readonly address: string;
+  /** Its `Proxy-Authorization`; null when it wants none. */
+  readonly credential: Secret | null;
+  /** Hosts that are reached without it, as NO_PROXY writes them. */
+  readonly exceptions: readonly string[];
+}
+
+type Frozen<T> = T extends Secret | Date ? T : T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
+type StatedHttp = Extract<Settings['service'], { kind: 'http' }>;
+
+export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simulator' }>>;
+
+/** The real service; its settings are described in `settings.ts`. */
+export interface HttpService extends Frozen<Omit<StatedHttp, 'token' | 'tokenFile'>> {
   readonly token: Secret;
   /** The file it was read from; absent: none. */
   readonly tokenFile?: string;
-  /** Extra headers on every call. */
-  readonly headers: Readonly<Record<string, Secret | string>>;
-  /** Extra headers on ad spend calls only: its credential, in whatever form. */
-  readonly costHeaders: Readonly<Record<string, Secret>>;
-  /** A PEM file with the certificate authority to trust, besides the usual ones. */
-  readonly caFile: string | null;
   /** What connections to other machines go through; absent: nothing. */
   readonly proxy?: Proxy;
-  /** 1…50 simultaneous report and filters-data calls. */
-  readonly maxConcurrency: number;
-  readonly maxStartsPerSecond: number;
-  /** Simultaneous campaign API calls. */
-  readonly campaignConcurrency: number;
-  /** Total deadline of one call, headers and body. */
-  readonly requestTimeoutMs: number;
-  /** Most bytes an answer may have after decompression. */
-  readonly maxResponseBytes: number;
-  readonly maxUrlBytes: number;
-}
-
-export interface SimulatorService {
-  readonly kind: 'simulator';
-  readonly seed: number;
-  /** The simulated instant; null follows the as-of instant. */
-  readonly now: Date | null;
-  readonly apps: number;
-  readonly partners: number;
-  readonly links: number;
-  readonly rowsPerDay: number;
-  readonly maxConcurrency: number;
 }
 
 /** Where an object store is and how it is asked; null is left to the environment. */
@@ -58,30 +49,26 @@ export interface ObjectStore {
   readonly pathStyle: boolean;
 }
 
+interface Target {
+  /** An absolute path; of a lake also `s3://bucket/prefix`. */
+  readonly path: string;
+  readonly mode: number;
+  /** For `s3://`. */
+  readonly store?: ObjectStore;
+}
+
 export type PublishTarget =
-  | { readonly kind: 'duckdb'; readonly path: string; readonly mode: number }
-  | {
+  | ({ readonly kind: 'duckdb' } & Omit<Target, 'store'>)
+  | ({ readonly kind: 'parquet' } & Target)
+  | ({
       readonly kind: 'delta';
-      /** An absolute directory, or `s3://bucket/prefix`. */
-      readonly path: string;
-      readonly mode: number;
       /** How long older versions, and the files they read, are kept. */
       readonly keepMs: number;
       /** Whether periods that `retain` deletes from the warehouse stay there. */
       readonly keepReleased?: boolean;
       /** Whether names of columns that engines refuse are mapped to others. */
       readonly columnMapping?: boolean;
-      /** For `s3://`. */
-      readonly store?: ObjectStore;
-    }
-  | {
-      readonly kind: 'parquet';
-      /** An absolute directory, or `s3://bucket/prefix`. */
-      readonly path: string;
-      readonly mode: number;
-      /** For `s3://`. */
-      readonly store?: ObjectStore;
-    };
+    } & Target);
 
 export interface Links {
   readonly apps: 'all' | readonly string[];
@@ -90,9 +77,6 @@ export interface Links {
   /** Least time between two crawls of an app; left out: each night. */
   readonly everyMs?: number;
 }
-
-/** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */
-export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
 export type Outcome = (typeof outcomes)[number];
 
@@ -121,4 +105,156 @@ export interface Config {
   readonly partners: boolean;
   readonly links: Links | null;
   readonly slices: readonly Slice[];
+}
+
+/** Where settings were read, and what they do not say themselves. */
+export interface Origin {
+  readonly file: string;
+  /** Where relative paths start. */
+  readonly base: string;
+  /** What the token file holds; null for none. */
+  readonly fileToken: string | null;
+  readonly environment: Environment;
+}
+
+/** The configuration, frozen to its depth. Throws `CONFIG_INVALID` when the environment names a proxy that is none. */
+export function buildConfig(stated: Settings, origin: Origin): Config {
+  const { file, base, environment } = origin;
+  const service = buildService(stated.service, origin);
+  return deepFrozen({
+    file,
+    ...(stated.name === undefined ? {} : { name: stated.name }),
+    service,
+    warehouse: resolve(base, stated.warehouse),
+    publish: stated.publish.map((target) => {
+      return 'store' in target ? target : { ...target, path: resolve(base, target.path) };
+    }),
+    archiveMs: stated.archive,
+    audit: stated.audit,
+    notify: stated.notify.map(({ url, on }) => ({ url: new Secret(url), on, proxy: proxyOf(environment, [url]) })),
+    partners: stated.partners,
+    links: stated.links,
+    slices: stated.slices.map((slice) => buildSlice(slice, service)),
+  });
+}
+
+function buildService(settings: Settings['service'], { base, fileToken, environment }: Origin): Config['service'] {
+  if (settings.kind === 'simulator') return settings;
+  const { token, tokenFile, ...others } = settings;
+  const { baseUrl, reportsUrl, costUrl } = others;
+  const proxy = proxyOf(environment, costUrl === null ? [baseUrl, reportsUrl] : [baseUrl, reportsUrl, costUrl]);
+  return {
+    ...others,
+    token: new Secret(token ?? fileToken ?? ''),
+    ...(tokenFile === undefined ? {} : { tokenFile: resolve(base, tokenFile) }),
+    ...(proxy === null ? {} : { proxy }),
+    caFile: others.caFile === null ? null : resolve(base, others.caFile),
+  };
+}
+
+/** The slice, complete; requested from a service. */
+function buildSlice(settings: SliceSettings, service: Config['service']): Slice {
+  const { settle, lifetime, ...horizons } = settings.horizons;
+  const cube = settings.cohorts === undefined ? null : cubeMetrics(settings.cohorts);
+  const metrics = cube?.map(({ metric }) => metric) ?? settings.metrics ?? [];
+  return {
+    name: settings.name,
+    dimensions: settings.dimensions,
+    metrics,
+    ...(cube === null ? {} : { cube }),
+    ...(service.kind === 'http' && service.maxUrlBytes !== MAX_URL_BYTES ? { maxUrlBytes: service.maxUrlBytes } : {}),
+    ...(hasStars({ metrics }) ? { maxMetrics: settings.max_metrics } : {}),
+    grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
+    datePeriod: settings.date_period,
+    utcOffset: settings.utc_offset,
+    parameters: wireParameters(settings),
+    headers: service.kind === 'http' ? openHeaders(service) : {},
+    refresh: settings.refresh,
+    horizons: Object.entries(horizons).map(([pattern, horizonMs]) => ({ pattern, horizonMs })),
+    settleMs: settle,
+    lifetimeMs: lifetime,
+    types: settings.types,
+    additive: settings.additive,
+    completeness: settings.completeness,
+    retainDays: settings.retain ?? null,
+    maxRejects: settings.max_rejects,
+  };
+}
+
+const sortedByName = (entries: readonly (readonly [string, string])[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+
+/** The headers that are no secret, names in lower case, sorted. */
+const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
+  sortedByName(
+    Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
+    ),
+  );
+
+/** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name; null leaves one out. */
+function wireParameters(settings: SliceSettings): Readonly<Record<string, string>> {
+  const values: [string, ParameterValue | null | undefined][] = [
+    ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [name, settings[name]]),
+    ...Object.entries(settings.filters ?? {}),
+    ...Object.entries(settings.extra_parameters ?? {}),
+  ];
+  // The service's lists are joined by commas; it has no escape for one, which is why values hold none.
+  return sortedByName(
+    values.flatMap(([name, value]): [string, string][] =>
+      value === null || value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
+    ),
+  );
+}
+
+/** The value itself, with every object and list in it frozen; instances of classes are left as they are. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain) return value;
+  for (const inner of Object.values(value)) deepFrozen(inner);
+  return Object.freeze(value);
+}
+
+/** A plain request leaves this machine never, so the variable for plain http only stands in for the other. */
+const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
+
+/**
+ * The forward proxy that the environment names, as the usual variables do, for these addresses; null where the environment names none, or none of them is to go through it. This
+ * machine is reached directly, as no proxy could do. Throws `CONFIG_INVALID` for a proxy that is no http or https URL.
+ */
+function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
+  const variable = namedIn(environment);
+  const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
+    .split(/[\s,]+/)
+    .filter((host) => host !== '');
+  const own = addresses.map((address) => new URL(address).hostname).filter(isLoopback);
+  if (variable === null || named.includes('*') || own.length === addresses.length) return null;
+  const url = urlOf(environment[variable]?.trim() ?? '');
+  if (url === null) {
+    throw new Failure('CONFIG_INVALID', `The proxy in the variable ${variable} was no http or https address`, {
+      facts: { variable },
+      hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
+    });
+  }
+  return { address: url.origin, credential: credentialOf(url), exceptions: [...own, ...named] };
+}
+
+const namedIn = (environment: Environment): (typeof VARIABLES)[number] | null =>
+  VARIABLES.find((name) => (environment[name] ?? '').trim() !== '') ?? null;
+
+/** A host and port alone mean http, as they do elsewhere. */
+function urlOf(text: string): URL | null {
+  const address = text.includes('://') ? text : `http://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && isDecodable(url.username + url.password) ? url : null;
+}
+
+const isDecodable = (text: string): boolean => !/%(?![\da-f]{2})/i.test(text);
+
+function credentialOf({ username, password }: URL): Secret | null {
+  if (username === '' && password === '') return null;
+  // Kept from every text in plain form too.
+  const plain = new Secret(decodeURIComponent(password)).reveal();
+  return new Secret(`Basic ${Buffer.from(`${decodeURIComponent(username)}:${plain}`).toString('base64')}`);
 }

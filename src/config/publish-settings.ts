@@ -1,15 +1,9 @@
-/** The settings of a publish target: where a copy for readers goes. What does not go together is checked apart. */
+/** The settings of a publish target: where a copy for readers goes, and what it becomes. */
 
 import * as z from 'zod';
 
 import { block } from './config-problems.ts';
 import { duration, fileMode, text, webAddress } from './setting-kinds.ts';
-
-/** Readable by everyone, as published copies are for others. */
-export const PUBLISHED_MODE = '0644';
-
-/** A notebook left open on Friday still answers on Monday. */
-export const KEPT = '3d';
 
 /** A path of this machine. */
 export const localPath = text.refine((path) => !path.includes('://'), {
@@ -27,52 +21,86 @@ const lakePath = text.superRefine((path, context) => {
 function lakeProblem(path: string): string | null {
   if (!path.includes('://') && !/^s3:/i.test(path)) return null;
   if (!path.startsWith('s3://')) return 'is not a lake; must be a directory or s3://bucket/prefix';
-  const problem = addressProblem(path);
-  return problem === null ? null : `${problem}; must be s3://bucket/prefix`;
-}
-
-/** What is wrong with an `s3://` address, in words that follow its name; null for one that `bucketAndPrefix` takes. */
-export function addressProblem(address: string): string | null {
-  if (bucketAndPrefix(address) !== null) return null;
-  return BUCKET.test(address)
-    ? 'has an empty step, . or .. in its prefix'
-    : 'names no bucket: such names have 3 to 63 small letters, digits, dots and hyphens, the first and the last a letter or a digit';
+  if (bucketAndPrefix(path) !== null) return null;
+  return BUCKET.test(path)
+    ? 'has an empty step, . or .. in its prefix; must be s3://bucket/prefix'
+    : 'names no bucket: such names have 3 to 63 small letters, digits, dots and hyphens, the first and the last a letter or a digit; must be s3://bucket/prefix';
 }
 
 /** What an `s3://` address names, the prefix without slashes around it; null when it is none. */
-export function bucketAndPrefix(address: string): { readonly bucket: string; readonly prefix: string } | null {
+function bucketAndPrefix(address: string): { readonly bucket: string; readonly prefix: string } | null {
   const [, bucket, rest = ''] = BUCKET.exec(address) ?? [];
   const prefix = rest.replace(/\/+$/, '');
   const isPlain = !prefix.split('/').some((step, index) => step === '.' || step === '..' || (step === '' && index > 0));
   return bucket === undefined || !isPlain ? null : { bucket, prefix };
 }
 
-const endpoint = webAddress({
-  allowed: 'must be an address such as https://minio.example.com',
-  shown: 'the data',
-  credentials: 'holds credentials; must not, the environment does',
-});
+/** Readable by everyone, as published copies are for others. */
+const PUBLISHED_MODE = 0o644;
 
-const region = z.string().regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' });
-
-/** Keys that say how to reach an object store, and mean nothing elsewhere. */
-export const storeKeys = ['endpoint', 'region', 'path_style'] as const;
-
-export const publishTarget = block({
-  duckdb: localPath.optional().describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
-  delta: lakePath.optional().describe('Directory of Delta tables, or s3://bucket/prefix.'),
-  parquet: lakePath.optional().describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
-  keep: duration.prefault(KEPT).describe('How long older versions of Delta tables are kept. "3d".'),
-  keep_released: z
-    .boolean()
-    .prefault(false)
-    .describe('Whether periods that retain deletes stay in these Delta tables.'),
-  column_mapping: z
-    .boolean()
-    .prefault(false)
-    .describe('Whether names of columns that engines refuse are mapped in these Delta tables.'),
-  mode: fileMode.prefault(PUBLISHED_MODE).describe('File rights of what is published, octal text. "0644".'),
-  endpoint: endpoint.optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
-  region: region.optional().describe("Region of the bucket; the environment's, or us-east-1 under an endpoint."),
+/** What a lake takes beside its path: rights of files on this machine, how to reach an object store elsewhere. */
+const lakeSettings = {
+  mode: fileMode.optional().describe('File rights of what is published, octal text. "0644".'),
+  endpoint: webAddress({
+    allowed: 'must be an address such as https://minio.example.com',
+    shown: 'the data',
+    credentials: 'holds credentials; must not, the environment does',
+  })
+    .optional()
+    .describe("Address of an S3-compatible store; the environment's, else Amazon's."),
+  region: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' })
+    .optional()
+    .describe("Region of the bucket; the environment's, or us-east-1 under an endpoint."),
   path_style: z.boolean().optional().describe('Whether the bucket is named in the path; true with endpoint.'),
-});
+} as const;
+
+type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
+
+/** What means nothing on an object store, or nothing on this machine. */
+function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCtx): void {
+  const { mode, ...store } = lake;
+  const [names, message] = path.startsWith('s3://')
+    ? [mode === undefined ? [] : ['mode'], 'is for files; an object store has no file rights; leave it out']
+    : [Object.keys(store).filter((key) => key in lakeSettings), 'is for s3://bucket/prefix alone; leave it out'];
+  for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
+}
+
+/** Where a lake is: a directory, or a place in an object store. */
+function lakeAt(stated: string, { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake) {
+  const place = bucketAndPrefix(stated);
+  if (place === null) return { path: stated, mode };
+  const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
+  const store = { endpoint: endpoint ?? null, region: region ?? null, pathStyle: pathStyle ?? endpoint !== undefined };
+  return { path, mode, store: { ...place, ...store } };
+}
+
+export const publishTarget = z.union(
+  [
+    block({
+      duckdb: localPath.describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
+      mode: fileMode.prefault('0644').describe('File rights of what is published, octal text. "0644".'),
+    }).transform(({ duckdb: path, mode }) => ({ kind: 'duckdb' as const, path, mode })),
+    block({
+      delta: lakePath.describe('Directory of Delta tables, or s3://bucket/prefix.'),
+      // A notebook left open on Friday still answers on Monday.
+      keep: duration.prefault('3d').describe('How long older versions of Delta tables are kept. "3d".'),
+      keep_released: z.boolean().default(false).describe('Whether periods that retain deletes stay in these tables.'),
+      column_mapping: z.boolean().default(false).describe('Whether names of columns that engines refuse are mapped.'),
+      ...lakeSettings,
+    })
+      .superRefine((stated, context) => refuseMisplaced(stated.delta, stated, context))
+      .transform((stated) => ({
+        kind: 'delta' as const,
+        ...lakeAt(stated.delta, stated),
+        keepMs: stated.keep,
+        keepReleased: stated.keep_released,
+        columnMapping: stated.column_mapping,
+      })),
+    block({ parquet: lakePath.describe('Directory of plain Parquet files, or s3://bucket/prefix.'), ...lakeSettings })
+      .superRefine((stated, context) => refuseMisplaced(stated.parquet, stated, context))
+      .transform((stated) => ({ kind: 'parquet' as const, ...lakeAt(stated.parquet, stated) })),
+  ],
+  { error: 'must name one destination, duckdb, delta or parquet' },
+);

@@ -11,51 +11,37 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 
 import { Failure } from '../errors.ts';
-import { buildConfig } from './build-config.ts';
 import {
   configInvalid,
+  isMapping,
+  isWithin,
+  itemsOf,
   type Mistake,
   pathOf,
+  placeName,
   type Problem,
   schemaMistakes,
   settingName,
   type SettingPath,
+  valueAt,
 } from './config-problems.ts';
-import type { Config } from './config.ts';
-import { isMapping, isWithin, itemsOf, placeName, replaced, valueAt } from './plain-values.ts';
-import { resolvedYaml } from './resolved-settings.ts';
+import { buildConfig, type Config } from './config.ts';
+import { resolvedYaml } from './schema-views.ts';
 import { readTokenFile, settingMistakes } from './setting-checks.ts';
-import { type Position, SettingsText, type Surroundings } from './settings-text.ts';
+import { SettingsText, type Surroundings } from './settings-text.ts';
 import { settings } from './settings.ts';
 
 const DEFAULT_FILE = 'ripen.yaml';
 
-export interface ConfigSource extends Surroundings {
+export interface ConfigOptions extends Surroundings {
   /** The configuration file; relative ones start at `directory`. */
-  readonly file: string;
+  readonly file?: string;
   /** The working directory. */
   readonly directory: string;
 }
 
-export interface ConfigOptions extends Surroundings {
-  readonly file?: string;
-  readonly directory: string;
-}
-
-/**
- * Finds and reads the configuration: `file` when given, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING`
- * when there is none to read, `CONFIG_INVALID` with every problem there is.
- */
-export async function readConfig(options: ConfigOptions): Promise<Config> {
-  const source = await sourceOf(options);
-  return parseConfig(await readText(source.file, options.file !== undefined), source);
-}
-
-/** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
-export function parseConfig(text: string, source: ConfigSource): Config {
-  const { shown, problems, config } = inspectText(text, source);
-  if (config === null) throw configInvalid(shown, problems);
-  return config;
+export interface ConfigSource extends ConfigOptions {
+  readonly file: string;
 }
 
 /** The settings as they stand in the file, for whoever has something to say of one of them later. */
@@ -78,106 +64,98 @@ export interface Inspection {
   /** Null when there is a problem. */
   readonly config: Config | null;
   readonly stated: StatedSettings;
+  /** The settings, with the defaults in each slice. */
+  readonly effective: unknown;
+}
+
+/**
+ * Finds and reads the configuration: `file` when given, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING`
+ * when there is none to read, `CONFIG_INVALID` with every problem there is.
+ */
+export const readConfig = async (options: ConfigOptions): Promise<Config> => faultless(await inspectConfig(options));
+
+/** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
+export const parseConfig = (text: string, source: ConfigSource): Config => faultless(inspectText(text, source));
+
+function faultless({ shown, problems, config }: Inspection): Config {
+  if (config === null) throw configInvalid(shown, problems);
+  return config;
+}
+
+/** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
+export const resolveConfig = async (options: ConfigOptions): Promise<string> => resolved(await inspectConfig(options));
+
+/** As `resolveConfig`, of a text. */
+export const resolvedText = (text: string, source: ConfigSource): string => resolved(inspectText(text, source));
+
+function resolved(inspection: Inspection): string {
+  faultless(inspection);
+  return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
 }
 
 /** Reads the configuration as `readConfig` does, but returns its problems with their places. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
-  const source = await sourceOf(options);
-  return inspectText(await readText(source.file, options.file !== undefined), source);
-}
-
-/** As `inspectConfig`, of a text. */
-export function inspectText(text: string, source: ConfigSource): Inspection {
-  const { shown, problems, parsed, origin, stated } = examined(text, source);
-  const config = parsed === null || problems.length > 0 ? null : buildConfig(parsed, origin);
-  return { shown, problems, config, stated };
-}
-
-/** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
-export async function resolveConfig(options: ConfigOptions): Promise<string> {
-  const source = await sourceOf(options);
-  return resolvedText(await readText(source.file, options.file !== undefined), source);
-}
-
-/** As `resolveConfig`, of a text. */
-export function resolvedText(text: string, source: ConfigSource): string {
-  // Also so that its secrets are known, and kept from every text.
-  parseConfig(text, source);
-  const { effective } = examined(text, source);
-  return resolvedYaml(isMapping(effective) ? effective : {});
-}
-
-/** Where the configuration is, and the environment with what it lacks from a `.env` beside the file. */
-async function sourceOf(options: ConfigOptions): Promise<ConfigSource> {
   const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  const text = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');
-  return { ...options, file, environment: { ...parseEnv(text), ...options.environment } };
+  // It has what the environment lacks.
+  const lacking = parseEnv(await readFile(join(dirname(file), '.env'), 'utf8').catch(() => ''));
+  const text = await readText(file, options.file !== undefined);
+  return inspectText(text, { ...options, file, environment: { ...lacking, ...options.environment } });
 }
 
 async function readText(file: string, isChosen: boolean): Promise<string> {
-  try {
-    return textOf(await readFile(file), file);
-  } catch (thrown) {
-    if (thrown instanceof Failure) throw thrown;
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
     throw new Failure('CONFIG_MISSING', `No configuration could be read; tried ${file} (${code})`, {
       facts: { file, reason: code },
       hint: isChosen ? 'Correct the path given to --config.' : 'Run `ripen init`, or name a file with --config.',
-      cause: thrown,
+      cause,
     });
-  }
-}
-
-/** The text of bytes in UTF-8; throws `CONFIG_INVALID` with the first line that is none. */
-function textOf(bytes: Buffer, file: string): string {
+  });
   if (isUtf8(bytes)) return bytes.toString('utf8');
   // A line end is no part of any other character.
   const lines = bytes.toString('latin1').split('\n');
   const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1;
-  throw configInvalid(file, [
-    { place: `${file}:${line}:1`, key: '', text: 'this line is not UTF-8; save the file in that encoding' },
-  ]);
+  const text = 'this line is not UTF-8; save the file in that encoding';
+  throw configInvalid(file, [{ place: `${file}:${line}:1`, key: '', text }]);
 }
 
-/** Everything there is to know of a text: what it says, and what is wrong with it in itself or between its settings. */
-function examined(text: string, source: ConfigSource) {
+/** As `inspectConfig`, of a text. */
+export function inspectText(text: string, source: ConfigSource): Inspection {
   const file = resolve(source.directory, source.file);
   const base = dirname(file);
-  const isOffline = source.offline === true;
   const short = relative(source.directory, file);
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
   const { root, effective, parsed } = validated(read);
-  const tokenFile = isOffline ? { token: null, mistakes: [] } : readTokenFile(effective, base);
-  const issues = parsed.success ? [] : parsed.error.issues;
+  const tokenFile = source.offline === true ? { token: null, mistakes: [] } : readTokenFile(effective, base);
   const found = [
-    ...schemaMistakes(issues, effective, (path) => isShown(read, root, path)),
-    ...settingMistakes(root, effective, base, source.environment),
+    ...schemaMistakes(parsed.error?.issues ?? [], effective, (path) => isShown(read, root, path)),
+    ...settingMistakes(root, effective, source.environment),
     ...tokenFile.mistakes,
   ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
-  const told = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];
-  const located = [
-    ...read.syntax.map(({ place, text: wrong }) => ({ place, key: '', text: wrong })),
-    ...told.map(({ path, at, text: wrong }) => ({
+  const worthy = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];
+  const placed = [
+    ...read.syntax.map((each) => ({ ...each, key: '' })),
+    ...worthy.map(({ path, at, text: wrong }) => ({
       place: read.placeOf(path, at),
       key: settingName(path),
       text: wrong,
     })),
-  ].toSorted(({ place: one }, { place: other }) => one.line - other.line || one.column - other.column);
-  const nameOf = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
-  const problems = located.map(({ place, key, text: wrong }) => ({ place: nameOf(place), key, text: wrong }));
+  ].toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column);
+  const placeText = ({ line, column }: (typeof placed)[number]['place']): string => `${shown}:${line}:${column}`;
+  const problems = placed.map(({ place, key, text: wrong }) => ({ place: placeText(place), key, text: wrong }));
+  // Where an alias or the defaults lead several times, it is told once.
+  const unique = [...new Map(problems.toReversed().map((each) => [`${each.place} ${each.text}`, each])).values()];
+  const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };
   return {
     shown,
-    effective,
-    problems: [
-      ...new Map(problems.toReversed().map((problem) => [problem.place + problem.text, problem])).values(),
-    ].toReversed(),
-    parsed: parsed.success ? parsed.data : null,
+    problems: unique.toReversed(),
+    config: parsed.success && unique.length === 0 ? buildConfig(parsed.data, origin) : null,
     stated: {
       valueAt: (path) => valueAt(root, path),
-      placeOf: (path, at) => nameOf(read.placeOf(originOf(root, path), at)),
-    } satisfies StatedSettings,
-    origin: { file, base, fileToken: tokenFile.token, environment: source.environment },
+      placeOf: (path, at) => placeText(read.placeOf(originOf(root, path), at)),
+    },
+    effective,
   };
 }
 
@@ -189,15 +167,19 @@ function validated({ value, filledPlaces }: SettingsText) {
     .map((issue) => originOf(value, pathOf(issue)));
   const root = filledPlaces
     .filter((place) => refused.some((path) => isWithin(place, path)))
-    .reduce((before, place) => replaced(before, place, spelledValue(valueAt(before, place))), value);
+    .reduce((before, place) => spelled(before, place), value);
   const effective = withDefaults(root);
   return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
 }
 
-/** The number or truth value a text spells; else the value itself. */
-function spelledValue(text: unknown): unknown {
-  if (text === 'true' || text === 'false') return text === 'true';
-  return typeof text === 'string' && text !== '' && String(Number(text)) === text ? Number(text) : text;
+/** A copy of a value with, at a place, the number or truth value that the text there spells. */
+function spelled(value: unknown, [step, ...rest]: SettingPath): unknown {
+  if (step === undefined) {
+    if (value === 'true' || value === 'false') return value === 'true';
+    return value !== '' && String(Number(value)) === value ? Number(value) : value;
+  }
+  if (Array.isArray(value)) return value.map((item: unknown, index) => (index === step ? spelled(item, rest) : item));
+  return isMapping(value) ? { ...value, [step]: spelled(value[step], rest) } : value;
 }
 
 /** The settings, each slice with the keys of the defaults that it does not state itself. */

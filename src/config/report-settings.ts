@@ -30,14 +30,22 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
  */
 const parameterShape = {
   cohort_maturity: listedText
-    .optional()
+    .default('immature')
     .describe('Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).'),
-  utc_offset: utcOffset.optional().describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
-  attribution_type: listedText.nullish().describe('The engagement credited: all, click or impression. all.'),
+  utc_offset: utcOffset
+    .prefault('+00:00')
+    .describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
+  attribution_type: listedText
+    .nullable()
+    .default('all')
+    .describe('The engagement credited: all, click or impression. all.'),
   attribution_types: textList
     .nullish()
     .describe('Engagements credited, in place of attribution_type, which is then null.'),
-  attribution_source: listedText.nullish().describe('Which attribution is reported: dynamic or first. dynamic.'),
+  attribution_source: listedText
+    .nullable()
+    .default('dynamic')
+    .describe('Which attribution is reported: dynamic or first. dynamic.'),
   reattributed: z
     .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
     .nullish()
@@ -50,7 +58,7 @@ const parameterShape = {
   ad_spend_mode: listedText
     .nullish()
     .describe("Source of ad spend: attribution, network or mixed. Left to the service's default unless set."),
-  sandbox: z.boolean().nullish().describe('Sandbox instead of production. false.'),
+  sandbox: z.boolean().nullable().default(false).describe('Sandbox instead of production. false.'),
   sort: z.array(sortKey).min(1).nullish().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
   index: z.array(serviceName('dimension')).min(1).nullish().describe('Dimensions that index the report.'),
   period_over_period: listedText.nullish().describe('Period to compare with, such as previous_week.'),
@@ -71,38 +79,34 @@ export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map(
   ['reattributed', ['all', 'true', 'false']],
 ]);
 
-/** Documented defaults, and ripen's own where the service's is uncertain: sent unless a setting is null. */
-export const statedDefaults: Readonly<Record<string, string | boolean>> = {
-  attribution_source: 'dynamic',
-  attribution_type: 'all',
-  cohort_maturity: 'immature',
-  sandbox: false,
-  utc_offset: '+00:00',
-};
+/** Parameters whose default, documented or not, gives values their meaning. */
+const weighty = [
+  'ad_spend_mode',
+  'attribution_source',
+  'attribution_type',
+  'currency',
+  'iap_revenue_mode',
+  'reattributed',
+  'sandbox',
+] as const;
 
-/** Parameters without a documented default: sent when set. */
-const undocumentedDefaults = ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'] as const;
-
-/** Parameters that a slice leaves to the service's own default. */
+/** Of them, those that a slice leaves to the service's own default. */
 export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
-  const isSent = (name: string): boolean =>
-    Object.hasOwn(parameters, name) || (name === 'attribution_type' && Object.hasOwn(parameters, 'attribution_types'));
-  return [...Object.keys(statedDefaults), ...undocumentedDefaults].filter((name) => !isSent(name)).toSorted();
+  const isSent = (name: string): boolean => Object.hasOwn(parameters, name);
+  return weighty.filter((name) => !isSent(name) && !(name === 'attribution_type' && isSent('attribution_types')));
 }
 
 /** What ripen itself puts into a report request. */
 const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;
 
-const filterKey = z
-  .string()
-  .meta({ pattern: `.__(${[...dimensionFilters, ...metricFilters].join('|')})$` })
-  .refine((key) => filterKeyProblem(key) === null, {
-    error: (issue) => filterKeyProblem(String(issue.input)) ?? '',
-  });
+/** A key of which nothing is wrong. */
+const keyWithout = (problemOf: (key: string) => string | null) =>
+  z.string().refine((key) => problemOf(key) === null, { error: ({ input }) => problemOf(String(input)) ?? '' });
 
-const extraKey = z.string().refine((key) => extraKeyProblem(key) === null, {
-  error: (issue) => extraKeyProblem(String(issue.input)) ?? '',
+const filterKey = keyWithout(filterKeyProblem).meta({
+  pattern: `.__(${[...dimensionFilters, ...metricFilters].join('|')})$`,
 });
+const extraKey = keyWithout(extraKeyProblem);
 
 /** Every report parameter. */
 export const reportShape = {
@@ -116,10 +120,6 @@ export const reportShape = {
     ),
   extra_parameters: z.record(extraKey, extraValue).optional().describe('Other report parameters, passed on as stated.'),
 } as const;
-
-const reportSettings = z.object(reportShape);
-
-export type ReportSettings = z.output<typeof reportSettings>;
 
 export interface FilterKey {
   readonly name: string;
@@ -139,27 +139,19 @@ export function parseFilterKey(key: string): FilterKey | null {
 /** What is wrong with a filter's key; null when nothing is. */
 function filterKeyProblem(key: string): string | null {
   const split = key.lastIndexOf('__');
-  if (split < 1) {
-    const near = suggestion(
-      key,
-      dimensions.flatMap((name) => dimensionFilters.map((suffix) => `${name}__${suffix}`)),
-    );
-    return `is not a filter; must be <dimension>__<suffix> or <metric>__<suffix>${near}`;
+  const [name, suffix] = [key.slice(0, Math.max(0, split)), key.slice(split + 2)];
+  if (name === '') {
+    const known = dimensions.flatMap((dimension) => dimensionFilters.map((each) => `${dimension}__${each}`));
+    return `is not a filter; must be <dimension>__<suffix> or <metric>__<suffix>${suggestion(key, known)}`;
   }
-  const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
   const isDimension = dimensions.some((known) => known === name);
-  const parsed = parseFilterKey(key);
-  if (parsed === null || (isDimension && parsed.kind === 'metric')) {
-    const suffixes = isDimension ? dimensionFilters : [...dimensionFilters, ...metricFilters];
-    const near = suggestion(
-      key,
-      suffixes.map((known) => `${name}__${known}`),
-    );
-    return `has the suffix ${JSON.stringify(suffix)}; allowed${isDimension ? ' for a dimension' : ''}: ${suffixes.join(', ')}${near}`;
+  const suffixes: readonly string[] = isDimension ? dimensionFilters : [...dimensionFilters, ...metricFilters];
+  if (!suffixes.includes(suffix)) {
+    const known = suffixes.map((each) => `${name}__${each}`);
+    return `has the suffix ${JSON.stringify(suffix)}; allowed${isDimension ? ' for a dimension' : ''}: ${suffixes.join(', ')}${suggestion(key, known)}`;
   }
-  return isServiceName(name)
-    ? null
-    : 'filters by what is no name; must be text without commas, control characters and blanks around it';
+  if (isServiceName(name)) return null;
+  return 'filters by what is no name; must be text without commas, control characters and blanks around it';
 }
 
 /** What is wrong with the key of an extra parameter; null when nothing is. */

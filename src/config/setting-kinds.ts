@@ -40,6 +40,11 @@ export const listedText = text.refine((value) => !value.includes(','), {
   error: 'holds a comma, for which the service has no escape; must be text without one',
 });
 
+/** A value that is printed nowhere. */
+export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
+
+export const isHidden = (kind: z.core.$ZodType): boolean => z.globalRegistry.get(kind)?.['writeOnly'] === true;
+
 /** One of a closed set of names. */
 export const choice = <const Names extends readonly [string, ...string[]]>(names: Names) => z.enum(names);
 
@@ -79,11 +84,9 @@ function webAddressProblem(value: string, rules: AddressRules): string | null {
 }
 
 export const wholeNumber = (minimum: number, maximum?: number) => {
-  if (maximum === undefined) return z.int({ error: `must be a whole number of at least ${minimum}` }).min(minimum);
-  return z
-    .int({ error: `must be a whole number, ${minimum} to ${maximum}` })
-    .min(minimum)
-    .max(maximum);
+  const range = maximum === undefined ? ` of at least ${minimum}` : `, ${minimum} to ${maximum}`;
+  const least = z.int({ error: `must be a whole number${range}` }).min(minimum);
+  return maximum === undefined ? least : least.max(maximum);
 };
 
 /** A century: longer than any report reaches back, and short enough that a date it is counted from stays on the calendar. */

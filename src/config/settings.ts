@@ -1,14 +1,154 @@
-/** Every setting of `ripen.yaml`: the one home of their names, kinds, defaults and descriptions. */
+/** Every setting of `ripen.yaml`: the one home of their names, kinds, defaults and descriptions, and what each block becomes. */
 
 import * as z from 'zod';
 
+import { MS_PER_DAY } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
+import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
-import { outcomes } from './config.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
-import { serviceSettings } from './service-settings.ts';
-import { choice, duration, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
+import { Secret } from './secret.ts';
+import {
+  byteSize,
+  choice,
+  duration,
+  hidden,
+  instant,
+  text,
+  understood,
+  webAddress,
+  wholeNumber,
+} from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
+
+/** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
+const MAX_SIMULTANEOUS = 50;
+
+const simultaneous = wholeNumber(1, MAX_SIMULTANEOUS).default(MAX_SIMULTANEOUS);
+
+const serviceUrl = webAddress({
+  allowed: 'must be an address such as https://reports.example.com',
+  shown: 'the token',
+  credentials: 'holds credentials; must not, they belong in token or headers',
+});
+
+const token = hidden(
+  z.string().regex(/^[\x21-\x7e]+$/, {
+    error: 'is empty or holds whitespace, control or non-ASCII characters; must be the token alone',
+  }),
+);
+
+/** Headers that would break the connection, or are a credential of the service or of a proxy, which its address holds. */
+const ownHeaders = [
+  'proxy-authorization',
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'accept-encoding',
+];
+
+const plainHeader = z.union([text, z.number()], { error: 'must be text' }).transform(String);
+const secretHeader = block({
+  secret: hidden(plainHeader).describe('A value that is shown nowhere.'),
+}).transform(({ secret }) => new Secret(secret));
+
+/** Headers by name; of those that are all secret, plain text is one too. */
+function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T) {
+  const name = z
+    .string()
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, { error: 'is not a header name; must be a token' })
+    .refine((header) => !refused.includes(header.toLowerCase()), {
+      error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
+    });
+  const value = z.union([plain, secretHeader], { error: 'must be text, or {secret: …} for what must not be shown' });
+  return z.record(name, value).superRefine((headers, context) => {
+    const names = Object.keys(headers).map((header) => header.toLowerCase());
+    for (const [index, header] of Object.keys(headers).entries()) {
+      const message = 'is a header that is stated twice; letter case does not tell headers apart';
+      if (names.indexOf(header.toLowerCase()) < index) context.addIssue({ code: 'custom', path: [header], message });
+    }
+  });
+}
+
+/** Below it little but the other parameters of a report would fit. */
+const LEAST_URL_BYTES = 1000;
+
+/** The real service. Either `token` or `token_file` is stated; that is checked apart. */
+const httpSettings = block({
+  base_url: serviceUrl.describe('Campaign API: partners and links.'),
+  reports_url: serviceUrl.describe('Reports and filters-data.'),
+  cost_url: serviceUrl.optional().describe('Ad spend; needed by `ripen spend send` only.'),
+  token: token.optional().describe('The API token; take it from the environment: ${RIPEN_TOKEN}.'),
+  token_file: text.optional().describe('A file that holds the API token and nothing else; instead of token.'),
+  headers: headersExcept([...ownHeaders, 'authorization'], plainHeader)
+    .optional()
+    .describe('Extra headers on every call, such as an account selector; {secret: …} for a value that is one.'),
+  cost_headers: headersExcept(
+    ownHeaders,
+    hidden(plainHeader).transform((value) => new Secret(value)),
+  )
+    .optional()
+    .describe("The ad spend API's credential, whatever its form."),
+  ca_file: text.optional().describe('PEM file with an authority to trust besides the usual ones.'),
+  max_concurrency: simultaneous.describe('Simultaneous report and filters-data calls, 1 to 50.'),
+  max_starts_per_second: wholeNumber(1).default(50).describe('Calls started in a second, in bursts of twice as many.'),
+  campaign_concurrency: wholeNumber(1).default(8).describe('Simultaneous campaign API calls.'),
+  request_timeout: duration
+    .refine((ms) => ms >= 1000 && ms <= MS_PER_DAY, { error: 'is out of range; must be 1s to 1d' })
+    .prefault('1000s')
+    .describe('Deadline of one call, headers and body. 1000s, as large reports take minutes.'),
+  max_response_bytes: byteSize
+    .prefault('2GiB')
+    .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
+  max_url_bytes: wholeNumber(LEAST_URL_BYTES)
+    .default(MAX_URL_BYTES)
+    .describe('Longest address of a request; metrics that do not fit are requested in batches. 8000.'),
+}).transform((stated) => ({
+  kind: 'http' as const,
+  baseUrl: stated.base_url,
+  reportsUrl: stated.reports_url,
+  costUrl: stated.cost_url ?? null,
+  token: stated.token,
+  tokenFile: stated.token_file,
+  headers: stated.headers ?? {},
+  costHeaders: stated.cost_headers ?? {},
+  caFile: stated.ca_file ?? null,
+  maxConcurrency: stated.max_concurrency,
+  maxStartsPerSecond: stated.max_starts_per_second,
+  campaignConcurrency: stated.campaign_concurrency,
+  requestTimeoutMs: stated.request_timeout,
+  maxResponseBytes: stated.max_response_bytes,
+  maxUrlBytes: stated.max_url_bytes,
+}));
+
+const simulator = block({
+  seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
+  now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
+  apps: wholeNumber(1).default(3).describe('Simulated apps.'),
+  partners: wholeNumber(1).default(12).describe('Simulated partners.'),
+  links: wholeNumber(0).default(120).describe('Simulated links.'),
+  rows_per_day: wholeNumber(1).default(200).describe('Rows of a detailed report for one day.'),
+  max_concurrency: simultaneous.describe('Simultaneous calls, 1 to 50.'),
+}).transform(({ now = null, rows_per_day: rowsPerDay, max_concurrency: maxConcurrency, ...others }) => ({
+  kind: 'simulator' as const,
+  now,
+  rowsPerDay,
+  maxConcurrency,
+  ...others,
+}));
+
+const serviceSettings = z.union(
+  [
+    z.literal('simulator').transform(() => simulator.parse({})),
+    httpSettings,
+    block({ simulator: simulator.describe('The bundled simulator, as set up.') }).transform(
+      (stated) => stated.simulator,
+    ),
+  ],
+  { error: 'must be simulator or a mapping of settings such as base_url, reports_url and token' },
+);
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
 const appToken = z.string().regex(/^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/, {
@@ -18,25 +158,32 @@ const appToken = z.string().regex(/^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/, {
 /** 1 network, 2 campaign, 3 ad group, 4 creative (service-interface: Link). */
 const MAX_LEVEL = 4;
 
-const APPS = 'must be all or a list of app tokens';
-
-export const linksSettings = block({
+const linksSettings = block({
   apps: z
-    .union([z.literal('all'), z.array(appToken).min(1)], { error: APPS })
+    .union([z.literal('all'), z.array(appToken).min(1)], { error: 'must be all or a list of app tokens' })
     .default('all')
     .describe('all, or a list of app tokens.'),
   every: duration.optional().describe('Least time between two crawls of an app, such as 7d; each night.'),
   max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
-});
+}).transform(({ apps, every, max_level: maxLevel }) => ({
+  apps,
+  maxLevel,
+  ...(every === undefined ? {} : { everyMs: every }),
+}));
+
+/** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */
+export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
 /** Who is told of a run's end. The address is a credential: who knows it can write there. */
-export const notified = block({
-  url: webAddress({
-    allowed: 'must be an address such as https://hc-ping.com/your-uuid',
-    shown: 'it',
-    credentials: 'holds a user or a password; must be an address without',
-    mayHaveQuery: true,
-  }).describe('Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.'),
+const notified = block({
+  url: hidden(
+    webAddress({
+      allowed: 'must be an address such as https://hc-ping.com/your-uuid',
+      shown: 'it',
+      credentials: 'holds a user or a password; must be an address without',
+      mayHaveQuery: true,
+    }),
+  ).describe('Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.'),
   on: z
     .array(choice(outcomes))
     .min(1)
@@ -52,7 +199,7 @@ const archiveAge = understood(
   'is neither off nor a duration',
   'must be off, or a number and a unit s, m, h or d, such as 30d',
   /^(off|\d+(\.\d+)?[smhd])$/,
-);
+).transform((age) => (age === 'off' ? null : age));
 
 export const settings = block({
   name: text.optional().describe('The name of the account, where several are read as one.'),
@@ -73,8 +220,10 @@ export const settings = block({
     .describe('Who is told of the end of a sync or backfill; nobody.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
-    .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps, every and max_level' })
-    .default(false)
+    .union([z.literal(false).transform(() => null), linksSettings], {
+      error: 'must be false or a mapping of apps, every and max_level',
+    })
+    .prefault(false)
     .describe('Which links are crawled; false for none.'),
   defaults: defaultsSettings.optional().describe('What every slice takes over unless it states otherwise.'),
   slices: z.array(sliceSettings).default([]).describe('The declared reports, one table each.'),

@@ -23,14 +23,14 @@ import {
   wholeNumber,
 } from './setting-kinds.ts';
 
-const today: DateBound = { daysAgo: 0 };
-const yesterday: DateBound = { daysAgo: 1 };
-
 const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => ({
   startOf: bucket,
   bucketsAgo,
   daysBefore,
 });
+
+const today: DateBound = { daysAgo: 0 };
+const yesterday: DateBound = { daysAgo: 1 };
 
 const endWords: ReadonlyMap<string, DateBound> = new Map([
   ['today', today],
@@ -61,17 +61,10 @@ const datePeriod = z
   .meta({ pattern: `^((${END}):(${END})|${[...periodWords.keys()].join('|')})$` })
   .transform((value, context): DatePeriod => {
     const parsed = periodWords.get(value) ?? endsOf(value);
-    if (parsed === null) {
-      const near = value.includes(':') ? '' : suggestion(value, periodWords.keys());
-      context.addIssue({ code: 'custom', message: `is not a date period; ${A_PERIOD}${near}` });
-      return z.NEVER;
-    }
-    if ('day' in parsed.first && parsed.first.day < EARLIEST_DAY) {
-      const message = `begins on ${parsed.first.day}; must begin on ${EARLIEST_DAY} or later, best where your data does`;
-      context.addIssue({ code: 'custom', message });
-    }
-    if (isReversed(parsed)) context.addIssue({ code: 'custom', message: `ends before it starts; ${A_PERIOD}` });
-    return parsed;
+    const message = parsed === null ? `is not a date period; ${A_PERIOD}` : periodProblem(parsed);
+    const near = parsed !== null || value.includes(':') ? '' : suggestion(value, periodWords.keys());
+    if (message !== null) context.addIssue({ code: 'custom', message: `${message}${near}` });
+    return parsed ?? z.NEVER;
   });
 
 function endsOf(value: string): DatePeriod | null {
@@ -80,21 +73,25 @@ function endsOf(value: string): DatePeriod | null {
 }
 
 function parseEnd(value: string): DateBound | null {
-  const word = endWords.get(value);
-  if (word !== undefined) return word;
-  const count = /^(?:-|(?=0d$))(\d{1,5})d$/.exec(value)?.[1];
-  if (count !== undefined) return Number(count) <= MOST_DAYS ? { daysAgo: Number(count) } : null;
+  const count = Number(/^(?:-|(?=0d$))(\d{1,5})d$/.exec(value)?.[1] ?? Infinity);
+  if (count <= MOST_DAYS) return { daysAgo: count };
   const day = parseDay(value);
-  return day === null ? null : { day };
+  return endWords.get(value) ?? (day === null ? null : { day });
 }
 
 /** Two years of days: every length of a month on every weekday. */
 const sampleDays = Array.from({ length: 730 }, (_, index) => new Date(Date.UTC(2023, 0, 1 + index)));
 
-/** Whether it covers no day, whatever day it is: of one date and an end that moves, that depends on the day. */
-const isReversed = (period: DatePeriod): boolean =>
-  'day' in period.first === 'day' in period.last &&
-  sampleDays.every((today) => reversedAt(period, today, UTC) !== null);
+function periodProblem(period: DatePeriod): string | null {
+  const { first, last } = period;
+  if ('day' in first && first.day < EARLIEST_DAY) {
+    return `begins on ${first.day}; must begin on ${EARLIEST_DAY} or later, best where your data does`;
+  }
+  // Of one date and an end that moves, it depends on the day.
+  const isReversed =
+    'day' in first === 'day' in last && sampleDays.every((each) => reversedAt(period, each, UTC) !== null);
+  return isReversed ? `ends before it starts; ${A_PERIOD}` : null;
+}
 
 /** Names of tables that are ripen's own. */
 const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;

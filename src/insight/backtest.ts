@@ -1,6 +1,6 @@
 /** The backtest: how far off projections would have been, how wide their interval has to be, and whether they may be made; pure. */
 
-import { chanceOfAtMost } from '../model/confidence.ts';
+import { chanceOfAtMost } from '../model/sampling.ts';
 import { type KnownFactors, standings } from './chain-ladder.ts';
 import { FEWEST_PERIODS, finalOf, finalOn, maturedOf, median, type Cohort, type Development } from './development.ts';
 

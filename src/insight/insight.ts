@@ -12,7 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { scoresOf, type Counted, type Score } from './backtest.ts';
 import { standings, type Factor } from './chain-ladder.ts';
 import { maturationOf, maturedOf } from './development.ts';
-import { horizonEvidence } from '../model/horizon-evidence.ts';
+import { horizonEvidence } from '../model/sampling.ts';
 import { readHistories, type RipeningHistory } from './read-developments.ts';
 import {
   adding,

@@ -7,7 +7,7 @@ import { runKeepingLittle } from '../warehouse/opening.ts';
 import { columnTypes, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
-import type { Look } from '../model/horizon-evidence.ts';
+import type { Look } from '../model/sampling.ts';
 import { PERIOD_TOTALS, periodTotals, type LiveTable } from './views-sql.ts';
 
 /** A maturing total as it is stored. */

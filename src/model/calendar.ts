@@ -35,6 +35,16 @@ export interface DayInterval {
 /** Whether two intervals have a day in common. */
 export const meet = (one: DayInterval, other: DayInterval): boolean => one.start < other.end && other.start < one.end;
 
+/** From the earliest start of some intervals to their latest end. */
+export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): DayInterval =>
+  others.reduce(
+    (span, { start, end }) => ({
+      start: start < span.start ? start : span.start,
+      end: end > span.end ? end : span.end,
+    }),
+    first,
+  );
+
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
 const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 
@@ -63,15 +73,18 @@ export function parseDay(text: string): Day | null {
 
 function isDay(text: string): text is Day {
   if (knownMs.has(text)) return true;
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const [month, date] = [Number(text.slice(5, 7)), Number(text.slice(8))];
-  if (month < 1 || month > 12 || date < 1) return false;
-  // By numbers, as thousands of days are read in a start: a date object takes five times as long.
-  return date <= 28 || date <= (month === 2 ? februaryOf(Number(text.slice(0, 4))) : shortMonths.has(month) ? 30 : 31);
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  // A day that its month lacks is one of the next month.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) return false;
+  knownMs.set(text, ms);
+  return true;
 }
 
-const shortMonths: ReadonlySet<number> = new Set([4, 6, 9, 11]);
-const februaryOf = (year: number): number => (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28);
+/** A plan looks at each of its days some hundred times, and there are no more days than in a few histories. */
+const knownMs = new Map<string, number>();
+const knownDays = new Map<number, Day>();
+
+const msOf = (of: Day): number => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 
 /** The day written as `YYYY-MM-DD`; throws a RangeError for anything else. For text the program itself wrote. */
 export function day(text: string): Day {
@@ -81,9 +94,7 @@ export function day(text: string): Day {
 }
 
 /** The offset written as `+HH:MM` or `-HH:MM` (to 14:00 either way), or null. */
-export function parseUtcOffset(text: string): UtcOffset | null {
-  return isUtcOffset(text) ? text : null;
-}
+export const parseUtcOffset = (text: string): UtcOffset | null => (isUtcOffset(text) ? text : null);
 
 function isUtcOffset(text: string): text is UtcOffset {
   return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
@@ -97,30 +108,8 @@ export function utcOffset(text: string): UtcOffset {
 
 export const UTC = utcOffset('+00:00');
 
-/** There are no more than some hundred, and finality asks for one with every cell. */
-const knownOffsets = new Map<UtcOffset, number>();
-
-function offsetMs(offset: UtcOffset): number {
-  const known = knownOffsets.get(offset);
-  if (known !== undefined) return known;
-  const [hours = '0', minutes = '0'] = offset.slice(1).split(':');
-  const size = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  const ms = offset.startsWith('-') ? -size : size;
-  knownOffsets.set(offset, ms);
-  return ms;
-}
-
-/** A plan looks at each of its days some hundred times, and there are no more days than in a few histories. */
-const knownMs = new Map<string, number>();
-const knownDays = new Map<number, Day>();
-
-function msOf(of: Day): number {
-  const known = knownMs.get(of);
-  if (known !== undefined) return known;
-  const ms = Date.parse(`${of}T00:00:00Z`);
-  knownMs.set(of, ms);
-  return ms;
-}
+const offsetMs = (offset: UtcOffset): number =>
+  (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) * (offset.startsWith('-') ? -60_000 : 60_000);
 
 /** A date that takes itself apart in UTC, and everything made of it too. */
 const asDate = (of: Day): Date => new UTCDateMini(`${of}T00:00:00Z`);
@@ -169,23 +158,18 @@ export function lastDay(interval: DayInterval): Day {
 
 export type Bucket = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
-const bucketStarts = {
-  week: (of: Date, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn }),
-  month: (of: Date) => startOfMonth(of),
-  quarter: (of: Date) => startOfQuarter(of),
-  year: (of: Date) => startOfYear(of),
-} as const;
-
-const nextBuckets = {
-  week: (of: Date) => addWeeks(of, 1),
-  month: (of: Date) => addMonths(of, 1),
-  quarter: (of: Date) => addQuarters(of, 1),
-  year: (of: Date) => addYears(of, 1),
+/** Where a bucket starts, and where the next one does. */
+const calendars = {
+  week: [(of: Date, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn }), addWeeks],
+  month: [(of: Date) => startOfMonth(of), addMonths],
+  quarter: [(of: Date) => startOfQuarter(of), addQuarters],
+  year: [(of: Date) => startOfYear(of), addYears],
 } as const;
 
 /** The whole calendar bucket that holds a day. */
 export function bucketOf(of: Day, bucket: Bucket, weekStartsOn: WeekStart): DayInterval {
   if (bucket === 'day') return { start: of, end: addDays(of, 1) };
-  const start = bucketStarts[bucket](asDate(of), weekStartsOn);
-  return { start: asDay(start), end: asDay(nextBuckets[bucket](new UTCDateMini(start))) };
+  const [startOf, add] = calendars[bucket];
+  const start = startOf(asDate(of), weekStartsOn);
+  return { start: asDay(start), end: asDay(add(start, 1)) };
 }

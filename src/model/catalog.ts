@@ -1,40 +1,5 @@
 /** The catalog: what filters-data says of metrics, dimensions and filter values. */
 
-/** The service's filter names (service-interface: filters_data). */
-export const catalogFilters = [
-  'apps',
-  'apps_network',
-  'overview_metrics',
-  'skad_metrics',
-  'cohort_maturity',
-  'cohort_metrics',
-  'event_metrics',
-  'cost_metrics',
-  'etl_metrics',
-  'dimensions',
-  'countries',
-  'currencies',
-  'os_names',
-  'networks',
-  'partners',
-  'ad_revenue_sources',
-  'iap_revenue_mode',
-  'attribution_type',
-  'attribution_source',
-  'attribution_status',
-  'ad_spend_mode',
-  'utc_offset',
-  'attributes',
-  'index',
-  'period_over_period',
-  'cohort_metric_names',
-  'full_cohort_periods',
-  'store_type',
-  'skad_time_adjustment',
-] as const;
-
-export type CatalogFilter = (typeof catalogFilters)[number];
-
 /** The filter names whose items are metrics a report can request. */
 export const metricFilterNames = [
   'overview_metrics',
@@ -43,7 +8,7 @@ export const metricFilterNames = [
   'event_metrics',
   'cost_metrics',
   'etl_metrics',
-] as const satisfies readonly CatalogFilter[];
+] as const;
 
 /** The lists of things: each is a table under its own name, its ids being values that report rows or filters carry. */
 export const valueFilterNames = [
@@ -54,7 +19,7 @@ export const valueFilterNames = [
   'networks',
   'ad_revenue_sources',
   'store_type',
-] as const satisfies readonly CatalogFilter[];
+] as const;
 
 /** The lists of what one parameter or field may say: together they are the table `report_options`. */
 export const optionFilterNames = [
@@ -71,7 +36,19 @@ export const optionFilterNames = [
   'cohort_metric_names',
   'full_cohort_periods',
   'skad_time_adjustment',
-] as const satisfies readonly CatalogFilter[];
+] as const;
+
+/** The service's filter names (service-interface: filters_data). */
+export const catalogFilters = [
+  'apps',
+  'dimensions',
+  'partners',
+  ...metricFilterNames,
+  ...valueFilterNames,
+  ...optionFilterNames,
+] as const;
+
+export type CatalogFilter = (typeof catalogFilters)[number];
 
 /**
  * The tables of schema `main` that are made of the catalog. The list `partners` has none: the campaign API's list, which

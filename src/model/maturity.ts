@@ -18,13 +18,6 @@ export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as con
 
 export type PeriodState = (typeof periodStates)[number];
 
-/** From the most to the least that may still happen to a period. */
-const unsettled: readonly PeriodState[] = ['open', 'cut', 'empty', 'maturing', 'final'];
-
-/** How a period stands of which some metrics stand so and others so: as the least settled. */
-export const leastSettled = (states: readonly PeriodState[]): PeriodState =>
-  unsettled.find((state) => states.includes(state)) ?? 'final';
-
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */
@@ -112,19 +105,7 @@ function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, hel
   return late.length === 0 ? [] : [...milestones, endAt.getTime() + slice.settleMs + slice.lifetimeMs];
 }
 
-function ages(slice: Settling): readonly number[] {
-  const { refresh } = slice;
-  return typeof refresh === 'string' ? milestoneAges : refresh;
-}
-
-/** Whether the days asked for now are fewer than the loaded ones: a refetch would then lose some. */
-function wouldLoseDays(period: Period, loaded: LoadedPeriod): boolean {
-  return period.asked.start > loaded.asked.start || period.asked.end < loaded.asked.end;
-}
-
-function lacksDays(period: Period, loaded: LoadedPeriod): boolean {
-  return period.asked.start < loaded.asked.start || period.asked.end > loaded.asked.end;
-}
+const agesOf = ({ refresh }: Settling): readonly number[] => (typeof refresh === 'string' ? milestoneAges : refresh);
 
 /** Why a period that was loaded before is due at an instant, or null when it is not; nothing fetched later is. */
 export function dueReason(
@@ -134,13 +115,16 @@ export function dueReason(
   slice: Settling,
   planAt: Date,
 ): DueReason | null {
-  const { fetchedAt } = loaded;
-  if (fetchedAt > planAt || wouldLoseDays(period, loaded)) return null;
+  const { fetchedAt, asked } = loaded;
+  // A refetch of fewer days than were loaded would lose some.
+  const hasDays = period.asked.start <= asked.start && period.asked.end >= asked.end;
+  if (fetchedAt > planAt || !hasDays) return null;
   if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   if (fetchedAt >= planAt) return null;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return 'open';
-  if (lacksDays(period, loaded) || loaded.rejected > 0) return 'missing';
+  const lacksDays = period.asked.start < asked.start || period.asked.end > asked.end;
+  if (lacksDays || loaded.rejected > 0) return 'missing';
   if (loaded.verdict === 'unproven') return 'unproven';
   if (isDoubtfullyEmpty(loaded)) return 'empty';
   const [from, now] = [fetchedAt.getTime(), planAt.getTime()];
@@ -151,7 +135,7 @@ export function dueReason(
   if (settling.some((at, index) => isSettled(at) && metrics[index]?.horizonMs !== null)) return 'became final';
   if (settling.some(isSettled) || retries.some(isSettled) || slice.refresh === 'nightly') return 'maturing';
   const [before, age] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, planAt, slice.utcOffset)];
-  return ages(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
+  return agesOf(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
 }
 
 /**
@@ -169,7 +153,7 @@ export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice:
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);
   const last = lastDay(period.bucket);
-  const milestones = ages(slice)
+  const milestones = agesOf(slice)
     .map((age) => startOfDayAt(addDays(last, age), slice.utcOffset))
     .filter((at) => at > fetchedAt);
   return new Date(Math.min(...settling, ...milestones.map((at) => at.getTime())));

@@ -47,7 +47,8 @@ export interface DocumentedMetric {
 }
 
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
-  readonly parts: readonly string[];
+  /** `; ` between parts, and in a ratio ` / `, where a factor may stand before them. */
+  readonly computedFrom: string;
   /** The only list of the catalog whose ids have this form, though others' may look like it; empty for none. */
   readonly onlyIn: string;
   readonly pattern: RegExp;
@@ -57,6 +58,7 @@ interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp
 
 const SLOT = /\{(\w+)\}/;
 const SLOTS = /\{(\w+)\}/g;
+const FACTOR = /^(\d+) \* /;
 const daysPerUnit = { d: 1, w: 7, m: 30 } as const;
 const units = ['d', 'w', 'm'] as const;
 
@@ -84,7 +86,7 @@ const slots: Readonly<Record<string, string>> = {
 /** Every documented form, in the order of the table. */
 export const documentedForms: readonly Form[] = rows
   .filter(([, kind]) => kind !== 'slot')
-  .map(([form = '', kindText, unit = '', addsUp, parts = '', onlyIn = '']) => {
+  .map(([form = '', kindText, unit = '', addsUp, computedFrom = '', onlyIn = '']) => {
     const kind = metricKinds.find((each) => each === kindText);
     if (kind === undefined) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kindText}`);
     // Every second text is the name of a slot.
@@ -95,7 +97,7 @@ export const documentedForms: readonly Form[] = rows
       kind,
       unit,
       addsUp: addsUp === 'yes',
-      parts: parts.split('; ').filter(Boolean),
+      computedFrom,
       onlyIn,
       pattern,
       end: texts.at(-1) ?? '',
@@ -117,7 +119,7 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
 }
 
 /** What a form says of an id; null where the id has another form, an age beyond all, or a part of no documented form. */
-function inForm(id: string, { form, kind, unit, addsUp, parts, pattern }: Form): DocumentedMetric | null {
+function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }: Form): DocumentedMetric | null {
   const match = pattern.exec(id);
   if (match === null) return null;
   const span = match.indices?.groups?.['period'];
@@ -131,14 +133,33 @@ function inForm(id: string, { form, kind, unit, addsUp, parts, pattern }: Form):
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
   const found: DocumentedMetric[] = [];
-  for (const part of parts) {
-    const partId = part.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
-    const documented = documentedMetric(partId, null);
+  for (const part of filled(computedFrom, match)
+    .replace(FACTOR, '')
+    .split(/; | \/ /)
+    .filter(Boolean)) {
+    const documented = documentedMetric(part, null);
     if (documented === null) return null;
     found.push(documented);
   }
   const last = latestOf(own, found);
   return { ...own, horizonDays: last.horizonDays, latest: last.latest };
+}
+
+/** The parts of a form with what stands in the slots of an id. */
+const filled = (computedFrom: string, match: RegExpExecArray): string =>
+  computedFrom.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
+
+/** How a metric can be taken over any rows: `factor × sum(numerator) / sum(denominator)`; null for one that is no known ratio. */
+export function ratioOf(
+  id: string,
+): { readonly numerator: string; readonly denominator: string; readonly factor: number } | null {
+  for (const { computedFrom, pattern } of documentedForms) {
+    const match = computedFrom.includes(' / ') ? pattern.exec(id) : null;
+    if (match === null) continue;
+    const [numerator = '', denominator = ''] = filled(computedFrom, match).replace(FACTOR, '').split(' / ');
+    return { numerator, denominator, factor: Number(FACTOR.exec(computedFrom)?.[1] ?? 1) };
+  }
+  return null;
 }
 
 /** The one whose horizon is the longest, the first of several. */

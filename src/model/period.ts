@@ -1,4 +1,9 @@
-/** Periods: the calendar buckets in which freshness is accounted. */
+/**
+ * Periods, the calendar buckets in which freshness is accounted, and coverage, those that a slice answers for. Pure.
+ *
+ * The date period says what to begin loading, never what to forget: a period that was loaded once stays covered until it
+ * is final, when a rolling date period has left it and when the configuration moved on.
+ */
 
 import {
   bucketOf,
@@ -7,6 +12,7 @@ import {
   daysBetween,
   daysUntil,
   addDays,
+  spanOf,
   startOfDayAt,
   type Bucket,
   type Day,
@@ -15,7 +21,7 @@ import {
   type WeekStart,
 } from './calendar.ts';
 import type { DateDimension } from './dimension.ts';
-import type { DateBound, DatePeriod } from './slice.ts';
+import type { DateBound, DatePeriod, Slice } from './slice.ts';
 
 export interface Period {
   /** The whole calendar bucket; what a load replaces. */
@@ -115,4 +121,57 @@ export function periodsOf(interval: DayInterval, grain: DateDimension | null, we
     start = end;
   }
   return periods;
+}
+
+type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
+
+/**
+ * The days from the first that was ever loaded, or the start of the date period where that is earlier, to the end of the
+ * date period or the last that was loaded, without days that have not begun and without what the slice lets go; null for
+ * none. Without a date dimension it is the date period alone, which is one period, or the one loaded last where a rolling
+ * start has passed a fixed end.
+ */
+export function coverageOf(
+  slice: Covering,
+  held: readonly Pick<Period, 'asked'>[],
+  planAt: Date,
+  weekStartsOn: WeekStart,
+): DayInterval | null {
+  const stated = resolveDatePeriod(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
+  if (slice.grain === null) return stated ?? held[0]?.asked ?? null;
+  const [first, ...others] = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
+  if (first === undefined) return null;
+  const { start, end } = spanOf(first, ...others);
+  // A start that has passed the end, as `month_start:yesterday` on the first of a month, leaves the days before that end wanted.
+  const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn) : end;
+  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
+  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
+  const days = { start: kept > start ? kept : start, end: earliest(ends > end ? ends : end, tomorrow) };
+  return days.start < days.end ? days : null;
+}
+
+/** Whether the start of a date period passes its end on some days alone, and neither on all nor before it has begun. */
+function mayPass({ first, last }: DatePeriod): boolean {
+  return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
+}
+
+/** The first day of the oldest bucket that a slice keeps at an instant; null when it keeps all. */
+export function firstKeptDay(
+  { grain, retainDays, utcOffset }: Covering,
+  planAt: Date,
+  weekStartsOn: WeekStart,
+): DayInterval['start'] | null {
+  if (retainDays === null || grain === null) return null;
+  return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn).start;
+}
+
+/** The periods of the coverage, in order; empty for none. */
+export function coveredPeriods(
+  slice: Covering,
+  held: readonly Pick<Period, 'asked'>[],
+  planAt: Date,
+  weekStartsOn: WeekStart,
+): Period[] {
+  const days = coverageOf(slice, held, planAt, weekStartsOn);
+  return days === null ? [] : periodsOf(days, slice.grain, weekStartsOn);
 }

@@ -1,10 +1,9 @@
-/** Windows: one immutable value for what is asked, in one part or several, what is replaced and what is recorded. */
+/** Windows: one immutable value for what is requested, in one part or several, what is replaced and what is recorded. */
 
-import { batchesOf, bytesForMetrics, bytesOf } from './batches.ts';
 import { type DayInterval, lastDay, meet } from './calendar.ts';
 import { filtersMetric } from './dimension.ts';
 import type { Period } from './period.ts';
-import type { Slice } from './slice.ts';
+import { MAX_URL_BYTES, type Slice } from './slice.ts';
 
 /** Why a period is fetched. */
 export const dueReasons = [
@@ -85,6 +84,39 @@ export function labelOf(window: Pick<Window, 'asked'>): string {
 
 /** How a message about a window begins. */
 export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
+
+/** Origin, path and date period of a report's address. */
+const REST_OF_URL = 300;
+
+/** The bytes that the metrics may take in the address of a request, beside filters on top of the slice's own. */
+export function bytesForMetrics(slice: Slice, filters: Readonly<Record<string, string>> = {}): number {
+  const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
+  const others = Object.entries({ ...parameters, ...filters, dimensions: dimensions.join(',') });
+  const taken = others.reduce((sum, each) => sum + encodeURIComponent(each.join('=')).length + 1, REST_OF_URL);
+  return Math.max(1, maxUrlBytes - taken);
+}
+
+/** What names take in an address, where a comma is three bytes. */
+export const bytesOf = (names: readonly string[]): number =>
+  names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
+
+/** Lists of names put together as long as they take no more bytes in an address; none is divided. */
+export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
+  const batches: string[][] = [];
+  let room = 0;
+  for (const names of lists) {
+    const bytes = bytesOf(names);
+    const batch = batches.at(-1);
+    if (batch === undefined || bytes > room) {
+      batches.push([...names]);
+      room = maxBytes - bytes;
+    } else {
+      batch.push(...names);
+      room -= bytes;
+    }
+  }
+  return batches;
+}
 
 /** One request of a window: a part of it, with as many of its metrics as an address holds. */
 export interface PartRequest {

@@ -2,14 +2,13 @@
 
 import { createHash } from 'node:crypto';
 
-import { batchesOf, bytesForMetrics } from '../model/batches.ts';
+import { batchesOf, bytesForMetrics, type Window, windowOf } from '../model/window.ts';
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
 import { metricsByAge, ofSameAges } from '../model/cube.ts';
 import { heldAt, knownSize } from '../model/ledger.ts';
 import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { isWhole, type Period } from '../model/period.ts';
-import { type Window, windowOf } from '../model/window.ts';
 import type { SlicePlan } from './plan.ts';
 
 export interface AuditedPlan {

@@ -6,11 +6,11 @@
  * has left behind.
  */
 
-import { bytesForMetrics } from '../model/batches.ts';
-import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
-import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
+import { bytesForMetrics, asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
+import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf, type WeekStart } from '../model/calendar.ts';
+import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { metricsByAge } from '../model/cube.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { fingerprintOf, type Slice } from '../model/slice.ts';
 import {
   heldAt,
   heldPeriods,
@@ -23,9 +23,6 @@ import {
 } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { type Period, periodsOf } from '../model/period.ts';
-import type { Slice } from '../model/slice.ts';
-import { asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
 import { type DueAges, rectanglesOf } from './rectangles.ts';
 
 export interface SlicePlan {
@@ -62,9 +59,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const held = heldPeriods(ledger, meaning);
   const periods = coveredPeriods(slice, held, planAt, weekStartsOn);
   const newer = held.filter(({ fetchedAt }) => fetchedAt > planAt);
-  const again = forced === null ? null : loadable(forced, slice, planAt, weekStartsOn);
-  const forcedAgain = again === null ? [] : forcedPeriods(again, periods, { slice, weekStartsOn, table });
-  const wanted = forced === null ? periods : forcedAgain;
+  const wanted = forced === null ? periods : forcedPeriods(forced, { slice, weekStartsOn, table, periods, planAt });
   const metrics = metricsByAge(slice, request.metrics);
   const due = wanted.flatMap((period): DueAges[] => {
     if (isHeldNewer(period, newer, slice)) return [];
@@ -102,38 +97,25 @@ function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain
   return newer.some((held) => meet(held.bucket, bucket));
 }
 
-/** Of the days that are asked for again, those that have begun and that the slice keeps; null for none. */
-function loadable(
-  { start, end }: DayInterval,
-  slice: Slice,
-  planAt: Date,
-  weekStartsOn: WeekStart,
-): DayInterval | null {
-  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
-  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
-  const days = { start: kept > start ? kept : start, end: tomorrow < end ? tomorrow : end };
-  return days.start < days.end ? days : null;
-}
-
 /**
- * The periods that touch the forced days, each at least as far as the coverage and the last load reach: a bucket is
- * replaced whole, so that asking for a few of its days would lose the others.
+ * The periods that touch the forced days, of those that have begun and that the slice keeps, each at least as far as the coverage
+ * and the last load reach: a bucket is replaced whole, so that a request for a few of its days would lose the others.
  */
 function forcedPeriods(
   forced: DayInterval,
-  periods: readonly Period[],
-  { slice, weekStartsOn, table }: Pick<SlicePlan, 'slice' | 'weekStartsOn' | 'table'>,
+  { slice, weekStartsOn, table, periods, planAt }: Omit<SlicePlan, 'fingerprint' | 'windows' | 'heldNewer'>,
 ): Period[] {
-  if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, forced));
-  return periodsOf(forced, slice.grain, weekStartsOn).map(({ bucket, asked }) => {
-    const covered = [
-      asked,
-      periods.find((period) => period.bucket.start === bucket.start)?.asked ?? asked,
-      table?.periods.get(bucket.start)?.asked ?? asked,
-    ];
-    const first = covered.reduce((least, { start }) => (start < least ? start : least), asked.start);
-    const end = covered.reduce((most, each) => (each.end > most ? each.end : most), asked.end);
-    return { bucket, asked: { start: first, end } };
+  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
+  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? forced.start;
+  const days = {
+    start: kept > forced.start ? kept : forced.start,
+    end: tomorrow < forced.end ? tomorrow : forced.end,
+  };
+  if (days.start >= days.end) return [];
+  if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, days));
+  return periodsOf(days, slice.grain, weekStartsOn).map(({ bucket, asked }) => {
+    const covered = periods.find((period) => period.bucket.start === bucket.start)?.asked ?? asked;
+    return { bucket, asked: spanOf(asked, covered, table?.periods.get(bucket.start)?.asked ?? asked) };
   });
 }
 
@@ -281,19 +263,14 @@ const MOST_JOINED_DAYS = 92;
 
 /** The periods of some windows of a slice in as few windows as the bytes of a day allow, the newest first. */
 export function joined(windows: readonly Window[], bytesADay: number): Window[] {
-  const [first, ...others] = windows;
+  const [first] = windows;
   if (first === undefined) return [];
   // The batches of a cube by themselves.
-  const rest = others.filter((window) => !asksSame(window, first));
-  if (rest.length > 0) {
-    const batch = windows.filter((window) => asksSame(window, first));
-    return [...joined(batch, bytesADay), ...joined(rest, bytesADay)];
-  }
+  const rest = windows.filter((window) => !asksSame(window, first));
   const due = windows
-    .flatMap(({ periods }) => periods)
+    .flatMap((window) => (asksSame(window, first) ? window.periods : []))
     .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
   const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MOST_JOINED_DAYS));
-  return groupIntoWindows(due, days)
-    .toReversed()
-    .map((group) => windowOf(first.slice, first.fingerprint, group));
+  const batch = groupIntoWindows(due, days).toReversed();
+  return [...batch.map((group) => windowOf(first.slice, first.fingerprint, group)), ...joined(rest, bytesADay)];
 }

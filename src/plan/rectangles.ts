@@ -5,10 +5,9 @@
  * one request for every cell would be too many, and one for all of them would request everything again.
  */
 
-import { batchesOf, bytesOf } from '../model/batches.ts';
+import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';
 import { daysBetween } from '../model/calendar.ts';
 import type { Period } from '../model/period.ts';
-import type { DuePeriod, DueReason } from '../model/window.ts';
 
 /** A period with its due ages, at least one. */
 export interface DueAges {

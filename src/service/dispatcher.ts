@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
-import type { Proxy } from '../config/proxy.ts';
+import type { Proxy } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 
 /** A network that takes longer is down; what takes minutes is the answer, not the connection. */

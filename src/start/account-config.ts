@@ -4,7 +4,8 @@
  * It requests the lists and nothing else; the token goes into no text.
  */
 
-import type { Config } from '../config/config.ts';
+import * as z from 'zod';
+
 import { nearest } from '../config/nearest.ts';
 import { parseConfig } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
@@ -30,47 +31,30 @@ export interface AccountOptions {
 
 /** The text of `ripen.yaml`. Throws `USAGE_INVALID` for what is missing or unknown to the account, and what the service refuses with. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
-  const { emit = () => {}, signal = new AbortController().signal } = options;
-  const addresses = {
-    base_url: stated(options.baseUrl ?? options.environment['RIPEN_BASE_URL'], '--base-url', 'RIPEN_BASE_URL'),
-    reports_url: stated(
-      options.reportsUrl ?? options.environment['RIPEN_REPORTS_URL'],
-      '--reports-url',
-      'RIPEN_REPORTS_URL',
-    ),
+  const { environment, emit = () => {}, signal = new AbortController().signal } = options;
+  const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
+    if (value !== '') return value;
+    throw new Failure('USAGE_INVALID', `The account could not be asked, as ${name} was not stated.`, {
+      hint: name === variable ? `Set ${name} in the environment.` : `Give it, or set ${variable} in the environment.`,
+    });
   };
-  stated(options.environment['RIPEN_TOKEN'], null, 'RIPEN_TOKEN');
-  const items = await withService(configOf(addresses, options), new Date(), emit, async (service) =>
-    service.filtersData({ filters: catalogFilters }, signal),
+  // As a configuration writes a `$` that begins no variable.
+  const escaped = (address: string): string => address.replaceAll('$', '$$$$');
+  const service = {
+    base_url: escaped(stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl)),
+    reports_url: escaped(stated('--reports-url or RIPEN_REPORTS_URL', 'RIPEN_REPORTS_URL', options.reportsUrl)),
+    token: '${RIPEN_TOKEN}',
+  };
+  stated('RIPEN_TOKEN', 'RIPEN_TOKEN');
+  const source = { file: 'the stated account', directory: '.', environment };
+  const config = parseConfig(JSON.stringify({ service }), source);
+  const items = await withService(config, new Date(), emit, async (connected) =>
+    connected.filtersData({ filters: catalogFilters }, signal),
   );
-  return textOf(items, addresses, options);
-}
-
-function stated(value: string | undefined, option: string | null, variable: string): string {
-  if (value !== undefined && value !== '') return value;
-  const where = option === null ? variable : `${option} or ${variable}`;
-  throw new Failure('USAGE_INVALID', `The account could not be asked, as ${where} was not stated.`, {
-    hint:
-      option === null
-        ? `Set ${variable} in the environment.`
-        : `Give ${option}, or set ${variable} in the environment.`,
-  });
+  return textOf(items, service, options);
 }
 
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
-
-const configOf = (addresses: Addresses, { environment }: AccountOptions): Config =>
-  parseConfig(JSON.stringify({ service: { ...escaped(addresses), token: '${RIPEN_TOKEN}' } }), {
-    file: 'the stated account',
-    directory: '.',
-    environment,
-  });
-
-/** As a configuration writes a `$` that begins no variable. */
-const escaped = (addresses: Addresses): Addresses => ({
-  base_url: addresses.base_url.replaceAll('$', '$$$$'),
-  reports_url: addresses.reports_url.replaceAll('$', '$$$$'),
-});
 
 /** Metrics most studios look at; those that the account lists are taken. */
 const usualMetrics = ['installs', 'clicks', 'impressions', 'sessions', 'cost', 'network_cost'] as const;
@@ -98,11 +82,11 @@ function textOf(items: Catalog, addresses: Addresses, options: AccountOptions): 
   const metrics = new Set(items.filter(isMetricItem).map(({ id }) => id));
   const apps = chosenApps(items, options);
   const { currency, because } = chosenCurrency(apps, idsOf('currencies'), options);
-  const zone = zoneOf(apps);
   const usual = usualMetrics.filter((id) => metrics.has(id));
   const base = usual.length > 0 ? usual : [[...metrics].toSorted()[0] ?? 'installs'];
   const cohorts = cohortsOf(metrics);
-  const events = eventsOf(idsOf('event_metrics'), metrics);
+  const eventIds = idsOf('event_metrics');
+  const events = eventsOf(eventIds, metrics);
   // Such as those of an event of two words.
   const isOdd = events.star !== null && events.metrics.some((name) => /[\s,;{}()=]/.test(name));
   const known = new Set(idsOf('dimensions'));
@@ -114,12 +98,12 @@ function textOf(items: Catalog, addresses: Addresses, options: AccountOptions): 
     '# yaml-language-server: $schema=./ripen.schema.json',
     '#',
     `# Written from what the account listed: ${counted(apps.length, 'app')} (${named(apps.map(({ name, id }) => name || id))}),`,
-    `# ${counted(metrics.size, 'metric')}, of which ${idsOf('event_metrics').length} of events. \`ripen check --resolved\` prints what it stands for.`,
+    `# ${counted(metrics.size, 'metric')}, of which ${eventIds.length} of events. \`ripen check --resolved\` prints what it stands for.`,
     '# Next: `npx ripen check`, `npx ripen plan`, `npx ripen sync`.',
     '',
     'service:',
-    `  base_url: ${quoted(escaped(addresses).base_url)} # partners and links`,
-    `  reports_url: ${quoted(escaped(addresses).reports_url)} # reports and filters-data`,
+    `  base_url: ${quoted(addresses.base_url)} # partners and links`,
+    `  reports_url: ${quoted(addresses.reports_url)} # reports and filters-data`,
     '  token: ${RIPEN_TOKEN} # from the environment, never written here',
     '',
     'x-metrics:',
@@ -139,7 +123,7 @@ function textOf(items: Catalog, addresses: Addresses, options: AccountOptions): 
     `links: { apps: ${isChosen && apps.every(({ id }) => APP_TOKEN.test(id)) ? tokens : 'all'}, max_level: 4 }`,
     '',
     'defaults: # for every slice that does not state its own',
-    `  utc_offset: ${quoted(zone.offset)} # ${zone.because}`,
+    '  utc_offset: "+00:00" # set that of your dashboard; there is no summer time',
     `  currency: ${quoted(currency)} # ${because}`,
     '  attribution_type: all',
     '  reattributed: all # leaving it out doubles some reports against the dashboard',
@@ -159,7 +143,9 @@ function textOf(items: Catalog, addresses: Addresses, options: AccountOptions): 
     '    date_period: -14d:yesterday',
     '',
     '# Left out:',
-    ...leftOut(events, metrics, cohorts).map((line) => `# - ${line}`),
+    ...leftOut(eventIds, events.star).map((line) => `# - ${line}`),
+    '# - weekly and monthly cohorts, and other ages: they would make each row longer',
+    `# - the other metrics of ${metrics.size}, and slices by ad group and creative: every slice is a table of its own`,
     ...(isOdd ? ['# - Delta tables, as some engines cannot read columns with blanks in their names'] : []),
   ];
   return `${lines.join('\n')}\n`;
@@ -182,45 +168,22 @@ function unlisted(noun: string, name: string, listed: readonly string[]): Failur
   });
 }
 
-/** What an app says of itself beside its name. */
-function attributesOf({ attributes }: CatalogItem): [name: string, value: string][] {
-  const stated: unknown = JSON.parse(attributes ?? '{}');
-  return Object.entries(typeof stated === 'object' && stated !== null ? stated : {}).flatMap(
-    ([name, value]: [string, unknown]): [string, string][] => (typeof value === 'string' ? [[name, value]] : []),
-  );
-}
-
-/** The values that apps state under some names, the most frequent first. */
-function frequent(apps: readonly CatalogItem[], isWanted: RegExp, isValid: RegExp): [value: string, count: number][] {
-  const counts = new Map<string, number>();
-  for (const [name, value] of apps.flatMap(attributesOf)) {
-    if (isWanted.test(name) && isValid.test(value)) counts.set(value, (counts.get(value) ?? 0) + 1);
-  }
-  return [...counts].toSorted(([, one], [, other]) => other - one);
-}
-
+/** The currency that was chosen, or that most apps state. */
 function chosenCurrency(apps: readonly CatalogItem[], listed: readonly string[], { currency }: AccountOptions) {
   if (currency !== undefined) {
     if (listed.length > 0 && !listed.includes(currency)) throw unlisted('currency', currency, listed);
     return { currency, because: 'as chosen; money is converted to it' };
   }
-  const [most, ...others] = frequent(apps, /^currency$/, /^[A-Z]{3}$/);
+  const stated = apps.flatMap(({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? []);
+  const counts = new Map(stated.map((code) => [code, stated.filter((other) => other === code).length]));
+  const [most, ...others] = [...counts].toSorted(([, one], [, other]) => other - one);
   if (most === undefined) return { currency: 'USD', because: 'no app states one; money is converted to it' };
   const [code, count] = most;
   const rest = others.length === 0 ? '' : `, others have ${named(others.map(([other]) => other))}`;
   return { currency: code, because: `of ${count} of ${counted(apps.length, 'app')}${rest}; money is converted to it` };
 }
 
-const OFFSET = /^[+-]\d{2}:[0-5]\d$/;
-
-/** The offset that most apps state; one that knows no summer time. */
-function zoneOf(apps: readonly CatalogItem[]): { readonly offset: string; readonly because: string } {
-  const [most] = frequent(apps, /utc_?offset|time_?zone/i, OFFSET);
-  const offset = most?.[0];
-  return offset === undefined
-    ? { offset: '+00:00', because: "filters-data states no time zone: set your dashboard's; there is no summer time" }
-    : { offset, because: 'as the apps state it; there is no summer time' };
-}
+const statedCurrency = z.object({ currency: z.string().regex(/^[A-Z]{3}$/) }).transform(({ currency }) => currency);
 
 /** The usual cohort metrics with the usual ages that are listed, in braces; those of the same ages together. */
 function cohortsOf(metrics: ReadonlySet<string>): string[] {
@@ -237,7 +200,6 @@ function cohortsOf(metrics: ReadonlySet<string>): string[] {
 const inBraces = (texts: readonly string[]): string => (texts.length === 1 ? texts.join('') : `{${texts.join(',')}}`);
 
 interface Events {
-  readonly listed: readonly string[];
   /** The widest pattern that stands for some events, and not for too many; null for none. */
   readonly star: string | null;
   /** What it stands for. */
@@ -251,21 +213,18 @@ function eventsOf(listed: readonly string[], metrics: ReadonlySet<string>): Even
   const matched = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
   const fitting = matched.find(({ metrics: names }) => names.length > 0 && names.length <= MOST_EVENTS);
   const isOfEvents = fitting?.metrics.some((name) => listed.includes(name)) === true;
-  if (fitting === undefined || !isOfEvents) return { listed, star: null, metrics: [] };
-  return { listed, star: fitting.pattern, metrics: fitting.metrics };
+  return fitting === undefined || !isOfEvents
+    ? { star: null, metrics: [] }
+    : { star: fitting.pattern, metrics: fitting.metrics };
 }
 
-function leftOut({ listed, star }: Events, metrics: ReadonlySet<string>, cohorts: readonly string[]): string[] {
-  const tooMany = `event metrics, ${listed.length} of them (${named(listed)}): more than a slice may have (${MOST_STARRED});`;
+function leftOut(events: readonly string[], star: string | null): string[] {
+  if (events.length === 0) return [];
+  if (star !== null)
+    return ['event metrics by cohort age, and other forms: `ripen catalog --section events` lists them'];
   return [
-    ...(star === null && listed.length > 0
-      ? [tooMany, '  add those you use to a slice, such as "purchase_*"; `ripen catalog WORD` searches']
-      : []),
-    ...(star === null || listed.length === 0
-      ? []
-      : ['event metrics by cohort age, and other forms: `ripen catalog --section events` lists them']),
-    ...(cohorts.length > 0 ? ['weekly and monthly cohorts, and other ages: they would make each row longer'] : []),
-    `the other metrics of ${metrics.size}, and slices by ad group and creative: every slice is a table of its own`,
+    `event metrics, ${events.length} of them (${named(events)}): more than a slice may have (${MOST_STARRED});`,
+    '  add those you use to a slice, such as "purchase_*"; `ripen catalog WORD` searches',
   ];
 }
 

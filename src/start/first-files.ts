@@ -1,12 +1,12 @@
 /** A first configuration: `ripen.yaml` with a comment on every setting, and the files beside it. */
 
 import { lstatSync } from 'node:fs';
-import { open, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { Failure } from '../errors.ts';
 import { accountConfigText, type AccountOptions } from './account-config.ts';
-import { codeOf, makeDirectory, removeIfEmpty } from '../publish/replacement.ts';
+import { makeDirectory } from '../publish/replacement.ts';
 
 export interface InitOptions {
   /** Absolute; made where it is not there. */
@@ -28,49 +28,6 @@ export interface FirstFiles {
 /** Beside `ripen.yaml`, so that editors find it without a network. */
 const SCHEMA_FILE = 'ripen.schema.json';
 
-const realService = `service:
-  base_url: https://campaign.example.com    # campaign API: partners and links
-  reports_url: https://reports.example.com  # reports and filters-data
-  token: \${RIPEN_TOKEN}                     # or token_file: /run/secrets/ripen-token
-`;
-
-const simulatedService = `service: simulator                          # comes with ripen: no account, no network
-# Your own service, in its place:
-${realService.replaceAll(/^(?=.)/gm, '# ')}`;
-
-/** The configuration for an account, or for the simulator, which needs none. */
-const configText = (isSimulated: boolean): string => `# yaml-language-server: $schema=./${SCHEMA_FILE}
-#
-# Configuration of ripen. \${NAME} and \${NAME:-default} come from the environment. Paths start at this file's directory.
-# Next: ${isSimulated ? '' : 'copy .env.example to .env and fill it in, then '}\`npx ripen check\`, then \`npx ripen sync\`.
-
-${isSimulated ? simulatedService : realService}
-warehouse: data/warehouse.duckdb            # ripen's own file; readers get the copies below
-
-publish:                                    # any number, in any combination
-  - duckdb: analytics/analytics.duckdb      # one file, replaced atomically
-  - delta: analytics/tables                 # Delta tables: a night at a time for Spark, ClickHouse, Power BI …; or s3://
-
-partners: true
-links: { apps: all, max_level: 4 }          # apps: all or a list of tokens; max_level 1 network … 4 creative
-
-defaults:                                   # for every slice; any report parameter can be set here or in a slice
-  utc_offset: "+00:00"
-  currency: USD
-  attribution_type: all
-  reattributed: all                         # leaving it out doubles some reports against the dashboard
-
-slices:                                     # one table each
-  - name: network_daily
-    dimensions: [day, app_token, app, partner_id, partner_name, network, os_name, country_code]
-    metrics: [installs, clicks, impressions, cost, all_revenue_total_d7, all_revenue_total_d30]
-    date_period: -60d:yesterday             # both ends inclusive; an ISO date, today, yesterday, month_start or -Nd
-    # filters: { os_name__in: [ios, android], installs__gte: 1 }
-    refresh: milestones                     # or nightly, or ages in days such as [1, 2, 7, 30]
-    # completeness: warn                    # loads a window that is not proven complete; it fails otherwise
-    # retain: 800d                          # lets older periods go; all are kept otherwise
-`;
-
 const environmentText = `# Copy to .env beside ripen.yaml, fill in, keep out of version control. ripen reads .env for what the environment lacks.
 RIPEN_TOKEN=
 `;
@@ -81,8 +38,21 @@ data/
 analytics/
 `;
 
-/** The schema as it is checked in, from `src/start/`, `dist/start/` and `dist/bundle/` alike. */
-const schema = new URL(`../../config/${SCHEMA_FILE}`, import.meta.url);
+/** A file as it is checked in, from `src/start/`, `dist/start/` and `dist/bundle/` alike. */
+const bundled = async (name: string): Promise<string> =>
+  readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
+
+/** The configuration for a service of one's own, or for the simulator, which needs no account. */
+async function firstConfig(isSimulated: boolean): Promise<string> {
+  const text = await bundled('first.yaml');
+  if (!isSimulated) return text;
+  return text
+    .replace('copy .env.example to .env and fill it in, then ', '')
+    .replace(/^service:\n(?: .*\n)+/m, (own) => {
+      const simulated = 'service: simulator # comes with ripen: no account, no network';
+      return `${simulated}\n# Your own service, in its place:\n${own.replaceAll(/^(?=.)/gm, '# ')}`;
+    });
+}
 
 const IGNORED = '.gitignore';
 const USUAL_MODE = 0o644;
@@ -97,48 +67,34 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   const texts: readonly (readonly [string, string])[] = [
     ['ripen.yaml', ''],
     ['.env.example', environmentText],
-    [SCHEMA_FILE, await readFile(schema, 'utf8')],
+    [SCHEMA_FILE, await bundled(SCHEMA_FILE)],
     ...(keepsIgnored ? [] : ([[IGNORED, ignoredText]] as const)),
   ];
   refuseExisting(texts.map(([name]) => join(directory, name)).filter(isThere));
-  const config = options.account === undefined ? configText(simulator) : await accountConfigText(options.account);
+  const config = await (options.account === undefined ? firstConfig(simulator) : accountConfigText(options.account));
   const files = texts.map(([name, text]) => ({
     path: join(directory, name),
     text: name === 'ripen.yaml' ? config : text,
   }));
-  const folders = missingFolders(directory);
   const made: string[] = [];
   try {
     await makeDirectory(directory, mode);
     for (const { path, text } of files) {
       // `wx`, for a file that appeared since: it is not overwritten either.
-      const file = await open(path, 'wx', mode);
+      await writeFile(path, '', { flag: 'wx', mode });
       made.push(path);
-      try {
-        await file.writeFile(text);
-        await file.chmod(mode);
-      } finally {
-        await file.close();
-      }
+      await writeFile(path, text);
+      await chmod(path, mode);
     }
   } catch (cause) {
     for (const path of made) await rm(path, { force: true }).catch(() => null);
-    for (const folder of folders) await removeIfEmpty(folder).catch(() => null);
     throw new Failure('STORAGE_FAILED', `The configuration could not be written to ${directory}: ${String(cause)}`, {
-      hint: hints.get(codeOf(cause)) ?? 'Choose a directory that you may write to.',
+      hint: 'Choose a directory that you may write to, on a disk with free space.',
       cause,
     });
   }
   return { written: files.map(({ path }) => path), toIgnore: keepsIgnored ? ignoredNames : null };
 }
-
-/** What to do about what kept the files from being written; nothing of them is left then. */
-const hints: ReadonlyMap<string | null, string> = new Map([
-  ['ENOSPC', 'Free space on this disk, or choose a directory on another.'],
-  ['EDQUOT', 'Free space of your quota, or choose a directory on another disk.'],
-  ['EEXIST', 'Move away what lies there, or choose another directory.'],
-  ['ENOTDIR', 'Choose a directory: a file lies in the place of one.'],
-]);
 
 /** Whether something lies there, also a link that leads nowhere; where nobody may look, writing fails with its reason. */
 function isThere(path: string): boolean {
@@ -147,11 +103,6 @@ function isThere(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The directory and those above it that are not there yet, the innermost first. */
-function missingFolders(directory: string): string[] {
-  return isThere(directory) ? [] : [directory, ...missingFolders(dirname(directory))];
 }
 
 const ignoredNames = ignoredText.split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -85,25 +85,22 @@ export interface Question {
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-interface Touring {
+type Touring = Required<Pick<TourOptions, 'emit' | 'signal' | 'tell'>> & {
   readonly config: Config;
   readonly nights: readonly Date[];
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-  readonly tell: (step: TourStep) => Promise<void>;
-}
+};
 
 /**
  * Runs the nights that no earlier tour has run, and resolves to their summaries; failures are in them. Throws the signal's reason
  * where it aborted before the first of them, `USAGE_INVALID` for a configuration of a real service, `STORAGE_FAILED`, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<readonly SyncSummary[]> {
-  const { directory, environment = {}, emit = () => {} } = options;
+  const { directory, environment = {}, emit = () => {}, now } = options;
   const { signal = new AbortController().signal, tell = async () => {} } = options;
   signal.throwIfAborted();
   const file = options.file ?? (await ownConfig(directory));
   const config = await readConfig({ file, directory, environment });
-  const nights = nightsBefore(options.now ?? new Date(), options.nights ?? USUAL_NIGHTS);
+  const nights = nightsBefore(now ?? new Date(), options.nights ?? USUAL_NIGHTS);
   const tour: Touring = { config, nights, emit, signal, tell };
   const summaries = await runNights(tour, await nightsLeft(tour));
   const hasFailed = summaries.some(({ failures }) => failures.length > 0);
@@ -140,14 +137,11 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
 
 /** Time only goes on: a night that an earlier tour has loaded, or gone past, is not run again. */
 async function nightsLeft({ config, nights, emit, signal, tell }: Touring): Promise<readonly Date[]> {
-  if (!existsSync(config.warehouse)) {
-    await tell({ kind: 'begun', config, nights: nights.length, nightsLeft: null });
-    return nights;
-  }
-  const { runs } = await statusOf(config, new Date(), LOCK_WAIT_MS, { emit, signal });
+  const isBegun = existsSync(config.warehouse);
+  const runs = isBegun ? (await statusOf(config, new Date(), LOCK_WAIT_MS, { emit, signal })).runs : [];
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
-  await tell({ kind: 'begun', config, nights: nights.length, nightsLeft: left.length });
+  await tell({ kind: 'begun', config, nights: nights.length, nightsLeft: isBegun ? left.length : null });
   return left;
 }
 
@@ -163,21 +157,20 @@ async function runNights(tour: Touring, left: readonly Date[]): Promise<SyncSumm
   }
   signal.throwIfAborted();
   const world = await startWorld(config.service, next);
+  const summaries: SyncSummary[] = [];
+  const play = async (night: Date, isWhole: boolean): Promise<SyncSummary> => {
+    const summary = await runNight(tour, world, { night, isWhole });
+    summaries.push(summary);
+    return summary;
+  };
   try {
     const isBeginning = next === nights[0];
-    const between = left.slice(isBeginning ? 1 : 0, -1);
-    const summaries: SyncSummary[] = [];
-    const play = async (night: Date, isWhole: boolean): Promise<SyncSummary> => {
-      const summary = await runNight(tour, world, { night, isWhole });
-      summaries.push(summary);
-      return summary;
-    };
     if (isBeginning) await tell({ kind: 'loaded', night: next, isFirst: true, summary: await play(next, true) });
+    const between = left.slice(isBeginning ? 1 : 0, -1);
     if (between.length > 0) {
       await tell({ kind: 'playing', nights: between });
-      const played: SyncSummary[] = [];
-      for (const night of between) if (!signal.aborted) played.push(await play(night, false));
-      await tell({ kind: 'played', summaries: played });
+      for (const night of between) if (!signal.aborted) await play(night, false);
+      await tell({ kind: 'played', summaries: summaries.slice(isBeginning ? 1 : 0) });
     }
     const last = left.at(-1);
     if (last === undefined || (isBeginning && left.length === 1) || signal.aborted) return summaries;

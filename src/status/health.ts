@@ -2,11 +2,18 @@
 
 import type { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { proposedHorizonDays } from '../model/horizon-evidence.ts';
+import { proposedHorizonDays } from '../model/sampling.ts';
 import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
-import { AUDITED_DAYS } from './status-report.ts';
-import type { Health, HealthState, MetricHistory, RunStatus, SliceStatus, StatusReport } from './status-report.ts';
+import {
+  AUDITED_DAYS,
+  type Health,
+  type HealthState,
+  type MetricHistory,
+  type RunStatus,
+  type SliceStatus,
+  type StatusReport,
+} from './status-report.ts';
 
 /** A nightly job that is later than this has missed a night. */
 const LATE_MS = 1.5 * MS_PER_DAY;

@@ -3,9 +3,8 @@
 import * as z from 'zod';
 
 import { addDays, dayAt, lastDay, startOfDayAt, type WeekStart } from '../model/calendar.ts';
-import { coveredPeriods } from '../model/coverage.ts';
+import { coveredPeriods, ageOf, DEFAULT_WEEK_START } from '../model/period.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
-import { ageOf, DEFAULT_WEEK_START } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { count, dayShape, instant } from '../warehouse/sql.ts';
 import {

@@ -4,9 +4,8 @@ import * as z from 'zod';
 
 import { MS_PER_DAY, parseWeekStart } from '../model/calendar.ts';
 import { DOUBLE, parseColumnType } from '../model/column-type.ts';
-import { faultyShareBelow } from '../model/confidence.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
-import type { Slice } from '../model/slice.ts';
+import { faultyShareBelow } from '../model/sampling.ts';
+import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { countReleased } from '../warehouse/ledger.ts';
 import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
 import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';

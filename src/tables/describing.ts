@@ -4,7 +4,7 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { type ColumnType, DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { type Metric, metricItems } from '../model/metric.ts';
-import { ratioOf } from '../model/ratio.ts';
+import { ratioOf } from '../model/metric-forms.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { areApart } from '../warehouse/relations.ts';

@@ -1,10 +1,9 @@
 /** What becomes of a slice's tables as a whole: a second one takes the live one's place, and old periods are removed. */
 
 import type { Day, WeekStart } from '../model/calendar.ts';
-import { coverageOf, firstKeptDay } from '../model/coverage.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { coverageOf, firstKeptDay } from '../model/period.ts';
+import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { carries, fingerprintFromWeek, type SliceTable, weekStartOf } from '../model/ledger.ts';
-import type { Slice } from '../model/slice.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { identifier, statement } from '../warehouse/sql.ts';

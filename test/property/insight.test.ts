@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { scoresOf } from '../../src/insight/backtest.ts';
 import { standings } from '../../src/insight/chain-ladder.ts';
 import { type Cohort, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
-import { faultyShareBelow } from '../../src/model/confidence.ts';
+import { faultyShareBelow } from '../../src/model/sampling.ts';
 
 const runs = { numRuns: 60 };
 const AGES = [1, 2, 3, 5] as const;

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { firstKeptDay } from '../../src/model/coverage.ts';
+import { firstKeptDay } from '../../src/model/period.ts';
 import { isFinal, nextRefreshAt } from '../../src/model/maturity.ts';
 import { drawAudits, withAudits, type Draw, type Draws } from '../../src/plan/audit.ts';
 import type { SlicePlan } from '../../src/plan/plan.ts';

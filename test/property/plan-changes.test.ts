@@ -7,12 +7,10 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { addDays, dayAt, daysIn, type Day } from '../../src/model/calendar.ts';
-import { firstKeptDay } from '../../src/model/coverage.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
+import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { LoadedPeriod, SliceTable } from '../../src/model/ledger.ts';
 import { stateOf } from '../../src/model/maturity.ts';
-import { endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
-import type { Slice } from '../../src/model/slice.ts';
 import { heldBackBy } from '../../src/plan/plan.ts';
 import {
   datePeriods,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { addDays, type Day, day, daysBetween, daysIn } from '../../src/model/calendar.ts';
 import { ageIn, agesIn, cubeMetrics, metricsByAge } from '../../src/model/cube.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { fingerprintOf } from '../../src/model/slice.ts';
 import { emptyLedger, type LoadedPeriod, periodsTogether, type SliceLedger } from '../../src/model/ledger.ts';
 import { finalMetrics } from '../../src/model/maturity.ts';
 import { metricsOf } from '../../src/model/metric.ts';

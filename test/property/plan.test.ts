@@ -4,12 +4,10 @@ import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 
 import { addDays, dayAt, daysBetween, daysIn, type Day } from '../../src/model/calendar.ts';
-import { firstKeptDay } from '../../src/model/coverage.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
+import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { emptyLedger, type SliceLedger } from '../../src/model/ledger.ts';
 import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
-import { endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
-import type { Slice } from '../../src/model/slice.ts';
 import type { Window } from '../../src/model/window.ts';
 import { heldBackBy, planSlice, windowDays } from '../../src/plan/plan.ts';
 import { splitByPeriods } from '../../src/plan/split.ts';

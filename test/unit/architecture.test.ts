@@ -48,6 +48,7 @@ const homes: Record<string, readonly string[]> = {
   undici: ['src/service/'],
   '@duckdb/node-api': ['src/warehouse/', 'src/publish/'],
   '@aws-sdk/client-s3': ['src/publish/s3-store.ts'],
+  'brace-expansion': ['src/config/settings-text.ts'],
   yaml: ['src/config/', 'src/publish/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
   'string-width': ['src/terminal/table.ts'],

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/schema-views.ts';
 import { parseConfig, readConfig, resolvedText } from '../../src/config/read-config.ts';
 import { scrub } from '../../src/config/secret.ts';
 import { metrics as simulatedMetrics } from '../../src/simulator/world/metrics.ts';

@@ -37,41 +37,43 @@ slices: [{ name: a, metrics: [*money, installs], <<: *kept, attribution_type: nu
     expect(resolvedText(text, source)).toBe(`service:
   base_url: https://c.example.com
   reports_url: https://r.example.com
+  token: "***"
+  headers:
+    X-Account: 7
+    X-Key:
+      secret: "***"
   max_concurrency: 50
   max_starts_per_second: 50
   campaign_concurrency: 8
   request_timeout: 1000s
   max_response_bytes: 2GiB
   max_url_bytes: 8000
-  token: "***"
-  headers:
-    X-Account: 7
-    X-Key:
-      secret: "***"
 warehouse: data/warehouse.duckdb
-archive: off
-audit: 1
-partners: true
 publish:
   - delta: s3://bucket/x
     keep: 3d
+    keep_released: false
+    column_mapping: false
   - duckdb: a
     mode: "0644"
+archive: off
+audit: 1
 notify:
-  - url: https://***
-    on: [ failed, recovered ]
+  url: https://***
+  on: [ failed, recovered ]
+partners: true
 links: false
 slices:
   - name: a
     dimensions: [ day ]
     metrics: [ revenue_d0, revenue_d1, revenue_d2, installs ]
-    date_period: -7d:yesterday
-    attribution_source: dynamic
-    attribution_type: null
-    cohort_maturity: immature
-    sandbox: false
-    utc_offset: +00:00
     max_metrics: 200
+    date_period: -7d:yesterday
+    cohort_maturity: immature
+    utc_offset: +00:00
+    attribution_type: null
+    attribution_source: dynamic
+    sandbox: false
     currency: EUR
     filters:
       campaign__contains: $\${x}

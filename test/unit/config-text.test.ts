@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { fillVariables } from '../../src/config/expansion.ts';
+import { fillVariables } from '../../src/config/variables.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import type { Config } from '../../src/config/config.ts';
 

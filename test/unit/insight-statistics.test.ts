@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { scoresOf, type Counted, type Score } from '../../src/insight/backtest.ts';
 import { standings } from '../../src/insight/chain-ladder.ts';
 import { type Cohort, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
-import { horizonEvidence, proposedHorizonDays, type Look } from '../../src/model/horizon-evidence.ts';
+import { horizonEvidence, proposedHorizonDays, type Look } from '../../src/model/sampling.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
 /** Taylor and Ashe (1983), as Mack (1993) has it: cumulative claims by accident year. */

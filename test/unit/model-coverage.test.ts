@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { day, lastDay, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
-import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/coverage.ts';
+import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/period.ts';
 import type { DateBound, DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 

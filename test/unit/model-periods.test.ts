@@ -6,10 +6,9 @@ import { describe, expect, test } from 'vitest';
 
 import { day, utcOffset, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { fingerprintOf, type DateBound } from '../../src/model/slice.ts';
 import { type DuePeriod, labelOf, type Part, reportParameters, windowOf } from '../../src/model/window.ts';
 import { ageOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
-import type { DateBound } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
 const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });

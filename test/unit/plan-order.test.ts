@@ -4,9 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
-import type { Slice } from '../../src/model/slice.ts';
 import { labelOf, type Window } from '../../src/model/window.ts';
 import { inOrder, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
 import { live, nights, planAt, slices } from '../support/planned-nights.ts';

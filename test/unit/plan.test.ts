@@ -3,10 +3,9 @@
 import { describe, expect, test } from 'vitest';
 
 import { MS_PER_DAY, addDays, day, daysIn, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
-import type { Slice } from '../../src/model/slice.ts';
 import { labelOf } from '../../src/model/window.ts';
 import { heldBackBy, planSlice, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';

@@ -7,8 +7,8 @@ import * as z from 'zod';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { commandNames } from '../../src/commands/verbs.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { isMapping } from '../../src/config/plain-values.ts';
+import { configJsonSchema } from '../../src/config/schema-views.ts';
+import { isMapping } from '../../src/config/config-problems.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { exitCodes, failureCodes, warningCodes } from '../../src/errors.ts';
 import * as library from '../../src/index.ts';

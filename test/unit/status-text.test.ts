@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { healthOf } from '../../src/status/health.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
 import { textWidth } from '../../src/terminal/table.ts';
-import { faultyShareBelow } from '../../src/model/confidence.ts';
+import { faultyShareBelow } from '../../src/model/sampling.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
 import type { RunFailure } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';

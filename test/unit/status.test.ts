@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { statusText } from '../../src/terminal/status-text.ts';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { fingerprintOf } from '../../src/model/slice.ts';
 import { readStatus } from '../../src/status/status.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';

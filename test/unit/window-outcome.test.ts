@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
-import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { fingerprintOf } from '../../src/model/slice.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { loadBatch } from '../../src/load/load.ts';

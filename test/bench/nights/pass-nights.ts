@@ -6,12 +6,11 @@
  */
 
 import { UTC, type Day } from '../../../src/model/calendar.ts';
-import { fingerprintOf } from '../../../src/model/fingerprint.ts';
+import { fingerprintOf, type Slice } from '../../../src/model/slice.ts';
 import type { LoadedPeriod, SliceTable } from '../../../src/model/ledger.ts';
 import { finalAt, isFinal, RUNS_TO_BELIEVE_EMPTY } from '../../../src/model/maturity.ts';
 import type { Metric } from '../../../src/model/metric.ts';
 import { ageOf, type Period } from '../../../src/model/period.ts';
-import type { Slice } from '../../../src/model/slice.ts';
 import type { Window } from '../../../src/model/window.ts';
 import type { World } from '../../support/simulator/world.ts';
 import type { PlannedNight, Policy } from './policy.ts';
