@@ -45,12 +45,12 @@ describe('the finality of a slice as a picture', () => {
     ]);
   });
 
-  test('of 20 days in 26 columns shows the newest 14, and says what the older 6 are', () => {
+  test('of 20 days in 26 columns shows the newest 14, and that there are 6 older ones', () => {
     expect(pictureOf(three, 26)).toStrictEqual([
       '            2026-02-13',
       '  in…ls +1  ███████████▒▒▒',
       '  reve…_d7  ██████▒▒▒▒▒▒▒▒',
-      '  before that 6 periods, 1 missing, 5 final',
+      '  before that 6 periods; see --json or --html',
     ]);
   });
 
