@@ -9,10 +9,8 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { listTables } from './delta/commit.ts';
-import { deltaFilesOfSlice, ownTables } from './delta/leaving.ts';
+import { deltaFilesOfSlice } from './delta/leaving.ts';
 import { publishDelta } from './delta/publish-delta.ts';
-import { releasedFiles, releasedPeriods } from './delta/released.ts';
 import type { SliceFiles } from './lake-table.ts';
 import { refuseOccupant, visitorOf } from './occupants.ts';
 import { withStore } from './open-store.ts';
@@ -110,19 +108,4 @@ export async function filesOfSlice(
   return withStore(target, warehouse, signal, async (store) =>
     target.kind === 'delta' ? deltaFilesOfSlice(store, warehouse, files) : plainFilesOfSlice(store, files),
   );
-}
-
-/** What a target with `keep_released` holds of released periods; null for any other target. */
-export async function releasedAt(
-  target: PublishTarget,
-  warehouse: Warehouse,
-  signal: AbortSignal,
-): Promise<{ readonly periods: number; readonly bytes: number } | null> {
-  if (target.kind !== 'delta' || target.keepReleased !== true) return null;
-  const released = await releasedPeriods(warehouse);
-  return withStore(target, null, signal, async (store) => {
-    const tables = await ownTables(store, warehouse, await listTables(store));
-    const files = tables.flatMap((stored) => releasedFiles(stored, released));
-    return { periods: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
-  });
 }
