@@ -92,16 +92,11 @@ export function auditText({ audited }: SliceStatus): string[] {
   const { cells, periods, changed, drawn_periods: drawn, drawn_changed: wrong, wrong_share_below: below } = audited;
   const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
   if (below === null) return [counted];
-  const share = `fewer than ${roundedUp(100 * below)} % of the final cells drawn from were wrong`;
+  // Never below what it is.
+  const share = `fewer than ${Math.ceil(1000 * below) / 10} % of the final cells drawn from were wrong`;
   return [
     `${counted}; of ${countText(drawn, 'period')} drawn at random ${percentText(wrong, drawn)}: with 95 % confidence ${share}`,
   ];
-}
-
-/** To two digits, never below what it is: 0.0241 is 0.025. */
-function roundedUp(percent: number): number {
-  const unit = 10 ** (Math.floor(Math.log10(percent)) - 1);
-  return Number((Math.ceil(percent / unit) * unit).toPrecision(2));
 }
 
 /** The rows that found no link or partner, and where; none of a slice that has neither. */

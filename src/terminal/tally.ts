@@ -5,13 +5,12 @@ import { countText, elapsedText, groupedText } from './measure.ts';
 import { oneLine } from './printable.ts';
 import { textWidth } from './table.ts';
 
-const none = { planned: 0, fetched: 0, loaded: 0, failed: 0, rows: 0, restated: 0 };
+const none = { planned: 0, loaded: 0, failed: 0, rows: 0, restated: 0 };
 
 type Counts = Readonly<typeof none>;
 
 const sum = (one: Counts, other: Partial<Counts>): Counts => ({
   planned: one.planned + (other.planned ?? 0),
-  fetched: one.fetched + (other.fetched ?? 0),
   loaded: one.loaded + (other.loaded ?? 0),
   failed: one.failed + (other.failed ?? 0),
   rows: one.rows + (other.rows ?? 0),
@@ -34,7 +33,7 @@ const effects: { readonly [T in EventType]?: (event: RunEvent<T>) => Effect } = 
   links_loaded: ({ app }) => ({ doing: `links of ${app}` }),
   slice_planned: ({ slice, windows }) => ({ slice, adds: { planned: windows }, doing: '' }),
   window_asked: () => ({ inFlight: 1, doing: '' }),
-  window_fetched: ({ slice }) => ({ slice, adds: { fetched: 1 }, inFlight: -1, doing: '' }),
+  window_fetched: () => ({ inFlight: -1, doing: '' }),
   window_loaded: ({ slice, rows, restatedPeriods: restated }) => ({ slice, adds: { loaded: 1, rows, restated } }),
   window_split: ({ slice, into }) => ({ slice, adds: { planned: into - 1 }, inFlight: -1, doing: '' }),
   windows_joined: ({ slice, from, into }) => ({ slice, adds: { planned: into - from } }),
@@ -51,20 +50,11 @@ const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + fa
 
 const GAP = ' · ';
 const BAR_COLUMNS = 10;
-/** Before this much of the work is done, what is left of it cannot be told. */
-const LEAST_SHARE = 0.1;
-/** Nor after so little time. */
-const LEAST_MS = 3000;
-/** An estimate to the second would not be believed, and flickers. */
-const ESTIMATE_STEP_MS = 5000;
-
 /** The events of a run so far; instants are in milliseconds of whoever tallies. */
 export class Tally {
   readonly #slices = new Map<string, Counts>();
   #command = 'ripen';
   #startedMs: number;
-  /** When the first window was requested; null before. */
-  #requestedMs: number | null = null;
   #inFlight = 0;
   #doing = '';
 
@@ -75,7 +65,6 @@ export class Tally {
   /** Adds an event; returns what became of a slice whose last window it ended, null for any other event. */
   add(event: RunEvent, atMs: number): string | null {
     if (event.type === 'run_started') this.#begin(event.command, atMs);
-    if (event.type === 'window_asked') this.#requestedMs ??= atMs;
     const { slice = null, adds = {}, inFlight = 0, doing = this.#doing } = effectOf(event.type, event);
     this.#inFlight = Math.max(0, this.#inFlight + inFlight);
     this.#doing = doing;
@@ -88,24 +77,20 @@ export class Tally {
 
   #begin(command: string, atMs: number): void {
     this.#slices.clear();
-    [this.#command, this.#startedMs, this.#requestedMs, this.#inFlight] = [command, atMs, null, 0];
+    [this.#command, this.#startedMs, this.#inFlight] = [command, atMs, 0];
   }
 
   /** The run on one line, never as wide as the terminal, so that it can be repainted in place; what matters least comes last. */
   line(nowMs: number, columns: number): string {
     const all = [...this.#slices.values()].reduce(sum, none);
     const planned = Math.max(all.planned, all.loaded + all.failed);
-    // A window is half done when it is fetched; one that failed requests nothing more.
-    const done = Math.max(all.fetched, all.loaded) + all.loaded + 2 * all.failed;
-    const share = planned === 0 ? 0 : Math.min(1, done / (2 * planned));
-    const full = Math.floor(share * BAR_COLUMNS);
+    const full = planned === 0 ? 0 : Math.floor((BAR_COLUMNS * (all.loaded + all.failed)) / planned);
     const parts = [
       `${this.#command} ${elapsedText(nowMs - this.#startedMs)}`,
       planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),
       planned === 0 ? '' : `${all.loaded}/${countText(planned, 'window')}`,
       all.failed === 0 ? '' : `${all.failed} failed`,
       this.#doing === '' && planned > 0 && isFinished(all) ? 'publishing' : this.#doing,
-      leftText(share, this.#requestedMs === null ? 0 : nowMs - this.#requestedMs),
       this.#inFlight === 0 ? '' : `${this.#inFlight} in flight`,
       all.rows === 0 ? '' : countText(all.rows, 'row'),
     ].filter((part) => part !== '');
@@ -121,11 +106,4 @@ function finishedText(slice: string, { loaded, failed, rows, restated }: Counts)
   const failures = failed === 0 ? '' : `, ${groupedText(failed)} failed`;
   const changed = restated === 0 ? '' : `, ${countText(restated, 'period')} restated`;
   return `${slice}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows, 'row')}${changed}`;
-}
-
-/** `about 20 s left`, of the windows; empty while that cannot be told, and when none is left. */
-function leftText(share: number, elapsedMs: number): string {
-  if (share < LEAST_SHARE || share === 1 || elapsedMs < LEAST_MS) return '';
-  const leftMs = (elapsedMs * (1 - share)) / share;
-  return `about ${elapsedText(Math.ceil(leftMs / ESTIMATE_STEP_MS) * ESTIMATE_STEP_MS)} left`;
 }
