@@ -148,30 +148,31 @@ test('findings come errors first, then warnings, notes and what works, with a co
   );
 });
 
+const summary: SyncSummary = {
+  run_id: 'r1',
+  status: 'partial',
+  as_of: '2026-02-14T02:30:00.000Z',
+  started_at: '2026-02-14T02:30:00.000Z',
+  finished_at: '2026-02-14T02:31:05.000Z',
+  slices: [
+    {
+      name: 'network_daily',
+      windows: { planned: 9, loaded: 8, failed: 1 },
+      requests: 11,
+      rows: { fetched: 18_234, loaded: 18_234, rejected: 2 },
+      periods: { new: 1, maturing: 14, missing: 0 },
+      restated_periods: 6,
+      empty_periods: [],
+    },
+  ],
+  partners: { rows: 12 },
+  links: { rows: 340, removed: 0 },
+  service: { requests: 31, retries: 2, peak_concurrency: 14, bytes: 1_203_442 },
+  published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
+  failures: [{ code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null }],
+};
+
 test('a summary shows windows, rows, reasons and how the run ended', () => {
-  const summary: SyncSummary = {
-    run_id: 'r1',
-    status: 'partial',
-    as_of: '2026-02-14T02:30:00.000Z',
-    started_at: '2026-02-14T02:30:00.000Z',
-    finished_at: '2026-02-14T02:31:05.000Z',
-    slices: [
-      {
-        name: 'network_daily',
-        windows: { planned: 9, loaded: 8, failed: 1 },
-        requests: 11,
-        rows: { fetched: 18_234, loaded: 18_234, rejected: 2 },
-        periods: { new: 1, maturing: 14, missing: 0 },
-        restated_periods: 6,
-        empty_periods: [],
-      },
-    ],
-    partners: { rows: 12 },
-    links: { rows: 340, removed: 0 },
-    service: { requests: 31, retries: 2, peak_concurrency: 14, bytes: 1_203_442 },
-    published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
-    failures: [{ code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null }],
-  };
   expect(summaryText(summary)).toBe(
     [
       'slice          windows    rows  rejected  restated  periods',
@@ -185,34 +186,13 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
   );
 });
 
-test('a summary without rejected rows has no column for them', () => {
-  const slice = {
-    name: 'daily',
-    windows: { planned: 1, loaded: 1, failed: 0 },
-    requests: 1,
-    rows: { fetched: 5, loaded: 5, rejected: 0 },
-    periods: {},
-    restated_periods: 0,
-    empty_periods: [],
-  };
-  const text = summaryText({
-    run_id: 'r1',
-    status: 'succeeded',
-    as_of: '2026-02-14T02:30:00.000Z',
-    started_at: '2026-02-14T02:30:00.000Z',
-    finished_at: '2026-02-14T02:31:05.000Z',
-    slices: [slice],
-    partners: { rows: 0 },
-    links: { rows: 0, removed: 0 },
-    service: { requests: 1, retries: 0, peak_concurrency: 1, bytes: 0 },
-    published: [],
-    failures: [],
-  });
-  // Nobody asked for partners or links: a count of none would read as a table that was emptied.
+test('a summary without rejected rows has no column for them, and none of links that were not requested', () => {
+  const slices = summary.slices.map((slice) => ({ ...slice, rows: { ...slice.rows, rejected: 0 }, periods: {} }));
+  const text = summaryText({ ...summary, slices, partners: { rows: 0 }, links: { rows: 0, removed: 0 } });
   expect(text).not.toContain('links');
   expect(text.split('\n').slice(0, 2)).toStrictEqual([
-    'slice  windows  rows  restated  periods',
-    'daily      1/1     5         0  nothing due',
+    'slice          windows    rows  restated  periods',
+    'network_daily      8/9  18,234         6  nothing due',
   ]);
 });
 
