@@ -23,17 +23,17 @@ export type Stated = Required<Circumstances>;
 /** What a command does once the configuration is read. */
 type Act<A> = (config: Config, stated: Stated, args: A, shell: Shell) => Promise<CommandOutcome>;
 
-/** A command that needs a whole configuration. */
-export const online =
+const configured =
+  (isOffline: boolean) =>
   <A extends VerbArguments>(act: Act<A>) =>
   async (args: A, shell: Shell): Promise<CommandOutcome> =>
-    withConfig(args, shell, false, async (config, stated) => act(config, stated, args, shell));
+    withConfig(args, shell, isOffline, async (config, stated) => act(config, stated, args, shell));
+
+/** A command that needs a whole configuration. */
+export const online = configured(false);
 
 /** A command that asks the service nothing: its configuration may lack its credentials. */
-export const offline =
-  <A extends VerbArguments>(act: Act<A>) =>
-  async (args: A, shell: Shell): Promise<CommandOutcome> =>
-    withConfig(args, shell, true, async (config, stated) => act(config, stated, args, shell));
+export const offline = configured(true);
 
 /**
  * Reads the configuration (with `isOffline` one that may lack its credentials) and carries out a verb in the circumstances the
