@@ -8,6 +8,7 @@
 import { resolve } from 'node:path';
 
 import type { Config } from './config/config.ts';
+import { failedEvent, warningEvent } from './events.ts';
 import type { CreatedLink, NewLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
@@ -96,9 +97,7 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
   const standing = circumstancesOf(config, options);
   return onService(config, standing, async (service) => {
     const message = checkAppToken(app);
-    if (message !== null) {
-      standing.emit({ type: 'warning', code: 'APP_TOKEN_UNUSUAL', slice: null, window: null, message });
-    }
+    if (message !== null) standing.emit(warningEvent('APP_TOKEN_UNUSUAL', message));
     return allPages(service.links(app, parent, standing.signal));
   });
 });
@@ -153,9 +152,12 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
     onService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
-  return dryRun && !warehouseExists(config.warehouse)
-    ? onScratchWarehouse(config, standing, carryOut)
-    : onWarehouse(config, 'write', standing, carryOut);
+  const isScratch = dryRun && !warehouseExists(config.warehouse);
+  const summary = isScratch
+    ? await onScratchWarehouse(config, standing, carryOut)
+    : await onWarehouse(config, 'write', standing, carryOut);
+  for (const failure of summary.failures) standing.emit(failedEvent(failure));
+  return summary;
 });
 
 const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({

@@ -230,8 +230,8 @@ export function textOf(thrown: unknown): string {
 }
 
 /** The exit code for a set of failures: 0 for none, else that of the gravest. */
-export function exitCodeOf(failures: readonly Failure[]): number {
-  return gravest(failures.map(({ kind }) => exitCodes[kind]));
+export function exitCodeOf(failures: readonly Pick<Failure, 'code'>[]): number {
+  return gravest(failures.map(({ code }) => exitCodes[failureCodes[code]]));
 }
 
 /** The gravest of exit codes; 0 where none is that of a failure. */

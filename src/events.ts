@@ -7,90 +7,59 @@
 
 import { type FailureCode, textOf, type WarningCode } from './errors.ts';
 
-export type RunEvent =
-  | { readonly type: 'run_started'; readonly runId: string; readonly command: string; readonly asOf: string }
-  | { readonly type: 'lock_waiting'; readonly warehouse: string; readonly holder: string; readonly waitMs: number }
-  | { readonly type: 'slice_planned'; readonly slice: string; readonly windows: number; readonly periods: number }
-  | {
-      readonly type: 'request_retried';
-      readonly endpoint: string;
-      readonly attempt: number;
-      /** Status or error code of the failed attempt. */
-      readonly because: string;
-      readonly waitMs: number;
-    }
-  | { readonly type: 'concurrency_changed'; readonly from: number; readonly to: number; readonly because: string }
-  | { readonly type: 'breaker_opened'; readonly waitMs: number }
-  | { readonly type: 'breaker_closed' }
+type Named = { slice: string; window: string };
+type Placed = { slice: string | null; window: string | null; message: string };
+
+/** The fields of each event. */
+interface EventFields {
+  run_started: { runId: string; command: string; asOf: string };
+  run_finished: { runId: string; status: string; ms: number };
+  lock_waiting: { warehouse: string; holder: string; waitMs: number };
+  slice_planned: { slice: string; windows: number; periods: number };
+  /** `because` is the status or error code of the failed attempt. */
+  request_retried: { endpoint: string; attempt: number; because: string; waitMs: number };
+  concurrency_changed: { from: number; to: number; because: string };
+  breaker_opened: { waitMs: number };
+  breaker_closed: object;
   /** A window was put to the service, which may still make it wait for its turn. */
-  | { readonly type: 'window_asked'; readonly slice: string; readonly window: string; readonly requests: number }
-  | {
-      readonly type: 'window_fetched';
-      readonly slice: string;
-      readonly window: string;
-      readonly bytes: number;
-      readonly ms: number;
-    }
-  | {
-      readonly type: 'window_loaded';
-      readonly slice: string;
-      readonly window: string;
-      readonly rows: number;
-      readonly restatedPeriods: number;
-    }
+  window_asked: Named & { requests: number };
+  window_fetched: Named & { bytes: number; ms: number };
+  window_loaded: Named & { rows: number; restatedPeriods: number };
+  window_split: Named & { into: number; because: string };
+  window_asked_again: Named & { because: string };
   /** Waiting windows of a slice became fewer and longer, as its first answer said how large it is. */
-  | {
-      readonly type: 'windows_joined';
-      readonly slice: string;
-      readonly from: number;
-      readonly into: number;
-    }
-  | {
-      readonly type: 'window_split';
-      readonly slice: string;
-      readonly window: string;
-      readonly into: number;
-      readonly because: string;
-    }
+  windows_joined: { slice: string; from: number; into: number };
   /** Periods were deleted because the slice keeps only those from a day on. */
-  | {
-      readonly type: 'periods_let_go';
-      readonly slice: string;
-      readonly periods: number;
-      readonly rows: number;
-      readonly before: string;
-    }
-  | { readonly type: 'window_asked_again'; readonly slice: string; readonly window: string; readonly because: string }
-  | {
-      readonly type: 'failed';
-      readonly code: FailureCode;
-      readonly slice: string | null;
-      readonly window: string | null;
-      readonly message: string;
-      readonly hint: string | null;
-    }
-  | {
-      readonly type: 'warning';
-      readonly code: WarningCode;
-      readonly slice: string | null;
-      readonly window: string | null;
-      readonly message: string;
-    }
-  | { readonly type: 'catalog_loaded'; readonly items: number }
-  | { readonly type: 'partners_loaded'; readonly rows: number }
-  | { readonly type: 'links_loaded'; readonly app: string; readonly rows: number; readonly requests: number }
+  periods_let_go: { slice: string; periods: number; rows: number; before: string };
+  failed: Placed & { code: FailureCode; hint: string | null };
+  warning: Placed & { code: WarningCode };
+  catalog_loaded: { items: number };
+  partners_loaded: { rows: number };
+  links_loaded: { app: string; rows: number; requests: number };
   /** So many of the lines of ad spend that were due have an outcome. */
-  | { readonly type: 'spend_settled'; readonly settled: number; readonly due: number }
-  | {
-      readonly type: 'published';
-      readonly kind: string;
-      readonly path: string;
-      readonly ms: number;
-      readonly filesWritten: number;
-    }
-  | { readonly type: 'run_finished'; readonly runId: string; readonly status: string; readonly ms: number };
+  spend_settled: { settled: number; due: number };
+  published: { kind: string; path: string; ms: number; filesWritten: number };
+}
+
+export type EventType = keyof EventFields;
+
+/** An event, or one of these types alone. */
+export type RunEvent<T extends EventType = EventType> = {
+  [Type in T]: { readonly type: Type } & Readonly<EventFields[Type]>;
+}[T];
 
 export type Emit = (event: RunEvent) => void;
+
+/** A failure of no slice and no window, as an event. */
+export function failedEvent(failure: Pick<RunEvent<'failed'>, 'code' | 'message' | 'hint'>): RunEvent<'failed'> {
+  const { code, message, hint } = failure;
+  return { type: 'failed', code, slice: null, window: null, message, hint };
+}
+
+/** A warning of no slice and no window, as an event. */
+export function warningEvent(code: WarningCode, message: string): RunEvent {
+  return { type: 'warning', code, slice: null, window: null, message };
+}
 
 /**
  * A listener that cannot change what it listens to: what it throws, or rejects with, is swallowed, and told once, to itself, as
@@ -101,8 +70,9 @@ export function guarded(listener: (event: RunEvent) => unknown): Emit {
   const tell = (thrown: unknown): void => {
     if (isTold) return;
     isTold = true;
-    const message = `What listens to the events failed, and is not waited for: ${textOf(thrown)}`;
-    emit({ type: 'warning', code: 'LISTENER_FAILED', slice: null, window: null, message });
+    emit(
+      warningEvent('LISTENER_FAILED', `What listens to the events failed, and is not waited for: ${textOf(thrown)}`),
+    );
   };
   const emit = (event: RunEvent): void => {
     try {

@@ -10,7 +10,7 @@
 import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
-import { guarded } from './events.ts';
+import { type Emit, failedEvent, guarded } from './events.ts';
 import type { TourOptions } from './start/tour.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
@@ -176,12 +176,17 @@ export const replay = configVerb(
 );
 
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
-export const status = configVerb([], async (config: Config, options: StatusOptions = {}): Promise<StatusReport> => {
-  const { statusOf } = await import('./status/status.ts');
-  if (options.output !== undefined) await (await import('./publish/places.ts')).refuseOutput(config, options.output);
-  const { planAt, emit, signal } = circumstancesOf(config, options);
-  return statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
-});
+export const status = configVerb(
+  [],
+  async (config: Config, options: StatusOptions & SliceChoice = {}): Promise<StatusReport> => {
+    const { statusOf } = await import('./status/status.ts');
+    const slices = chosenSlices(config, options.slices ?? null);
+    if (options.output !== undefined) await (await import('./publish/places.ts')).refuseOutput(config, options.output);
+    const { planAt, emit, signal } = circumstancesOf(config, options);
+    const report = await statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
+    return { ...report, slices: report.slices.filter(({ name }) => slices.some((slice) => slice.name === name)) };
+  },
+);
 
 /** A status report as one HTML page with pictures that needs nothing else. */
 export const statusPage = async (report: StatusReport): Promise<string> =>
@@ -203,9 +208,15 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
     const { planAt } = standing;
     await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await refreshJoins(warehouse);
-    return publishCopies(config, warehouse, standing.emit, standing.signal);
+    return withEvents(await publishCopies(config, warehouse, standing.emit, standing.signal), standing.emit);
   });
 });
+
+/** A publication, whose failures are emitted. */
+function withEvents<P extends Publication>(done: P, emit: Emit): P {
+  for (const failure of done.failures) emit(failedEvent(failure));
+  return done;
+}
 
 /** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */
 export const lakeDdl = configVerb(
@@ -238,7 +249,7 @@ export const drop = configVerb(['slice', 'agree'], async (config: Config, option
   // A caller without types may answer with anything, such as the text 'false'.
   const isAgreed = async (loss: Loss): Promise<boolean> =>
     agree === true || (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
-  return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed });
+  return withEvents(await dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed }), emit);
 });
 
 /** What `drop` would delete; changes nothing. Throws as it does. */

@@ -6,28 +6,10 @@ import { isMetricItem } from '../model/metric.ts';
 
 export type ListedNames = ReadonlySet<string>;
 
-/** The lists of filters-data, as names are looked up in them. */
-export class CatalogLists {
-  readonly #catalog: Catalog;
-  /** Every metric a report can request. */
-  readonly metrics: ListedNames;
-  /** Lists of metrics without an item: what is in none of the others may be in one of them. */
-  readonly silent: readonly CatalogFilter[];
-
-  constructor(catalog: Catalog) {
-    this.#catalog = catalog;
-    this.metrics = new Set(catalog.filter(isMetricItem).map(({ id }) => id));
-    this.silent = metricFilterNames.filter((filter) => this.of(filter).size === 0);
-  }
-
-  of(filter: CatalogFilter, field: 'id' | 'name' = 'id'): ListedNames {
-    const names = this.#catalog.filter((item) => item.filter === filter).map((item) => item[field]);
-    return new Set(names.filter((name) => name !== ''));
-  }
-}
+type List = readonly [filter: CatalogFilter, field: 'id' | 'name'];
 
 /** Where filters-data lists the values of a dimension, and under which field they are written in a filter. */
-const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
+const dimensionValues: ReadonlyMap<string, List> = new Map<string, List>([
   ['app', ['apps', 'name']],
   ['app_token', ['apps', 'id']],
   ['country', ['countries', 'name']],
@@ -49,8 +31,8 @@ export const oddValues: ListedNames = new Set([
   'Unknown Devices',
 ]);
 
-/** Parameters whose allowed values filters-data lists. */
-const parameterValues: ReadonlyMap<string, CatalogFilter> = new Map([
+/** Parameters whose allowed values filters-data lists under their own name, or under another. */
+const parameterValues: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([
   ['ad_revenue_sources', 'ad_revenue_sources'],
   ['ad_spend_mode', 'ad_spend_mode'],
   ['attribution_source', 'attribution_source'],
@@ -74,16 +56,34 @@ export const checkedFilters: readonly CatalogFilter[] = [
   ]),
 ];
 
-export function filterNames(
-  { name, suffix }: NonNullable<ReturnType<typeof parseFilterKey>>,
-  lists: CatalogLists,
-): ListedNames {
-  const source = suffix === 'in' || suffix === 'not_in' ? dimensionValues.get(name) : undefined;
-  return source === undefined ? new Set() : lists.of(...source);
-}
+/** The lists of filters-data, as names are looked up in them. */
+export class CatalogLists {
+  readonly #catalog: Catalog;
+  /** Every metric a report can request. */
+  readonly metrics: ListedNames;
+  /** Lists of metrics without an item: what is in none of the others may be in one of them. */
+  readonly silent: readonly CatalogFilter[];
 
-export function parameterNames(key: string, lists: CatalogLists): ListedNames {
-  const list = parameterValues.get(key);
-  const listed = list === undefined ? new Set<string>() : lists.of(list);
-  return listed.size === 0 ? new Set(documentedValues.get(key) ?? []) : listed;
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+    this.metrics = new Set(catalog.filter(isMetricItem).map(({ id }) => id));
+    this.silent = metricFilterNames.filter((filter) => this.of(filter).size === 0);
+  }
+
+  of(filter: CatalogFilter, field: 'id' | 'name' = 'id'): ListedNames {
+    const names = this.#catalog.filter((item) => item.filter === filter).map((item) => item[field]);
+    return new Set(names.filter((name) => name !== ''));
+  }
+
+  /** What a parameter or an exact filter may be set to; empty where nobody knows. */
+  valuesOf(key: string, filter: ReturnType<typeof parseFilterKey>): ListedNames {
+    if (filter !== null) {
+      const isExact = filter.suffix === 'in' || filter.suffix === 'not_in';
+      const source = isExact ? dimensionValues.get(filter.name) : undefined;
+      return source === undefined ? new Set() : this.of(...source);
+    }
+    const list = parameterValues.get(key);
+    const listed = list === undefined ? new Set<string>() : this.of(list);
+    return listed.size === 0 ? new Set(documentedValues.get(key) ?? []) : listed;
+  }
 }

@@ -3,64 +3,61 @@
 import type { Config } from '../config/config.ts';
 import type { Problem } from '../config/config-problems.ts';
 import { nearest } from '../config/nearest.ts';
+import type { StatedSettings } from '../config/read-config.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { isMetricItem } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { UNREADABLE_HINT, unreadableNames } from '../publish/delta/table.ts';
-import { countText } from '../terminal/measure.ts';
-import { finding, mergedNotes, placed, type Finding, type Remark } from './finding.ts';
+import { countText, namesText } from '../terminal/measure.ts';
+import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
 import { placeFindings } from './places.ts';
-import { requestedService } from './service.ts';
+import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
-import { sliceRemarks } from './slice.ts';
-import type { Checking } from './warehouse.ts';
+import { type CheckedSlice, sliceFindings } from './slice.ts';
 
 /** What is wrong with a file, of which nothing else is tried then. */
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const wrong = problems.map(({ place, key, text }): Finding => {
     const setting = key === '' ? null : key;
-    return { severity: 'error', code: 'CONFIG_INVALID', slice: null, setting, place, message: text, hint: null };
+    return { ...finding('error', text, null, { slice: null, setting, place }), code: 'CONFIG_INVALID' };
   });
   return [...wrong, finding('untried', 'the service, the warehouse and the slices, as the configuration is wrong')];
 }
 
 /** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
-export async function findingsOf(config: Config, { stated, at, signal }: Checking, emit: Emit): Promise<Finding[]> {
-  const service = await requestedService({ config, stated, at, emit }, signal);
-  const listed = new Set(service.catalog.filter(isMetricItem).map(({ id }) => id));
-  const slices = config.slices.map((slice) => withStars(slice, listed));
-  const places = await placeFindings({ ...config, slices }, { at, stated, signal });
+export async function findingsOf(config: Config, checking: Checking, emit: Emit): Promise<Finding[]> {
+  const { stated, at } = checking;
+  const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
+  const slices = config.slices.map((slice) => withStars(slice, lists.metrics));
+  const places = await placeFindings({ ...config, slices }, checking);
   return mergedNotes([
-    ...placed(clockRemarks(at), null, stated),
+    ...clockFindings(at, stated),
     ...places,
     ...service.findings,
     ...slices.flatMap((slice, index) => {
-      const remarks = [
-        ...starRemarks(config.slices[index] ?? slice, index, listed),
-        ...sliceRemarks({ slice, index, stated }, service.catalog, lists, at),
-      ];
-      return placed(remarks, slice.name, stated);
+      const checked = { slice, index, stated, lists };
+      const starred = starFindings({ ...checked, slice: config.slices[index] ?? slice });
+      return [...starred, ...sliceFindings(checked, service.catalog, at)];
     }),
-    ...placed(linkRemarks(config, lists), null, stated),
+    ...linkFindings(config, lists, stated),
     ...nameFindings(config, slices),
     ...sliceWorks(slices, lists),
   ]);
 }
 
-/** More names make a message longer, not clearer. */
-const MOST_NAMES = 5;
-
 /** What each star of a slice stands for, or why it cannot be loaded with that. */
-function starRemarks(slice: Slice, index: number, listed: ReadonlySet<string>): Remark[] {
+function starFindings({ slice, index, stated, lists }: CheckedSlice): Finding[] {
   const path = ['slices', index, 'metrics'];
-  const refusal = listed.size === 0 ? null : starRefusal(slice, listed);
-  if (refusal !== null) return [{ severity: 'error', code: 'CONFIG_INVALID', path, ...refusal }];
-  return starsOf(slice, listed).map(({ pattern, metrics }) => {
-    const more = metrics.length > MOST_NAMES ? ` and ${metrics.length - MOST_NAMES} more` : '';
-    const message = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${metrics.slice(0, MOST_NAMES).join(', ')}${more}`;
-    return { severity: 'note', path: [...path, slice.metrics.indexOf(pattern)], message, hint: null };
+  const refusal = lists.metrics.size === 0 ? null : starRefusal(slice, lists.metrics);
+  if (refusal !== null) {
+    const { message, hint } = refusal;
+    return [findingOf(new Failure('CONFIG_INVALID', message, { hint }), placeOf(stated, path, slice.name))];
+  }
+  return starsOf(slice, lists.metrics).map(({ pattern, metrics }) => {
+    const message = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`;
+    return finding('note', message, null, placeOf(stated, [...path, slice.metrics.indexOf(pattern)], slice.name));
   });
 }
 
@@ -84,24 +81,23 @@ function sliceWorks(slices: readonly Slice[], { metrics }: CatalogLists): Findin
 }
 
 /** A stated instant is checked before; what is later than the clock is the simulator's. */
-function clockRemarks(at: Date): Remark[] {
+function clockFindings(at: Date, stated: StatedSettings): Finding[] {
   const now = new Date();
   if (at <= now) return [];
   const message = `${at.toISOString()} is later than the clock, ${now.toISOString()}, and no run plans for the future`;
-  const hint = 'Set an instant in the past, or leave it out.';
-  return [{ severity: 'error', code: 'AS_OF_IN_FUTURE', path: ['service', 'simulator', 'now'], message, hint }];
+  const failure = new Failure('AS_OF_IN_FUTURE', message, { hint: 'Set an instant in the past, or leave it out.' });
+  return [findingOf(failure, placeOf(stated, ['service', 'simulator', 'now']))];
 }
 
-function linkRemarks({ links }: Config, lists: CatalogLists): Remark[] {
+function linkFindings({ links }: Config, lists: CatalogLists, stated: StatedSettings): Finding[] {
   const apps = lists.of('apps');
   if (links === null || links.apps === 'all' || apps.size === 0) return [];
   const tokens = links.apps;
-  return tokens.flatMap((token, index): Remark[] => {
+  return tokens.flatMap((token, index) => {
     if (apps.has(token)) return [];
     const near = nearest(token, apps);
     const hint = near === null || tokens.includes(near) ? null : `Did you mean ${near}?`;
-    return [
-      { severity: 'warning', path: ['links', 'apps', index], message: `filters-data listed no app ${token}`, hint },
-    ];
+    const place = placeOf(stated, ['links', 'apps', index]);
+    return [finding('warning', `filters-data listed no app ${token}`, hint, place)];
   });
 }

@@ -2,8 +2,8 @@
 
 import { settingName, type SettingPath } from '../config/config-problems.ts';
 import type { StatedSettings } from '../config/read-config.ts';
-import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import { failuresText } from '../terminal/failure-text.ts';
+import { asFailure, type FailureCode } from '../errors.ts';
+import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
 import { oneLine, printable } from '../terminal/printable.ts';
 
@@ -21,39 +21,36 @@ export interface Finding {
   readonly hint: string | null;
 }
 
-/** What is wrong with a setting, before its place in the file is known. */
-export interface Remark {
-  readonly severity: Finding['severity'];
-  readonly code?: FailureCode;
-  readonly path: SettingPath;
-  /** Whether it is the key itself or its value, which is usual. */
-  readonly at?: 'key' | 'value' | undefined;
-  readonly message: string;
-  readonly hint: string | null;
-}
+/** What a finding is about. */
+export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
-/** A finding about no slice and no setting. */
-export function finding(severity: Finding['severity'], message: string, hint: string | null = null): Finding {
-  return { severity, code: null, slice: null, setting: null, place: null, message, hint };
+const nowhere: FindingPlace = { slice: null, setting: null, place: null };
+
+/** A finding, about no slice and no setting unless a place says so. */
+export function finding(
+  severity: Finding['severity'],
+  message: string,
+  hint: string | null = null,
+  place: FindingPlace = nowhere,
+): Finding {
+  return { severity, code: null, ...place, message, hint };
 }
 
 /** What was thrown, as an error found. */
-export function findingOf(thrown: unknown): Finding {
+export function findingOf(thrown: unknown, place: FindingPlace = nowhere): Finding {
   const { code, message, hint } = asFailure(thrown);
-  return { ...finding('error', message, hint), code };
+  return { severity: 'error', code, ...place, message, hint };
 }
 
-/** Remarks on a slice, or on none, with their places. A setting of the defaults is every slice's, so that none is named. */
-export function placed(remarks: readonly Remark[], slice: string | null, stated: StatedSettings): Finding[] {
-  return remarks.map(({ severity, code = null, path, at = 'value', message, hint }) => ({
-    severity,
-    code,
-    slice: path[0] === 'defaults' ? null : slice,
-    setting: settingName(path),
-    place: stated.placeOf(path, at),
-    message,
-    hint,
-  }));
+/** A setting of a slice, or of none, itself or its value. One of the defaults is every slice's, so that none is named. */
+export function placeOf(
+  stated: StatedSettings,
+  path: SettingPath,
+  slice: string | null = null,
+  at: 'key' | 'value' = 'value',
+): FindingPlace {
+  const named = path[0] === 'defaults' ? null : slice;
+  return { slice: named, setting: settingName(path), place: stated.placeOf(path, at) };
 }
 
 /** Findings as they are, one that is repeated word for word once; a note that several slices share is one, of no slice. */
@@ -64,44 +61,44 @@ export function mergedNotes(findings: readonly Finding[]): Finding[] {
     const key = JSON.stringify(isShared ? ['note', each.message] : each);
     const before = merged.get(key);
     const isOther = before !== undefined && before.slice !== each.slice;
-    merged.set(key, isOther ? { ...finding('note', each.message, each.hint), slice: null } : (before ?? each));
+    merged.set(key, isOther ? finding('note', each.message, each.hint) : (before ?? each));
   }
   return [...merged.values()];
 }
 
-/** The errors among the findings as failures, for their exit code. */
-export function failuresAmong(findings: readonly Finding[]): Failure[] {
-  return findings.flatMap(({ code, message }) => (code === null ? [] : [new Failure(code, message)]));
+/** The errors among the findings as failures, the place and the slice before their messages. */
+export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
+  return findings.flatMap((each) =>
+    each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
+  );
 }
 
 /** All findings, gravest first; what works and what was not tried on a line each; how many errors and warnings there were. */
 export function findingsText(findings: readonly Finding[]): string {
   const of = (severity: Finding['severity']): Finding[] => findings.filter((each) => each.severity === severity);
-  const errors = findings.flatMap((each) =>
-    each.code === null ? [] : [{ ...each, code: each.code, message: subject(each) }],
-  );
+  const errors = failuresAmong(findings);
   const warnings = of('warning');
   const works = of('works').map(({ message }) => `✓ ${oneLine(message)}`);
   const untried = of('untried').map(({ message }) => oneLine(message));
   return [
-    ...(errors.length === 0 ? [] : [failuresText(errors)]),
-    ...[...warnings, ...of('note')].map(lineOf),
-    ...(works.length === 0 ? [] : [works.join('  ')]),
-    ...(untried.length === 0 ? [] : [`not tried: ${untried.join('; ')}`]),
+    failuresText(errors),
+    ...[...warnings, ...of('note')].map((each) => {
+      const hint = each.hint === null ? '' : `\n  hint: ${oneLine(each.hint)}`;
+      return `${each.severity}: ${oneLine(subject(each))}${hint}`;
+    }),
+    works.join('  '),
+    untried.length === 0 ? '' : `not tried: ${untried.join('; ')}`,
     `${countText(errors.length, 'error')}, ${countText(warnings.length, 'warning')}`,
-  ].join('\n');
-}
-
-function lineOf(finding: Finding): string {
-  const hint = finding.hint === null ? '' : `\n  hint: ${oneLine(finding.hint)}`;
-  return `${finding.severity}: ${oneLine(subject(finding))}${hint}`;
+  ]
+    .filter((text) => text !== '')
+    .join('\n');
 }
 
 /** The message behind its place and its slice; one of no slice behind the name of its setting. */
 function subject({ place, slice, setting, message }: Finding): string {
-  const about = slice === null ? setting : `slice ${slice}`;
-  return [place, about, message]
-    .filter((part) => part !== null && part !== '')
-    .map((part) => printable(part ?? ''))
+  const about = slice === null ? (setting ?? '') : `slice ${slice}`;
+  return [place ?? '', about, message]
+    .filter((part) => part !== '')
+    .map(printable)
     .join(': ');
 }

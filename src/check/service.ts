@@ -1,15 +1,14 @@
 /** The service as `check` requests it: whether it answers and accepts the token, and its catalog. */
 
-import type { SettingPath } from '../config/config-problems.ts';
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
-import type { Emit, RunEvent } from '../events.ts';
+import type { Emit } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { withService } from '../run/service-in-use.ts';
 import { withRemedy } from '../terminal/explain.ts';
-import { countText, groupedText } from '../terminal/measure.ts';
-import { finding, findingOf, type Finding } from './finding.ts';
+import { countText } from '../terminal/measure.ts';
+import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 import { checkedFilters } from './catalog-lists.ts';
 
 /** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
@@ -24,113 +23,110 @@ export interface ServiceFindings {
   readonly catalog: Catalog;
 }
 
-interface ServiceCheck {
-  readonly config: Config;
-  readonly stated: StatedSettings;
+/** What is checked, and what ends the check. */
+export interface Checking {
+  /** The instant the check plans for. */
   readonly at: Date;
-  readonly emit: Emit;
+  /** Where each setting stands. */
+  readonly stated: StatedSettings;
+  readonly signal: AbortSignal;
 }
 
 /** Requests the catalog and, where partners or links are wanted, the campaign API; both at once. */
-export async function requestedService(check: ServiceCheck, signal: AbortSignal): Promise<ServiceFindings> {
-  const { config, stated, at, emit } = check;
-  const ended = new AbortController();
-  let because = 'no answer';
-  let hasFailed = false;
+export async function requestedService(
+  config: Config,
+  { stated, at, signal }: Checking,
+  emit: Emit,
+): Promise<ServiceFindings> {
+  const silence = new AbortController();
+  const findings: Finding[] = [];
+  /** What the first try that failed ended with. */
+  let because: string | null = null;
   let watch: NodeJS.Timeout | undefined;
-  // A host that cannot be reached is not tried twice; a service that answers is, as it may only be busy.
-  const once = (event: RunEvent): void => {
+  const heard: Emit = (event) => {
     emit(event);
     if (event.type !== 'request_retried') return;
-    because = event.because;
-    hasFailed = true;
-    if (UNREACHABLE.test(because)) ended.abort();
+    ({ because } = event);
+    // A host that cannot be reached is not tried twice; a service that answers is, as it may only be busy.
+    if (UNREACHABLE.test(event.because)) silence.abort();
   };
-  const trying: Trying = {
-    config,
-    stated,
-    outer: signal,
-    signal: AbortSignal.any([signal, ended.signal]),
-    because: () => because,
+  const answered = async <T>(
+    setting: AddressSetting,
+    request: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | null> => {
+    try {
+      return await request(AbortSignal.any([signal, silence.signal]));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const why = silence.signal.aborted ? unanswered(setting, because ?? 'no answer') : thrown;
+      const refused = await refusalFinding(why, setting, config, stated);
+      // One token opens both APIs; that it does not is reported once.
+      const isKnown = findings.some(({ code }) => code === 'CREDENTIALS_REFUSED' && refused.code === code);
+      if (!isKnown) findings.push(refused);
+      return null;
+    }
   };
   try {
-    return await withService(config, at, once, async (service) => {
+    return await withService(config, at, heard, async (service) => {
       let [bytes, lastAt] = [0, Date.now()];
       watch = setInterval(() => {
         const received = service.statistics().bytes;
         // Answers that are requested again are no progress.
-        if (received > bytes && !hasFailed) lastAt = Date.now();
+        if (received > bytes && because === null) lastAt = Date.now();
         bytes = received;
-        if (Date.now() - lastAt >= PATIENCE_MS) ended.abort();
+        if (Date.now() - lastAt >= PATIENCE_MS) silence.abort();
       }, LOOK_MS);
       const wantsCampaign = config.partners || config.links !== null;
-      const [reports, campaign] = await Promise.all([
-        orFinding(trying, 'reports_url', async () => service.filtersData({ filters: checkedFilters }, trying.signal)),
+      const [catalog] = await Promise.all([
+        answered('reports_url', async (ended) => service.filtersData({ filters: checkedFilters }, ended)),
         // The campaign API lies at an address of its own; its shortest list shows whether it answers.
-        wantsCampaign
-          ? orFinding(trying, 'base_url', async () => service.partners(trying.signal).next())
-          : { answer: null, findings: [finding('untried', 'the campaign API, as partners and links are off')] },
+        wantsCampaign ? answered('base_url', async (ended) => service.partners(ended).next()) : null,
       ]);
-      const catalog = reports.answer ?? [];
+      const untried = wantsCampaign ? [] : [finding('untried', 'the campaign API, as partners and links are off')];
+      const works = catalog === null ? [] : workFindings(catalog);
       return {
-        findings: [
-          ...oneRefusal([...reports.findings, ...campaign.findings]),
-          ...(reports.answer === null ? [] : workFindings(catalog)),
-          finding('untried', 'a report, ad spend'),
-        ],
-        catalog,
+        findings: [...findings.toSorted(byAddress), ...untried, ...works, finding('untried', 'a report, ad spend')],
+        catalog: catalog ?? [],
       };
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    return { findings: [unopened(thrown, stated)], catalog: [] };
+    // Why there was no connection to request on: of its settings only the certificate file is looked at that late.
+    const found = findingOf(thrown);
+    const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
+    return { findings: [{ ...found, ...placeOf(stated, path) }], catalog: [] };
   } finally {
     clearInterval(watch);
   }
 }
 
+type AddressSetting = 'reports_url' | 'base_url';
+
+/** The reports before the campaign API, whichever failed first. */
+const byAddress = (one: Finding, other: Finding): number => (other.setting ?? '').localeCompare(one.setting ?? '');
+
 function workFindings(catalog: Catalog): Finding[] {
   const of = (list: string): number => catalog.filter(({ filter }) => filter === list).length;
-  const counts = `${countText(of('apps'), 'app')}, ${groupedText(of('partners'))} partner${of('partners') === 1 ? '' : 's'}`;
+  const counts = `${countText(of('apps'), 'app')}, ${countText(of('partners'), 'partner')}`;
   return [finding('works', 'token accepted'), finding('works', counts)];
 }
 
-/** Why there was no connection to request on: of its settings only the certificate file is looked at that late. */
-function unopened(thrown: unknown, stated: StatedSettings): Finding {
-  const found = findingOf(thrown);
-  const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
-  return { ...found, setting: path.join('.'), place: stated.placeOf(path, 'value') };
+/** Why nothing was answered at the address that was requested. */
+async function refusalFinding(
+  thrown: unknown,
+  setting: AddressSetting,
+  config: Config,
+  stated: StatedSettings,
+): Promise<Finding> {
+  const { code, ...bare } = findingOf(thrown);
+  const found = code === null ? { ...bare, code } : await withRemedy({ ...bare, code }, config);
+  const token = stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
+  const path = ['service', code === 'CREDENTIALS_REFUSED' ? token : setting];
+  const hint = isExample(stated.valueAt(path)) ? `Put your own address into service.${setting}.` : found.hint;
+  return { ...found, hint, ...placeOf(stated, path) };
 }
 
-interface Trying {
-  readonly config: Config;
-  readonly stated: StatedSettings;
-  readonly outer: AbortSignal;
-  readonly signal: AbortSignal;
-  /** What the first try ended with. */
-  readonly because: () => string;
-}
-
-/** What was answered, or why nothing was, at the address that was requested. */
-async function orFinding<T>(
-  { config, stated, outer, signal, because }: Trying,
-  setting: 'reports_url' | 'base_url',
-  request: () => Promise<T>,
-): Promise<{ readonly answer: T | null; readonly findings: readonly Finding[] }> {
-  try {
-    return { answer: await request(), findings: [] };
-  } catch (thrown) {
-    outer.throwIfAborted();
-    const bare = findingOf(signal.aborted ? unanswered(setting, because()) : thrown);
-    const found = bare.code === null ? bare : { ...bare, ...(await withRemedy({ ...bare, code: bare.code }, config)) };
-    const path = found.code === 'CREDENTIALS_REFUSED' ? tokenPath(stated) : ['service', setting];
-    const hint = isExample(stated.valueAt(path)) ? `Put your own address into service.${setting}.` : found.hint;
-    const place = stated.placeOf(path, 'value');
-    return { answer: null, findings: [{ ...found, hint, setting: path.join('.'), place }] };
-  }
-}
-
-function unanswered(setting: 'reports_url' | 'base_url', because: string): Failure {
+function unanswered(setting: AddressSetting, because: string): Failure {
   const what = setting === 'reports_url' ? 'filters-data, so that no slice was compared with it' : 'the campaign API';
   return new Failure('SOURCE_UNAVAILABLE', `Nothing came from ${what} (${because})`, {
     hint: `Check service.${setting} and the network.`,
@@ -139,14 +135,3 @@ function unanswered(setting: 'reports_url' | 'base_url', because: string): Failu
 
 /** An address as `ripen init` writes it; nobody can have such a name (RFC 2606). */
 const isExample = (value: unknown): boolean => typeof value === 'string' && /\/\/[^/]*\bexample\.com\b/.test(value);
-
-const tokenPath = (stated: StatedSettings): SettingPath => [
-  'service',
-  stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file',
-];
-
-/** One token opens both APIs; that it does not is reported once. */
-function oneRefusal(findings: readonly Finding[]): Finding[] {
-  const first = findings.findIndex(({ code }) => code === 'CREDENTIALS_REFUSED');
-  return findings.filter(({ code }, index) => code !== 'CREDENTIALS_REFUSED' || index === first);
-}

@@ -7,90 +7,74 @@ import { statSync } from 'node:fs';
 import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
-import type { StatedSettings } from '../config/read-config.ts';
 import { asFailure } from '../errors.ts';
-import { refusalOf } from '../tables/slice-table.ts';
-import { meet } from '../model/calendar.ts';
-import { coverageOf } from '../model/period.ts';
 import { differInHeadersOnly, fingerprintOf, type Slice } from '../model/slice.ts';
-import {
-  carries,
-  heldPeriods,
-  tableOf,
-  weekStartOf,
-  type LoadedPeriod,
-  type SliceLedger,
-  type SliceTable,
-} from '../model/ledger.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant } from '../publish/places.ts';
 import { releasedAt } from '../publish/publish.ts';
+import { explainPlan } from '../run/plan-report.ts';
 import { countText, sizeText } from '../terminal/measure.ts';
-import { countReleased, readSliceLedger } from '../warehouse/ledger.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Finding, finding, findingOf, placed, type Remark } from './finding.ts';
-import { pathOf } from './slice.ts';
+import { type Finding, finding, findingOf, placeOf } from './finding.ts';
+import type { Checking } from './service.ts';
 
 /** A check does not wait for a nightly run. */
-const NO_WAIT_MS = 0;
+const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-/** The instant a check plans for, where each setting stands, and what ends the check. */
-export interface Checking {
-  readonly at: Date;
-  readonly stated: StatedSettings;
-  readonly signal: AbortSignal;
+interface WarehouseFindings {
+  readonly findings: readonly Finding[];
+  readonly lastRunBytes: number | null;
 }
 
 /** What is wrong with the warehouse and with whose copies stand where it publishes, or odd about what it holds. */
-export async function warehouseFindings(
-  config: Pick<Config, 'warehouse' | 'slices' | 'publish'>,
-  { at, stated, signal }: Checking,
-): Promise<{ readonly findings: Finding[]; readonly lastRunBytes: number | null }> {
-  const { warehouse: path, slices } = config;
-  const occupants = async (own: Publisher): Promise<Finding[]> => {
-    const refusals = config.publish.map(async (target): Promise<Finding[]> => {
-      try {
-        await refuseOccupant(target, own, signal);
-        return [];
-      } catch (error) {
-        const failure = asFailure(error);
-        // Whether a store answers is found out apart.
-        return failure.code === 'STORAGE_FAILED' && target.kind !== 'duckdb' ? [] : [findingOf(failure)];
-      }
-    });
-    return (await Promise.all(refusals)).flat();
-  };
+export async function warehouseFindings(config: Config, checking: Checking): Promise<WarehouseFindings> {
+  const { warehouse: path, slices, publish } = config;
+  const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
-      const isNew = finding('works', `the first sync makes ${path}`);
-      return {
-        findings: [isNew, ...(await occupants({ path, id: null, tables: [] }))],
-        lastRunBytes: null,
-      };
+      const occupants = await occupantFindings(publish, { path, id: null, tables: [] }, signal);
+      return { findings: [finding('works', `the first sync makes ${path}`), ...occupants], lastRunBytes: null };
     }
-    return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => ({
-      findings: [
-        finding('works', 'warehouse readable'),
-        ...(await unconfiguredFindings(warehouse, slices)),
-        ...(await changeFindings(warehouse, slices, { at, stated })),
-        ...(await occupants(await publisherOf(warehouse))),
-        ...(await keeperFindings(config, warehouse, signal)),
-      ],
+    const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
+      kept: await unconfiguredFindings(warehouse, slices),
+      occupants: await occupantFindings(publish, await publisherOf(warehouse), signal),
+      keepers: await keeperFindings(config, warehouse, signal),
+      ofOtherHeaders: await slicesOfOtherHeaders(warehouse, slices),
       lastRunBytes: await receivedBytes(warehouse),
     }));
+    const changes = await changeFindings(config, checking, read.ofOtherHeaders);
+    const readable = finding('works', 'warehouse readable');
+    return {
+      findings: [readable, ...read.kept, ...changes, ...read.occupants, ...read.keepers],
+      lastRunBytes: read.lastRunBytes,
+    };
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
-    if (failure.code === 'WAREHOUSE_OLDER') {
-      const older = finding('note', `${failure.message} Its content was not checked.`, failure.hint);
-      return { findings: [older], lastRunBytes: null };
-    }
+    const unread = (severity: 'note' | 'warning', what: string, hint: string | null = null): Finding =>
+      finding(severity, `${failure.message} ${what} not checked.`, hint);
+    if (failure.code === 'WAREHOUSE_OLDER')
+      return { findings: [unread('note', 'Its content was', failure.hint)], lastRunBytes: null };
     const isLocked = failure.code === 'WAREHOUSE_LOCKED';
-    const locked = finding('warning', `${failure.message} Its version and content were not checked.`);
-    return { findings: [isLocked ? locked : findingOf(failure)], lastRunBytes: null };
+    const found = isLocked ? unread('warning', 'Its version and content were') : findingOf(failure);
+    return { findings: [found], lastRunBytes: null };
   }
+}
+
+/** Targets that are another warehouse's, or hold what is not ripen's. */
+async function occupantFindings(publish: Config['publish'], own: Publisher, signal: AbortSignal): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const target of publish) {
+    await refuseOccupant(target, own, signal).catch((error: unknown) => {
+      const found = findingOf(error);
+      // Whether a store answers is found out apart.
+      if (found.code !== 'STORAGE_FAILED' || target.kind === 'duckdb') findings.push(found);
+    });
+  }
+  return findings;
 }
 
 /** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
@@ -129,97 +113,64 @@ const heldRow = z.object({ slice: z.string(), periods: count, rows: count });
 async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
   const configured = new Set(slices.map(({ name }) => name));
   const held = await warehouse.rows(statement('ledger/held_slices'), [], heldRow);
-  return held.filter(({ slice }) => !configured.has(slice)).map(unconfigured);
+  return held
+    .filter(({ slice }) => !configured.has(slice))
+    .map(({ slice, periods, rows }) => {
+      const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
+      const message = `it is not configured, but the warehouse keeps its table: ${amount}`;
+      const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
+      return finding('warning', message, hint, { slice, setting: null, place: null });
+    });
 }
 
-function unconfigured({ slice, periods, rows }: z.output<typeof heldRow>): Finding {
-  const held = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
-  const message = `it is not configured, but the warehouse keeps its table: ${held}`;
-  const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
-  return { ...finding('warning', message, hint), slice };
+/** The slices whose live table differs from them in `service.headers` alone. */
+async function slicesOfOtherHeaders(warehouse: Warehouse, slices: readonly Slice[]): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const slice of slices) {
+    const { live } = await readSliceLedger(warehouse, slice.name);
+    if (live !== null && differInHeadersOnly(live.fingerprint, fingerprintOf(slice))) names.add(slice.name);
+  }
+  return names;
 }
 
+/** What the next sync requests again because a slice differs from what was loaded, or why it would refuse the slice. */
 async function changeFindings(
-  warehouse: Warehouse,
-  slices: readonly Slice[],
-  { at, stated }: Pick<Checking, 'at' | 'stated'>,
+  config: Config,
+  { at: planAt, stated, signal }: Checking,
+  ofOtherHeaders: ReadonlySet<string>,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const [index, slice] of slices.entries()) {
-    const path = pathOf({ index });
-    const ledger = await readSliceLedger(warehouse, slice.name);
-    const { live } = ledger;
-    const refusal = await refusalOf(warehouse, slice, ledger);
-    if (refusal !== null) findings.push(...placed([refused(refusal, path)], slice.name, stated));
-    if (live === null || refusal !== null) continue;
-    const released = await countReleased(warehouse, slice.name);
-    findings.push(...placed(changeRemarks({ slice, path, released }, { ...ledger, live }, at), slice.name, stated));
+  for (const [index, { name }] of config.slices.entries()) {
+    const path = ['slices', index];
+    try {
+      const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
+      for (const { windows, released_periods: released = 0 } of slices) {
+        const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
+        if (again.length === 0) continue;
+        const periods = again.reduce((sum, window) => sum + window.periods, 0);
+        const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
+        const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
+        if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
+          const place = placeOf(stated, [...path, 'metrics'], name);
+          findings.push(finding('note', `metrics were added: ${what}`, null, place));
+          continue;
+        }
+        const isOfHeaders = ofOtherHeaders.has(name);
+        const why = isOfHeaders
+          ? 'it was loaded with other `service.headers`, which may be those of another account'
+          : 'it means something else than what was loaded';
+        const lost =
+          released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it then`;
+        const message = `${why}: ${what}, beside the table that is served until they are complete${lost}`;
+        const old = isOfHeaders ? 'headers' : 'dimensions, filters, parameters and headers';
+        const hint = `\`ripen plan\` shows the windows; the old ${old} would keep the table.`;
+        findings.push(finding('warning', message, hint, placeOf(stated, path, name)));
+      }
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const { code } = asFailure(thrown);
+      findings.push(findingOf(thrown, code === 'CONFIG_INVALID' ? placeOf(stated, path, name) : undefined));
+    }
   }
   return findings;
-}
-
-function refused(
-  { setting, ...why }: Pick<Remark, 'message' | 'hint'> & { readonly setting: string },
-  path: Remark['path'],
-): Remark {
-  return { ...why, severity: 'error', code: 'CONFIG_INVALID', path: [...path, setting] };
-}
-
-/** What the next sync requests again because the slice differs from what was loaded. */
-function changeRemarks(
-  { slice, path, released }: { readonly slice: Slice; readonly path: Remark['path']; readonly released: number },
-  ledger: ServedLedger,
-  at: Date,
-): Remark[] {
-  const meaning = fingerprintOf(slice);
-  const wanted = servedPeriods(slice, ledger, at).filter(
-    (period) => !isHeldWith(slice.metrics, ledger, meaning, period),
-  );
-  if (!carries(ledger.live.fingerprint, meaning)) {
-    const isOfHeaders = differInHeadersOnly(ledger.live.fingerprint, meaning);
-    const why = isOfHeaders
-      ? 'it was loaded with other `service.headers`, which may be those of another account, or before they were recorded'
-      : 'it means something else than what was loaded';
-    const kept = isOfHeaders ? 'headers' : 'dimensions, filters, parameters and headers';
-    const message = `${why}: ${amountOf(wanted)} will be requested again, beside the table that is served until they are complete${released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it then`}`;
-    const hint = `\`ripen plan\` shows the windows; the old ${kept} would keep the table.`;
-    return [{ severity: 'warning', path, message, hint }];
-  }
-  const [first] = wanted;
-  if (first === undefined) return [];
-  const added = slice.metrics.filter((metric) => !first.metrics.includes(metric));
-  const message = `metrics were added (${added.join(', ')}): ${amountOf(wanted)} will be requested again`;
-  return [{ severity: 'note', path: [...path, 'metrics'], message, hint: null }];
-}
-
-type ServedLedger = SliceLedger & { readonly live: SliceTable };
-
-/** The periods of the live table that the slice still covers. */
-function servedPeriods(slice: Slice, ledger: ServedLedger, at: Date): LoadedPeriod[] {
-  const meaning = fingerprintOf(slice);
-  const covered = coverageOf(slice, heldPeriods(ledger, meaning), at, weekStartOf(ledger, meaning));
-  if (covered === null) return [];
-  const served = [...ledger.live.periods.values()];
-  return served.filter(({ asked }) => meet(asked, covered));
-}
-
-/** Whether the days of a period are held under a meaning, with all of these metrics. */
-function isHeldWith(
-  metrics: readonly string[],
-  ledger: SliceLedger,
-  meaning: string,
-  { asked }: LoadedPeriod,
-): boolean {
-  const held = [...(tableOf(ledger, meaning)?.periods.values() ?? [])];
-  return held.some(
-    (period) =>
-      period.asked.start <= asked.start &&
-      asked.end <= period.asked.end &&
-      metrics.every((metric) => period.metrics.includes(metric)),
-  );
-}
-
-function amountOf(periods: readonly LoadedPeriod[]): string {
-  const rows = periods.reduce((sum, period) => sum + period.rows, 0);
-  return `${countText(periods.length, 'period')} with about ${countText(rows, 'row')}`;
 }

@@ -4,13 +4,17 @@
  * Parsing runs nothing and loads no command, so `--help` and completion answer at once.
  */
 
-import type { Options } from 'yargs';
+import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
 import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
-import type { Act } from '../terminal/shell.ts';
-import { declareCommands, type HelpAsked } from './parser.ts';
-import { allOptions, commandNames, groupNames } from './verbs.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { type CommandOutcome, present } from './outcome.ts';
+import { allOptions, type Arguments, commandNames, globalOptions, groups, type OptionTable } from './words.ts';
+import { type VerbName, verbs } from './words.ts';
+
+/** Carries out a command; resolves to its exit code, throws what stopped it. */
+type Act = (shell: Shell) => Promise<number>;
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */
 export type Asked =
@@ -35,25 +39,20 @@ export function formAsked(argv: readonly string[]): Form {
 
 /** The command the arguments choose; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<Asked> {
-  if (argv.length === 0 || (argv.length === 1 && groupNames.includes(argv[0] ?? ''))) {
+  if (argv.length === 0 || (argv.length === 1 && Object.hasOwn(groups, argv[0] ?? ''))) {
     const help = await parseCommandLine([...argv, '--help'], version);
     return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
   }
-  const chosen: { act: Act | null; options: Readonly<Record<string, Options>> } = { act: null, options: {} };
-  const choose = (act: Act, options: Readonly<Record<string, Options>>): void => {
-    chosen.act = act;
-    chosen.options = options;
-  };
   const isCompletion = argv.includes('--get-yargs-completions');
   if (isCompletion && argv.at(-2) === '--slice') {
     // Loaded alone, as other words complete without the configuration.
-    const { completeSlices } = await import('./complete-slices.ts');
-    return { kind: 'act', act: completeSlices(argv) };
+    return { kind: 'act', act: async (shell) => (await import('./complete-slices.ts')).completeSlices(argv, shell) };
   }
-  const cli = declareCommands(version, choose, helpAsked(argv));
+  const chosen: Chosen = { form: formAsked(argv), act: null, options: {} };
   let output = '';
   try {
     if (!isCompletion) refuseUnclear(argv);
+    const cli = parser(version, chosen, helpAsked(argv));
     const parsed = await cli.parseAsync(dashJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
@@ -63,6 +62,137 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     return { kind: 'act', act: chosen.act };
   } catch (error) {
     throw usageFailure(textOf(error), argv);
+  }
+}
+
+interface Chosen {
+  readonly form: Form;
+  act: Act | null;
+  options: OptionTable;
+}
+
+/** What kind of help the arguments request: none, that of `ripen` itself, or that of a command. */
+type HelpAsked = 'none' | 'overview' | 'command';
+
+function helpAsked(argv: readonly string[]): HelpAsked {
+  if (!argv.includes('--help') && !argv.includes('-h')) return 'none';
+  return argv.some((word) => commandNames.includes(word)) ? 'command' : 'overview';
+}
+
+const HELP_COLUMNS = 80;
+
+/** What `ripen --help` shows: all commands, without the options they share, which would not fit a screen with them. */
+const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
+Pulls reports into a warehouse and refreshes every cohort until it is final.`;
+
+/** A parser that knows the options of every command. */
+type Cli = Argv<InferredOptionTypes<typeof globalOptions>>;
+
+function parser(version: string, chosen: Chosen, help: HelpAsked): Cli {
+  const cli = yargs()
+    .scriptName('ripen')
+    .locale('en')
+    .exitProcess(false)
+    .fail(false)
+    .parserConfiguration({
+      'parse-positional-numbers': false,
+      // A name with a dot is no option's: it would fill one with an object.
+      'dot-notation': false,
+      // In groups `-dash` would hold the `-h` of help.
+      'short-option-groups': false,
+      // `--no-config` would be an option that nobody declared.
+      'boolean-negation': false,
+    })
+    .wrap(HELP_COLUMNS)
+    .usage(overview)
+    .options(globalOptions);
+  declareCommands(cli, chosen);
+  cli
+    .command(
+      'completion',
+      'Print a script for shell completion',
+      (inner) => inner.epilogue('Example: ripen completion >> ~/.bashrc'),
+      () => {},
+    )
+    // Of the same name yargs prints its script before anything else, even when help is requested.
+    .completion(help === 'none' ? 'completion' : 'completion-script', false)
+    .version(version)
+    .alias('help', 'h')
+    .strict()
+    .demandCommand(1, 'no command was given');
+  if (help !== 'command') cli.epilogue('Example: ripen init && ripen check && ripen sync');
+  for (const option of ['help', 'version', ...(help === 'overview' ? Object.keys(globalOptions) : [])])
+    cli.hide(option);
+  return cli;
+}
+
+const shared = 'For every command:';
+
+interface Command {
+  readonly name: VerbName;
+  readonly declare: (cli: Cli, chosen: Chosen) => void;
+}
+
+/** A command that is loaded when it is carried out, never before. */
+function command<N extends VerbName>(
+  name: N,
+  load: () => Promise<(args: Arguments<N>, shell: Shell) => Promise<CommandOutcome>>,
+): Command {
+  const { describe, example, positional, options } = verbs[name];
+  const word = name.split(' ').at(-1) ?? name;
+  const build = (cli: Cli) =>
+    cli
+      .options<(typeof verbs)[N]['options']>(options)
+      .group(positional ?? [], 'Positionals:')
+      .group(
+        Object.keys(options).filter((option) => option !== positional),
+        'Options:',
+      )
+      .group(Object.keys(globalOptions), shared)
+      .epilogue(`Example: ripen ${example}`);
+  const declare = (cli: Cli, chosen: Chosen): void => {
+    cli.command(positional === undefined ? word : `${word} [${positional}]`, describe, build, (args) => {
+      chosen.options = options;
+      chosen.act = async (shell) => present(await (await load())(args, shell), chosen.form, shell);
+    });
+  };
+  return { name, declare };
+}
+
+/** Every command with what carries it out, in the order of the help. */
+const commands: readonly Command[] = [
+  command('init', async () => (await import('./check.ts')).init),
+  command('check', async () => (await import('./check.ts')).check),
+  command('plan', async () => (await import('./plan.ts')).plan),
+  command('sync', async () => (await import('./sync.ts')).sync),
+  command('backfill', async () => (await import('./sync.ts')).backfill),
+  command('status', async () => (await import('./status.ts')).status),
+  command('replay', async () => (await import('./sync.ts')).replay),
+  command('publish', async () => (await import('./publish.ts')).publish),
+  command('drop', async () => (await import('./drop.ts')).drop),
+  command('export', async () => (await import('./export.ts')).exportRows),
+  command('catalog', async () => (await import('./account.ts')).catalog),
+  command('partners', async () => (await import('./account.ts')).partners),
+  command('links list', async () => (await import('./account.ts')).linksList),
+  command('links create', async () => (await import('./account.ts')).linksCreate),
+  command('links update', async () => (await import('./account.ts')).linksUpdate),
+  command('spend send', async () => (await import('./spend-send.ts')).spendSend),
+  command('simulator', async () => (await import('./simulator.ts')).simulator),
+  command('demo', async () => (await import('./demo.ts')).demo),
+];
+
+function declareCommands(cli: Cli, chosen: Chosen): void {
+  for (const { name, declare } of commands) if (!name.includes(' ')) declare(cli, chosen);
+  for (const [word, { describe, example }] of Object.entries(groups)) {
+    const inner = commands.filter(({ name }) => name.startsWith(`${word} `));
+    const known = inner.map(({ name }) => name.split(' ')[1]).join(', ');
+    cli.command(word, describe, (group: Cli) => {
+      for (const { declare } of inner) declare(group, chosen);
+      return group
+        .group(Object.keys(globalOptions), shared)
+        .epilogue(`Example: ripen ${example}`)
+        .demandCommand(1, 1, `${word} needs a command: ${known}`);
+    });
   }
 }
 
@@ -86,7 +216,7 @@ function refuseUnclear(argv: readonly string[]): void {
 }
 
 /** Of an option that takes one value, and was given several, nobody can say which is meant. */
-function refuseRepeated(parsed: object, options: Readonly<Record<string, Options>>): void {
+function refuseRepeated(parsed: object, options: OptionTable): void {
   for (const [name, value] of Object.entries(parsed)) {
     if (!Array.isArray(value) || !allOptions.has(name) || options[name]?.array === true) continue;
     throw new Error(`--${name} was given ${value.length} times`);
@@ -101,26 +231,20 @@ function dashJoined(argv: readonly string[]): string[] {
   });
 }
 
-function helpAsked(argv: readonly string[]): HelpAsked {
-  if (!argv.includes('--help') && !argv.includes('-h')) return 'none';
-  return argv.some((word) => commandNames.includes(word)) ? 'command' : 'overview';
-}
-
 /** yargs names what it refused only in its message, `Unknown argument: slise` (its own words, locale `en`). */
 function usageFailure(message: string, argv: readonly string[]): Failure {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
   // It names each twice, `dry-rnu` and `dryRnu`.
   const unknown = names.split(', ').filter((name) => name !== '' && !/[A-Z]/.test(name));
   const refused = unknown.length === 0 ? message.replaceAll('\n', ' ') : `Unknown argument: ${unknown.join(', ')}`;
-  const nearestNames = unknown.flatMap((name) => {
+  const meant = unknown.flatMap((name) => {
     if (argv.includes(name)) return nearest(name, commandNames) ?? [];
     const option = nearest(name, allOptions.keys());
     return option === null ? [] : `--${option}`;
   });
+  const suggestion = meant.length === 0 ? '' : `Did you mean ${meant.map((name) => `\`${name}\``).join(', ')}? `;
   const command = argv.find((word) => commandNames.includes(word));
-  const meant =
-    nearestNames.length === 0 ? '' : `Did you mean ${nearestNames.map((name) => `\`${name}\``).join(', ')}? `;
   return new Failure('USAGE_INVALID', `The command line was refused: ${refused}.`, {
-    hint: `${meant}See \`ripen ${command === undefined ? '' : `${command} `}--help\`.`,
+    hint: `${suggestion}See \`ripen ${command === undefined ? '' : `${command} `}--help\`.`,
   });
 }

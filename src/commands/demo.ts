@@ -3,22 +3,22 @@
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { exitCodes } from '../errors.ts';
+import { exitCodeOf, exitCodes } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { demo as runTour, exitCodeOf, type SliceSummary, type SyncSummary, type TourStep } from '../index.ts';
+import { demo as runTour, statusPage, type SyncSummary, type TourStep } from '../index.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { SliceStatus } from '../status/status-report.ts';
-import { failuresOf, failuresText } from '../terminal/failure-text.ts';
 import { countText, elapsedText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
-import { jsonLine } from '../terminal/printable.ts';
 import { openProgress } from '../terminal/progress.ts';
-import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { statusText } from '../terminal/status-text.ts';
-import { loadedTable, summaryText } from '../terminal/summary-text.ts';
-import { indented, tableText, wrapped } from '../terminal/table.ts';
+import { reasonsText, summaryText, summedReasons } from '../terminal/summary-text.ts';
+import { columnsOf, indented, tableText, wrapped } from '../terminal/table.ts';
 import { wholeNumberOf } from './instant.ts';
+import type { CommandOutcome } from './outcome.ts';
 import { planText } from './plan.ts';
-import { writePage } from './status.ts';
+import { writeNamed } from './verb.ts';
+import type { Arguments } from './words.ts';
 
 const USUAL_COLUMNS = 80;
 const INDENT = 2;
@@ -27,22 +27,16 @@ const detailed = { details: true, maturation: true, backtest: false } as const;
 /** A dashboard of the published copy, to be built by who wants one. */
 const dashboard = fileURLToPath(new URL('../../config/bi/README.md', import.meta.url));
 
-interface DemoArguments extends GlobalArguments {
-  readonly nights: string;
-}
-
-/** Runs the tour; resolves to the exit code of the gravest failure of its nights, or that it was stopped. */
-export async function demo(args: DemoArguments, shell: Shell): Promise<number> {
+/** Runs the tour, and prints each step when it is done; the failures are those of its nights. */
+export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
   const { directory, environment, signal } = shell;
   const startedAt = shell.now();
   const nights = wholeNumberOf(args.nights, '--nights', MOST_NIGHTS);
   const progress = openProgress(args, shell);
-  const print = (text: string): void => {
+  const show = async (step: TourStep): Promise<void> => {
+    const text = step.kind === 'done' ? await doneText(step, shell) : stepText(step, shell);
     progress.makeRoom();
     shell.print(text);
-  };
-  const show = async (step: TourStep): Promise<void> => {
-    print(step.kind === 'done' ? await doneText(step, shell) : stepText(step, shell));
   };
   // The steps tell what each night came to; of what is not repainted, a month of nights would be a long list.
   const isListed = !shell.isTerminal && args.log === 'text' && args.verbose !== true;
@@ -52,12 +46,10 @@ export async function demo(args: DemoArguments, shell: Shell): Promise<number> {
   try {
     const options = { directory, environment, file: args.config, now: startedAt, nights, emit, signal };
     const summaries = await runTour(args.json ? options : { ...options, tell: show });
-    const failures = summaries.flatMap((summary) => summary.failures);
-    if (failures.length > 0) shell.tell(failuresText(groupedFailures(failures)));
-    const took = elapsedText(shell.now().getTime() - startedAt.getTime());
-    if (args.json) shell.print(jsonLine({ nights: summaries }));
-    else print(`The tour took ${took}.`);
-    return signal.aborted ? exitCodes.interrupted : exitCodeOf(failuresOf(failures));
+    const failures = groupedFailures(summaries.flatMap((summary) => summary.failures));
+    const text = `The tour took ${elapsedText(shell.now().getTime() - startedAt.getTime())}.`;
+    const exitCode = signal.aborted ? exitCodes.interrupted : exitCodeOf(failures);
+    return { json: { nights: summaries }, text, failures, exitCode };
   } finally {
     progress.close();
   }
@@ -78,15 +70,14 @@ function stepText(step: Exclude<TourStep, { kind: 'done' }>, shell: Shell): stri
   switch (step.kind) {
     case 'begun':
       return begunText(step, shell);
-    case 'planned':
-      return section(
-        `The last night, ${minuteText(step.night.toISOString())}: what is due, and why`,
-        planText(step.plan, true),
-      );
+    case 'planned': {
+      const heading = `The last night, ${minuteText(step.night.toISOString())}: what is due, and why`;
+      return section(heading, planText(step.plan, true));
+    }
     case 'playing':
       return `== ${countText(step.nights.length, 'night')} between, of the first slice alone: what was new, what changed\n`;
     case 'played':
-      return indented(playedText(step.summaries)).concat('\n');
+      return `${indented(playedText(step.summaries))}\n`;
     case 'loaded':
     default: {
       const published = step.summary.published.map((copy) => ({ ...copy, path: typedPath(copy.path, shell) }));
@@ -108,27 +99,16 @@ function begunText({ config, nights, nightsLeft }: Extract<TourStep, { kind: 'be
 
 /** What several nights loaded together, a line a slice. */
 function playedText(summaries: readonly SyncSummary[]): string {
-  const slices = new Map<string, SliceSummary>();
-  for (const slice of summaries.flatMap((summary) => summary.slices)) {
-    const before = slices.get(slice.name);
-    slices.set(slice.name, before === undefined ? slice : together(before, slice));
-  }
-  return loadedTable([...slices.values()]);
-}
-
-function together(one: SliceSummary, other: SliceSummary): SliceSummary {
-  const sum = <K extends string>(of: Readonly<Record<K, number>>, and: Readonly<Record<K, number>>) => {
-    const names: readonly string[] = [...new Set([...Object.keys(of), ...Object.keys(and)])];
-    const [left, right] = [new Map<string, number>(Object.entries(of)), new Map<string, number>(Object.entries(and))];
-    return Object.fromEntries(names.map((name) => [name, (left.get(name) ?? 0) + (right.get(name) ?? 0)]));
-  };
-  return {
-    ...one,
-    windows: { ...one.windows, ...sum(one.windows, other.windows) },
-    rows: { ...one.rows, ...sum(one.rows, other.rows) },
-    periods: sum(one.periods, other.periods),
-    restated_periods: one.restated_periods + other.restated_periods,
-  };
+  const all = summaries.flatMap(({ slices }) => slices);
+  return [...new Set(all.map(({ name }) => name))]
+    .map((name) => {
+      const nights = all.filter((slice) => slice.name === name);
+      const rows = nights.reduce((sum, slice) => sum + slice.rows.loaded, 0);
+      const restated = nights.reduce((sum, slice) => sum + slice.restated_periods, 0);
+      const reasons = reasonsText(summedReasons(nights.map(({ periods }) => periods)));
+      return `${name}: ${countText(rows, 'row')}, ${countText(restated, 'period')} restated: ${reasons}`;
+    })
+    .join('\n');
 }
 
 /** What the warehouse knows by now, what an analyst gets out of its published copy, and where to look further. */
@@ -138,77 +118,67 @@ async function doneText(
 ): Promise<string> {
   const typed = (path: string): string => typedPath(path, shell);
   const columns = (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT;
-  const shown = { ...status, warehouse: typed(status.warehouse) };
   const page = join(dirname(config.warehouse), 'status.html');
-  await writePage(page, status, namedMode(shell));
+  await writeNamed(page, await statusPage(status), shell);
   const file = typed(config.file);
   const [copy] = questions.map((question) => typed(question.copy));
-  const places = [
+  const rows = [
     [typed(page), 'the same as a page with pictures: open it in a browser'],
     [`npx ripen status --config ${file}`, 'the status once more'],
     [`npx ripen plan --config ${file}`, 'what the next night would request'],
-    ...(copy === undefined
-      ? []
-      : [
-          [`duckdb -readonly ${copy}`, 'SQL: `from network_daily_final` has final values alone'],
-          [typed(dashboard), `how to build a dashboard from ${copy}`],
-        ]),
   ];
+  if (copy !== undefined) {
+    rows.push([`duckdb -readonly ${copy}`, 'SQL: `from network_daily_final` has final values alone']);
+    rows.push([typed(dashboard), `how to build a dashboard from ${copy}`]);
+  }
   const lessons = status.slices.slice(0, 1).flatMap(lessonsOf);
+  const shown = { ...status, warehouse: typed(status.warehouse) };
   return [
     section('Where every value stands', statusText(shown, columns, detailed)),
     ...questions.map(({ sql, answer }) => section(`An analyst asks ${copy}`, sql, answerText(answer))),
     section('What the nights have shown', lessons.map((lesson) => wrapped(lesson, columns)).join('\n\n')),
-    section('Open next', tableText([{ title: 'where' }, { title: 'what' }], places)),
+    section('Open next', tableText({ columns: columnsOf('where', 'what'), rows })),
   ].join('\n');
 }
 
 /** A sentence each on finality, restatements, maturation, projections and audits, as far as the nights have shown them. */
-function lessonsOf(slice: SliceStatus): string[] {
-  const { name, cells, restated_nights: nights, maturation, backtest, audited } = slice;
+function lessonsOf({ name, cells, restated_nights: nights, maturation, backtest, audited }: SliceStatus): string[] {
   const totals = nights.flatMap(({ metrics }) => metrics).reduce((sum, { periods }) => sum + periods, 0);
   const [tried] = backtest
     .filter(({ reason }) => reason === null)
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
   const first = maturation.find(({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1);
-  return [
+  const lessons = [
     `Final: ${groupedText(cells.final)} of ${groupedText(cells.expected)} values of ${name} (a day and a metric each) were fetched after they could last change. ${name}_final shows these alone.`,
-    ...(totals === 0
-      ? []
-      : [
-          `Restated: in ${countText(nights.length, 'night')}, ${countText(totals, 'total')} of a day changed after they were loaded. The table ripen.restatements has each, before and after.`,
-        ]),
-    ...(first === undefined
-      ? []
-      : [
-          `Maturing: a day after its end, half of the days had ${percentText(first.share_median, 1)} of their final ${first.metric} or less. ${name}_maturation has the curve of each metric.`,
-        ]),
-    ...(tried === undefined
-      ? []
-      : [
-          `Projected: from such curves, ${name}_projected tells what to expect of a value that still matures. At age ${tried.age_days} of ${tried.metric} that missed the final total by ${percentText(tried.median_abs_error ?? 0, 1)} (median of ${tried.cohorts} days), the value as it was by ${percentText(tried.median_abs_error_as_is ?? 0, 1)}.`,
-        ]),
-    ...(audited === null
-      ? []
-      : [
-          `Audited: final values of ${countText(audited.drawn_periods, 'day')} drawn at random, and of ${audited.periods - audited.drawn_periods} that were due for another value, were fetched again: ${groupedText(audited.changed)} of ${groupedText(audited.cells)} had changed.`,
-        ]),
   ];
+  if (totals > 0)
+    lessons.push(
+      `Restated: in ${countText(nights.length, 'night')}, ${countText(totals, 'total')} of a day changed after they were loaded. The table ripen.restatements has each, before and after.`,
+    );
+  if (first !== undefined)
+    lessons.push(
+      `Maturing: a day after its end, half of the days had ${percentText(first.share_median, 1)} of their final ${first.metric} or less. ${name}_maturation has the curve of each metric.`,
+    );
+  if (tried !== undefined)
+    lessons.push(
+      `Projected: from such curves, ${name}_projected tells what to expect of a value that still matures. At age ${tried.age_days} of ${tried.metric} that missed the final total by ${percentText(tried.median_abs_error ?? 0, 1)} (median of ${tried.cohorts} days), the value as it was by ${percentText(tried.median_abs_error_as_is ?? 0, 1)}.`,
+    );
+  if (audited !== null)
+    lessons.push(
+      `Audited: final values of ${countText(audited.drawn_periods, 'day')} drawn at random, and of ${audited.periods - audited.drawn_periods} that were due for another value, were fetched again: ${groupedText(audited.changed)} of ${groupedText(audited.cells)} had changed.`,
+    );
+  return lessons;
 }
 
 type Figure = string | number | null;
 
-function answerText(rows: readonly Readonly<Record<string, Figure>>[]): string {
-  const names = Object.keys(rows.at(0) ?? {});
-  return tableText(
-    names.map((title, index) => ({ title, align: index === 0 ? 'left' : 'right' })),
-    rows.map((row) => names.map((name, index) => (index === 0 ? String(row[name] ?? '') : figureText(row[name])))),
-  );
+function answerText(answer: readonly Readonly<Record<string, Figure>>[]): string {
+  const names = Object.keys(answer.at(0) ?? {});
+  const columns = columnsOf(...names.map((name, at) => (at === 0 ? name : `#${name}`)));
+  const text = (figure: Figure | undefined, at: number): string =>
+    at === 0 ? String(figure ?? '') : figureText(String(figure ?? ''));
+  return tableText({ columns, rows: answer.map((row) => names.map((name, at) => text(row[name], at))) });
 }
 
 /** A number of the answer with commas, its decimals as the query rounded them. */
-function figureText(figure: Figure | undefined): string {
-  const [whole = '', decimals] = String(figure ?? '').split('.');
-  const grouped = whole.replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
-  return decimals === undefined ? grouped : `${grouped}.${decimals}`;
-}
+const figureText = (figure: string): string => figure.replaceAll(/(?<=^-?\d+)(?=(?:\d{3})+(?:\.|$))/g, ',');

@@ -3,65 +3,41 @@
 import { Failure } from '../errors.ts';
 import { drop as dropSlice, dropLoss, type Config, type Loss } from '../index.ts';
 import { countText, elapsedText } from '../terminal/measure.ts';
-import type { GlobalArguments, Shell } from '../terminal/shell.ts';
-import { dayOf } from './instant.ts';
-import { reportCopies } from './publish.ts';
-import { withConfig } from './verb.ts';
-
-export interface DropArguments extends GlobalArguments {
-  readonly slice: string;
-  readonly before: string | undefined;
-  readonly yes: boolean;
-  readonly lockWait: string;
-}
+import { dayOf, given } from './instant.ts';
+import { copiesOutcome } from './publish.ts';
+import { offline } from './verb.ts';
+import type { Arguments } from './words.ts';
 
 /**
  * Says what would be deleted, asks unless told not to, drops and publishes. Throws `USAGE_INVALID`, with nothing touched, where nobody
  * can be asked.
  */
-export async function drop(args: DropArguments, shell: Shell): Promise<number> {
-  const before = args.before === undefined ? null : dayOf(args.before, '--before');
-  const { slice } = args;
-  const done = await withConfig(args, shell, true, async (config, stated) => {
-    if (!args.yes && !shell.canAsk) throw unasked(config, await lossWithout(config, { ...stated, slice, before }));
-    const agree = async (loss: Loss): Promise<boolean> => isAgreed(lossText(loss, config), args, shell);
-    return dropSlice(config, { ...stated, slice, before, agree });
-  });
+export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
+  const { slice, yes } = args;
+  const request = { ...stated, slice, before: given(dayOf, args.before, '--before') };
+  if (!yes && !shell.canAsk) throw unasked(lossText(await dropLoss(config, request), config));
+  const agree = async (loss: Loss): Promise<boolean> => {
+    if (yes) return true;
+    shell.tell(lossText(loss, config));
+    return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
+  };
+  const done = await dropSlice(config, { ...request, agree });
   const { dropped } = done;
-  if (dropped === null)
-    return reportCopies(done, { fields: { dropped }, lines: ['Nothing was deleted.'] }, args, shell);
-  const deleted = `${countText(dropped.periods, 'period')} and ${countText(dropped.rows, 'row')} deleted`;
-  const lines = [`${nameOf(dropped)}: ${deleted}`];
-  const exitCode = reportCopies(done, { fields: { dropped }, lines }, args, shell);
-  if (dropped.is_configured && !args.json) shell.print(again(dropped));
-  return exitCode;
-}
+  const lines =
+    dropped === null
+      ? ['Nothing was deleted.']
+      : [`${nameOf(dropped)}: ${countsOf(dropped)} deleted`, ...(dropped.is_configured ? [again(dropped)] : [])];
+  return copiesOutcome(done, { dropped }, lines);
+});
 
-/** Asks, unless told not to. */
-async function isAgreed(what: string, args: DropArguments, shell: Shell): Promise<boolean> {
-  if (args.yes) return true;
-  shell.tell(what);
-  return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
-}
-
-/** What would be deleted; null in a warehouse of an older version, which only a command that may change it can read. */
-async function lossWithout(config: Config, asked: Parameters<typeof dropLoss>[1]): Promise<Loss | null> {
-  return dropLoss(config, asked).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'WAREHOUSE_OLDER') return null;
-    throw error;
-  });
-}
-
-function unasked(config: Config, loss: Loss | null): Failure {
-  const what = loss === null ? '' : ` ${lossText(loss, config)}`;
-  return new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at.${what}`, {
-    facts: { ...loss },
+const unasked = (what: string): Failure =>
+  new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
     hint: 'Add --yes to delete without being asked.',
   });
-}
+
+const countsOf = ({ periods, rows }: Loss): string => `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
-  const counts = [countText(loss.periods, 'period'), countText(loss.rows, 'row')].join(' and ');
   const files = loss.files === 0 ? '' : `, and ${countText(loss.files, 'file')} from lakes`;
   const copies = publish.flatMap((target) => {
     if (target.kind === 'duckdb') return [`${target.path} is replaced.`];
@@ -69,7 +45,7 @@ function lossText(loss: Loss, { warehouse, publish }: Config): string {
     return [`Older versions in ${target.path} answer for ${elapsedText(target.keepMs)} more.`];
   });
   return [
-    `This deletes ${nameOf(loss)}: ${counts} from ${warehouse}${files}.`,
+    `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}${files}.`,
     ...(loss.answers === 0 ? [] : [`It goes from ${countText(loss.answers, 'archived answer')}, too.`]),
     ...copies,
     ...(loss.is_configured ? [again(loss)] : []),
@@ -81,7 +57,6 @@ const nameOf = ({ slice, before }: Loss): string =>
 
 /** The date period says what to load. */
 function again({ slice, before }: Loss): string {
-  return before === null
-    ? `${slice} is configured: the next sync loads it again.`
-    : `${slice} is configured: the next sync loads again what its date_period still covers.`;
+  const what = before === null ? 'it again' : 'again what its date_period still covers';
+  return `${slice} is configured: the next sync loads ${what}.`;
 }

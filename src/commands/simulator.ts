@@ -4,15 +4,10 @@ import { once } from 'node:events';
 
 import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
-import { instantOf, wholeNumberOf } from './instant.ts';
-import { jsonLine } from '../terminal/printable.ts';
-import type { GlobalArguments, Shell } from '../terminal/shell.ts';
-
-interface SimulatorArguments extends GlobalArguments {
-  readonly port: string;
-  readonly seed: string;
-  readonly now: string | undefined;
-}
+import type { Shell } from '../terminal/shell.ts';
+import { given, instantOf, wholeNumberOf } from './instant.ts';
+import { type CommandOutcome, present } from './outcome.ts';
+import type { Arguments } from './words.ts';
 
 /** What the simulator takes as its token: any text would do, and no secret is better than one that looks like it. */
 const TOKEN = 'simulator-token';
@@ -21,24 +16,20 @@ const COST_CREDENTIAL = 'Partner simulator';
 
 const MOST_PORT = 65_535;
 
-/** Prints the address and a configuration to reach it with, and serves until the first signal; returns that it was stopped. */
-export async function simulator(args: SimulatorArguments, shell: Shell): Promise<number> {
-  const now = args.now === undefined ? null : instantOf(args.now, '--now');
+/** Prints the address and a configuration to reach it with, and serves until the first signal. */
+export async function simulator(args: Arguments<'simulator'>, shell: Shell): Promise<CommandOutcome> {
   const running = await startSimulator({
     port: wholeNumberOf(args.port, '--port', MOST_PORT),
     world: { seed: wholeNumberOf(args.seed, '--seed', Number.MAX_SAFE_INTEGER) },
-    now,
+    now: given(instantOf, args.now, '--now'),
     token: TOKEN,
     costCredential: COST_CREDENTIAL,
   });
-  shell.print(
-    args.json
-      ? jsonLine({ url: running.url, token: TOKEN, cost_credential: COST_CREDENTIAL })
-      : servingText(running.url),
-  );
+  const { url } = running;
+  present({ json: { url, token: TOKEN, cost_credential: COST_CREDENTIAL }, text: servingText(url) }, args, shell);
   if (!shell.signal.aborted) await once(shell.signal, 'abort');
   await running.close();
-  return exitCodes.interrupted;
+  return { exitCode: exitCodes.interrupted };
 }
 
 function servingText(url: string): string {

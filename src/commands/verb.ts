@@ -1,39 +1,38 @@
-/** What the commands share: a configuration, the circumstances of a verb, progress while it works, a result as text or JSON. */
+/** What the commands share: a configuration, the circumstances of a verb, progress while it works, files that are named to be written. */
 
+import { dirname } from 'node:path';
+
+import { Failure, storageFailed } from '../errors.ts';
 import { readConfig, type Circumstances, type Config } from '../index.ts';
-import { jsonLine } from '../terminal/printable.ts';
+import { makeDirectory, writeOutput } from '../publish/replacement.ts';
 import { openProgress } from '../terminal/progress.ts';
-import type { GlobalArguments, Shell } from '../terminal/shell.ts';
-import { durationOf, instantOf } from './instant.ts';
+import { namedMode, type Shell } from '../terminal/shell.ts';
+import { durationOf, given, instantOf } from './instant.ts';
+import type { CommandOutcome } from './outcome.ts';
+import type { GlobalArguments } from './words.ts';
 
-/** The options of a verb's command; those about the warehouse's lock only where it has them. */
-export type VerbArguments = GlobalArguments & { readonly lockWait?: string | undefined };
+/** The options of a verb's command; that about the warehouse's lock only where it has it. */
+export type VerbArguments = Pick<GlobalArguments, 'config' | 'asOf' | 'log' | 'quiet' | 'verbose'> & {
+  readonly lockWait?: string | undefined;
+};
 
 /** What the arguments say of a verb's circumstances. */
 export type Stated = Required<Circumstances>;
 
-/** How a command is carried out and what it prints. */
-export interface Presenter<A extends VerbArguments, Result> {
-  /** Whether the configuration may lack its credentials. */
-  readonly offline: boolean;
-  readonly act: (config: Config, stated: Stated, args: A, shell: Shell) => Promise<Result>;
-  /** What `--json` prints; by default the result itself. */
-  readonly json?: (result: Result, args: A) => object;
-  /** What people read; `columns` are those of the terminal, null without one. */
-  readonly text: (result: Result, args: A, columns: number | null) => string;
-}
+/** What a command does once the configuration is read. */
+type Act<A> = (config: Config, stated: Stated, args: A, shell: Shell) => Promise<CommandOutcome>;
 
-/** A command that reads the configuration, carries out one verb, prints its result and ends with 0. */
-export function presented<A extends VerbArguments, Result extends object>(
-  presenter: Presenter<A, Result>,
-): (args: A, shell: Shell) => Promise<number> {
-  return async (args, shell) => {
-    const { offline, act, json = (result: Result): object => result, text } = presenter;
-    const result = await withConfig(args, shell, offline, async (config, stated) => act(config, stated, args, shell));
-    shell.print(args.json ? jsonLine(json(result, args)) : text(result, args, shell.resultColumns()));
-    return 0;
-  };
-}
+const configured =
+  (isOffline: boolean) =>
+  <A extends VerbArguments>(act: Act<A>) =>
+  async (args: A, shell: Shell): Promise<CommandOutcome> =>
+    withConfig(args, shell, isOffline, async (config, stated) => act(config, stated, args, shell));
+
+/** A command that needs a whole configuration. */
+export const online = configured(false);
+
+/** A command that asks the service nothing: its configuration may lack its credentials. */
+export const offline = configured(true);
 
 /**
  * Reads the configuration (with `isOffline` one that may lack its credentials) and carries out a verb in the circumstances the
@@ -45,18 +44,18 @@ export async function withConfig<T>(
   isOffline: boolean,
   verb: (config: Config, stated: Stated) => Promise<T>,
 ): Promise<T> {
-  const lockWaitMs = args.lockWait === undefined ? null : durationOf(args.lockWait, '--lock-wait');
+  const lockWaitMs = given(durationOf, args.lockWait, '--lock-wait');
   const config = await readConfig({ ...placeOf(args, shell), offline: isOffline });
   return inProgress(args, shell, async (stated) => verb(config, { ...stated, lockWaitMs }));
 }
 
 /** Carries out what needs no configuration yet, showing its progress. */
 export async function inProgress<T>(
-  args: GlobalArguments,
+  args: VerbArguments,
   shell: Shell,
   verb: (stated: Stated) => Promise<T>,
 ): Promise<T> {
-  const asOf = args.asOf === undefined ? null : instantOf(args.asOf, '--as-of');
+  const asOf = given(instantOf, args.asOf, '--as-of');
   const progress = openProgress(args, shell);
   try {
     return await verb({ asOf, emit: progress.emit, signal: shell.signal, lockWaitMs: null });
@@ -66,6 +65,19 @@ export async function inProgress<T>(
 }
 
 /** Where the configuration is to be found. */
-export function placeOf({ config }: GlobalArguments, { directory, environment }: Shell) {
-  return { directory, environment, ...(config === undefined ? {} : { file: config }) };
+export function placeOf({ config: file }: Pick<GlobalArguments, 'config'>, { directory, environment }: Shell) {
+  return { directory, environment, ...(file === undefined ? {} : { file }) };
+}
+
+/** Writes what the command line names, whole or not at all; with `makesFolder` its folder too. Throws `STORAGE_FAILED`, `USAGE_INVALID`. */
+export async function writeNamed(path: string, text: string, shell: Shell, makesFolder = false): Promise<void> {
+  const mode = namedMode(shell);
+  try {
+    if (makesFolder) await makeDirectory(dirname(path), mode);
+    await writeOutput(path, text, mode);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const hint = 'Name a file in a folder that exists and may be written to.';
+    throw storageFailed(`The file ${path} could not be written`, error, { hint });
+  }
 }

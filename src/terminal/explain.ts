@@ -4,10 +4,11 @@ import { readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config } from '../config/config.ts';
-import { type Failure, FULL_DISK } from '../errors.ts';
+import { FULL_DISK } from '../errors.ts';
 import type { FailureSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
+import type { PrintedFailure } from './failure-text.ts';
 import { sizeText } from './measure.ts';
 
 /** With less, a run may end in the middle of a copy. */
@@ -24,9 +25,7 @@ interface Known {
 
 /** The failures, one a cause, each with its remedy and what readers still have. */
 export async function explained(failures: readonly FailureSummary[], known: Known): Promise<FailureSummary[]> {
-  const worded = await Promise.all(
-    failures.map(async (failure) => ({ ...failure, ...(await withRemedy(failure, known.config)) })),
-  );
+  const worded = await Promise.all(failures.map(async (failure) => withRemedy(failure, known.config)));
   return groupedFailures(worded).map((failure) => {
     const { message } = failure;
     const readers = message.includes('Readers ') ? '' : readersText(failure.slice, known);
@@ -34,19 +33,11 @@ export async function explained(failures: readonly FailureSummary[], known: Know
   });
 }
 
-/** A failure that a command ends with, as one of a summary. */
-export const summaryOf = ({ code, message, hint }: Failure): FailureSummary => {
-  return { code, slice: null, window: null, message, hint };
-};
-
-type Worded = Pick<FailureSummary, 'code' | 'message' | 'hint'> & Partial<Pick<FailureSummary, 'slice' | 'window'>>;
-
-/** The message and the remedy of a failure: of a refused token which setting to change, of a full disk what is free and what may go. */
-export async function withRemedy({ code, message, hint }: Worded, config: Config): Promise<Worded> {
-  const failure = { code, message, hint };
-  if (failure.code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
-  if (failure.code === 'STORAGE_FAILED' && failure.message.includes(FULL_DISK)) return fullDisk(failure, config);
-  return failure;
+/** The failure with its remedy: of a refused token which setting to change, of a full disk what is free and what may go. */
+export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
+  const { code, message } = failure;
+  if (code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
+  return code === 'STORAGE_FAILED' && message.includes(FULL_DISK) ? fullDisk(failure, config) : failure;
 }
 
 /** Which setting the token comes from, with its line and its variable, and what to set. */
@@ -54,17 +45,15 @@ async function tokenHint({ file }: Config): Promise<string> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const at = lines.findIndex((line) => /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line));
   const line = lines[at] ?? '';
-  const setting = /token_file/.test(line) ? 'service.token_file' : 'service.token';
-  const place = at === -1 ? setting : `${setting} (${file}:${at + 1})`;
+  const isFile = /token_file/.test(line);
+  const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;
   const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
-  const what = setting === 'service.token' ? 'a valid token' : 'a file with a valid token';
-  return variable === undefined
-    ? `Set ${place} to ${what}; one that was reset is void at once.`
-    : `Set the variable ${variable}, which ${place} reads, to ${what}; one that was reset is void at once.`;
+  const what = variable === undefined ? place : `the variable ${variable}, which ${place} reads,`;
+  return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; one that was reset is void at once.`;
 }
 
 /** Of no slice: the disk was full for all of them. */
-async function fullDisk(failure: Worded, { warehouse }: Config): Promise<Worded> {
+async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Config): Promise<F> {
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);
   const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} of it is free`;
@@ -90,7 +79,6 @@ function readersText(slice: string | null, { report, runId }: Known): string {
     ({ run_id: id, status, rows_loaded: rows }) =>
       status === 'succeeded' || (status === 'partial' && (id !== runId || (rows ?? 0) > 0)),
   );
-  return good === undefined
-    ? 'Readers have no data yet.'
-    : `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
+  if (good === undefined) return 'Readers have no data yet.';
+  return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
 }

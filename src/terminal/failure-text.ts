@@ -1,41 +1,40 @@
-/** Failures as text, gravest first. */
+/** Failures as text, gravest first, and as JSON. */
 
-import { exitCodes, failureCodes, Failure, type FailureCode, type FailureKind } from '../errors.ts';
-import type { FailureSummary } from '../run/summary.ts';
-import { jsonLine, type JsonLine, oneLine, printable } from './printable.ts';
+import { exitCodes, type Failure, failureCodes, type FailureCode } from '../errors.ts';
+import { failedEvent } from '../events.ts';
+import { JsonLine, oneLine, printable } from './printable.ts';
 
 /** What is needed to print a failure; a thrown one and one of a summary both have it. */
 export interface PrintedFailure {
   readonly code: FailureCode;
   readonly message: string;
   readonly hint: string | null;
-}
-
-/** `CODE: message` and its hint, one after the other, gravest first; equals keep their order. Empty for none. */
-export function failuresText(failures: readonly PrintedFailure[]): string {
-  return failures
-    .toSorted((one, other) => gravity(one.code) - gravity(other.code))
-    .map(failureText)
-    .join('\n');
-}
-
-function failureText(failure: PrintedFailure): string {
-  // Lines that came with the message are indented, so that outside text cannot pass for a line of ours.
-  const message = printable(failure.message).trim().split('\n').join('\n  ');
-  const hint = failure.hint === null ? '' : `\n  hint: ${oneLine(failure.hint)}`;
-  return `${failure.code}: ${message}${hint}`;
+  readonly cause?: unknown;
 }
 
 /** 0 for the gravest kind. */
-function gravity(code: FailureCode): number {
-  const kind: FailureKind = failureCodes[code];
-  return Object.keys(exitCodes).indexOf(kind);
+const gravity = ({ code }: PrintedFailure): number => Object.keys(exitCodes).indexOf(failureCodes[code]);
+
+/**
+ * `CODE: message` and its hint, one after the other, gravest first; equals keep their order; with `verbose` every cause. Empty for
+ * none.
+ */
+export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
+  return failures
+    .toSorted((one, other) => gravity(one) - gravity(other))
+    .map(({ code, message, hint, cause }) => {
+      // Lines that came with the message are indented, so that outside text cannot pass for a line of ours.
+      const lines = [`${code}: ${printable(message).trim().split('\n').join('\n  ')}`];
+      if (hint !== null) lines.push(`  hint: ${oneLine(hint)}`);
+      return [...lines, ...(verbose ? causesOf(cause) : [])].join('\n');
+    })
+    .join('\n');
 }
 
 /** Far more than anybody wraps. */
 const MOST_CAUSES = 10;
 
-function causesOf({ cause }: Failure): string[] {
+function causesOf(cause: unknown): string[] {
   const lines: string[] = [];
   for (let inner = cause; inner instanceof Error && lines.length < MOST_CAUSES; inner = inner.cause) {
     lines.push(`  caused by ${(inner.stack ?? inner.message).trim().split('\n').join('\n    ')}`);
@@ -45,20 +44,9 @@ function causesOf({ cause }: Failure): string[] {
 
 /** What `--json` ends with when a command came to no result; null stands for a signal. */
 export function failedResult(failure: Failure | null): JsonLine {
-  if (failure === null) return jsonLine({ status: 'interrupted', failures: [] });
+  if (failure === null) return new JsonLine({ status: 'interrupted', failures: [] });
   const { code, message, hint } = failure;
-  return jsonLine({ status: 'failed', failures: [{ code, slice: null, window: null, message, hint }] });
-}
-
-/** The failures of a summary as errors again, for their exit code. */
-export function failuresOf(summaries: readonly FailureSummary[]): Failure[] {
-  return summaries.map(
-    (summary) =>
-      new Failure(summary.code, summary.message, {
-        facts: { slice: summary.slice, window: summary.window },
-        ...(summary.hint === null ? {} : { hint: summary.hint }),
-      }),
-  );
+  return new JsonLine({ status: 'failed', failures: [{ code, slice: null, window: null, message, hint }] });
 }
 
 /** A failure that stopped a command, in the form events have; as JSON a bug carries its stack, `verbose` adds every cause. */
@@ -67,20 +55,8 @@ export function failureLines(
   { log, verbose = false }: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
   at: Date,
 ): string | JsonLine {
-  if (log === 'text') return [failuresText([failure]), ...(verbose ? causesOf(failure) : [])].join('\n');
-  const { code, message, hint, facts, cause } = failure;
+  if (log === 'text') return failuresText([failure], verbose);
+  const { code, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
-  return jsonLine({
-    at: at.toISOString(),
-    level: 'error',
-    type: 'failed',
-    run_id: null,
-    code,
-    slice: null,
-    window: null,
-    message,
-    hint,
-    facts,
-    ...stack,
-  });
+  return new JsonLine({ at: at.toISOString(), level: 'error', run_id: null, ...failedEvent(failure), facts, ...stack });
 }

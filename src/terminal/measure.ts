@@ -1,7 +1,5 @@
 /** Numbers as people read them: sizes, durations, counts. Pure; never for machines. */
 
-const KIB = 1024;
-const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 const MS_PER_SECOND = 1000;
 const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
@@ -13,23 +11,13 @@ const SMALL_AMOUNT_DIGITS = 3;
 /** A change tenfold or more has no use for decimals. */
 const BIG_PERCENT = 1000;
 
-/** `512 B`, `1.2 KiB`, `34 MiB`: one decimal below ten, none above. */
-export function bytesText(bytes: number): string {
-  let size = bytes;
-  let unit = 0;
-  while (size >= KIB && unit < byteUnits.length - 1) {
-    size /= KIB;
-    unit += 1;
-  }
-  const digits = unit === 0 || size >= 10 ? 0 : 1;
-  return `${size.toFixed(digits)} ${byteUnits[unit] ?? 'B'}`;
-}
+const sizes = { GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
+const durations = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: MS_PER_SECOND } as const;
 
-/** `4.2 GB`, as disks are sold: three units, one decimal below ten. */
+/** `4.2 GB`, `34 MB`, `512 B`, as disks are sold: one decimal below ten, none above. */
 export function sizeText(bytes: number): string {
-  const [unit, size] =
-    bytes >= 1e9 ? (['GB', 1e9] as const) : bytes >= 1e6 ? (['MB', 1e6] as const) : (['KB', 1e3] as const);
-  return `${(bytes / size).toFixed(bytes / size < 10 ? 1 : 0)} ${unit}`;
+  const [unit, size] = Object.entries(sizes).find(([, size]) => bytes >= size) ?? ['B', 1];
+  return `${(bytes / size).toFixed(size > 1 && bytes / size < 10 ? 1 : 0)} ${unit}`;
 }
 
 /** `340 ms`, `1.2 s`, `34 s`, `2 min 05 s`, `1 h 03 min`, from two days on `3 days`. */
@@ -39,16 +27,16 @@ export function elapsedText(ms: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < SECONDS_PER_MINUTE) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / SECONDS_PER_MINUTE);
-  if (minutes < MINUTES_PER_HOUR) return `${minutes} min ${twoDigits(Math.floor(seconds % SECONDS_PER_MINUTE))} s`;
-  if (minutes < 2 * MINUTES_PER_DAY)
-    return `${Math.floor(minutes / MINUTES_PER_HOUR)} h ${twoDigits(minutes % MINUTES_PER_HOUR)} min`;
-  return countText(Math.floor(minutes / MINUTES_PER_DAY), 'day');
+  const twoDigits = (count: number): string => String(Math.floor(count)).padStart(2, '0');
+  if (minutes < MINUTES_PER_HOUR) return `${minutes} min ${twoDigits(seconds % SECONDS_PER_MINUTE)} s`;
+  if (minutes >= 2 * MINUTES_PER_DAY) return countText(Math.floor(minutes / MINUTES_PER_DAY), 'day');
+  return `${Math.floor(minutes / MINUTES_PER_HOUR)} h ${twoDigits(minutes % MINUTES_PER_HOUR)} min`;
 }
 
 /** A stated duration in the largest unit that divides it: `90 minutes`, `3 days`. */
 export function durationText(ms: number): string {
-  const units = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 };
-  const [unit, size] = Object.entries(units).find(([, size]) => ms >= size && ms % size === 0) ?? ['second', 1000];
+  const whole = Object.entries(durations).find(([, size]) => ms >= size && ms % size === 0);
+  const [unit, size] = whole ?? ['second', MS_PER_SECOND];
   return countText(ms / size, unit);
 }
 
@@ -60,6 +48,12 @@ export function countText(count: number, noun: string): string {
 /** The number with a comma between groups of three digits. */
 export function groupedText(count: number): string {
   return count.toLocaleString('en-US');
+}
+
+/** The first names and how many more there are: more names make a line longer, not clearer. */
+export function namesText(names: readonly string[], most = 5): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : '';
+  return `${names.slice(0, most).join(', ')}${more}`;
 }
 
 /**
@@ -79,18 +73,11 @@ export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): 
 
 /** `12.4 %` of a whole, `0 %` of nothing; 100 % and 0 % are only said of all and of none. */
 export function percentText(part: number, whole: number, sign: 'plain' | 'signed' = 'plain'): string {
-  const share = whole === 0 ? 0 : part / whole;
-  const percent = 100 * share;
+  const percent = whole === 0 ? 0 : (100 * part) / whole;
   const rounded = Math.abs(percent) >= BIG_PERCENT ? Math.round(percent) : Math.round(percent * 10) / 10;
-  const plus = sign === 'signed' && percent > 0 ? '+' : '';
   if (rounded === 0 && percent !== 0) return `${percent < 0 ? '−' : ''}<0.1 %`;
   if (sign === 'plain' && rounded === 100 && percent < 100) return '>99.9 %';
-  return `${plus}${groupedText(rounded)} %`;
-}
-
-/** `2026-02-14 02:30 UTC` of an ISO instant. */
-export function minuteText(instant: string): string {
-  return `${clockText(instant)} UTC`;
+  return `${sign === 'signed' && percent > 0 ? '+' : ''}${groupedText(rounded)} %`;
 }
 
 /** `2026-02-14 02:30` of an ISO instant, where the zone is told beside it. */
@@ -98,11 +85,12 @@ export function clockText(instant: string): string {
   return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
 }
 
+/** `2026-02-14 02:30 UTC` of an ISO instant. */
+export function minuteText(instant: string): string {
+  return `${clockText(instant)} UTC`;
+}
+
 /** The first group of a run's id, which tells runs apart. */
 export function runText(runId: string): string {
   return runId.split('-')[0] ?? runId;
-}
-
-function twoDigits(count: number): string {
-  return String(count).padStart(2, '0');
 }

@@ -2,8 +2,7 @@
 
 import type { Failure } from '../errors.ts';
 import type { SyncSummary } from '../run/summary.ts';
-import type { StatusReport } from '../status/status-report.ts';
-import { healthStates, periodStates } from '../status/status-report.ts';
+import { healthStates, periodStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
 import { version } from '../version.ts';
 
 /** How a run ended: with a summary, or by what kept it from starting. */
@@ -16,122 +15,82 @@ export type RunEnd = {
   readonly exitCode: number;
 } & ({ readonly summary: SyncSummary; readonly failure: null } | { readonly summary: null; readonly failure: Failure });
 
-type Labels = Readonly<Record<string, string>>;
-type Sample = readonly [labels: Labels, value: number | null];
-
-const MS_PER_SECOND = 1000;
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
+type Metric = readonly [name: string, help: string, samples: readonly Sample[]];
 
 /** The metrics of the run, and, where the status could be read, of every slice; ends with a line feed. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
-  return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))].join('');
+  return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))].map(metricText).join('');
 }
 
-function runMetrics(end: RunEnd): string[] {
-  const { summary, failure, endedAt } = end;
-  const of = { command: end.command };
+const secondsOf = (at: Date): number => at.getTime() / 1000;
+
+function runMetrics({ command, summary, failure, endedAt, exitCode, durationMs }: RunEnd): Metric[] {
   const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
-  const slices = summary?.slices ?? [];
-  const service = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
+  const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
+  const one = (value: number): Sample[] => [[{ command }, value]];
+  const rows = (summary?.slices ?? []).flatMap(({ name: slice, rows: { loaded, rejected } }): Sample[] => [
+    [{ slice, state: 'loaded' }, loaded],
+    [{ slice, state: 'rejected' }, rejected],
+  ]);
+  const restated = (summary?.slices ?? []).map(({ name, restated_periods: periods }): Sample => [
+    { slice: name },
+    periods,
+  ]);
+  const failures = [...new Set(codes)].map((code): Sample => [
+    { command, code },
+    codes.filter((each) => each === code).length,
+  ]);
   return [
-    gauge('build_info', 'The version that ran.', [[{ version }, 1]]),
-    gauge('run_end_timestamp_seconds', 'When the last run ended.', [[of, secondsOf(endedAt)]]),
-    gauge('run_success', 'Whether the last run loaded and published everything.', [
-      [of, summary?.status === 'succeeded' ? 1 : 0],
-    ]),
-    gauge('run_exit_code', 'The exit code of its gravest failure, or of the signal that stopped it.', [
-      [of, end.exitCode],
-    ]),
-    gauge('run_duration_seconds', 'How long it took.', [[of, end.durationMs / MS_PER_SECOND]]),
-    gauge('run_requests', 'Requests sent to the service.', [[of, service.requests]]),
-    gauge('run_retries', 'Requests that were tried again.', [[of, service.retries]]),
-    gauge('run_received_bytes', 'Bytes of the answers.', [[of, service.bytes]]),
-    gauge('run_failures', 'Failures by code; all is their number.', [
-      [{ ...of, code: 'all' }, codes.length],
-      ...[...new Set(codes)].map((code): Sample => [{ ...of, code }, codes.filter((each) => each === code).length]),
-    ]),
-    gauge(
-      'run_rows',
-      'Rows of the last run.',
-      slices.flatMap(({ name, rows }): Sample[] => [
-        [{ slice: name, state: 'loaded' }, rows.loaded],
-        [{ slice: name, state: 'rejected' }, rows.rejected],
-      ]),
-    ),
-    gauge(
-      'run_restated_periods',
-      'Loaded periods whose values the last run changed.',
-      slices.map(({ name, restated_periods: periods }): Sample => [{ slice: name }, periods]),
-    ),
+    ['build_info', 'The version that ran.', [[{ version }, 1]]],
+    ['run_end_timestamp_seconds', 'When the last run ended.', one(secondsOf(endedAt))],
+    [
+      'run_success',
+      'Whether the last run loaded and published everything.',
+      one(summary?.status === 'succeeded' ? 1 : 0),
+    ],
+    ['run_exit_code', 'The exit code of its gravest failure, or of the signal that stopped it.', one(exitCode)],
+    ['run_duration_seconds', 'How long it took.', one(durationMs / 1000)],
+    ['run_requests', 'Requests sent to the service.', one(requests)],
+    ['run_retries', 'Requests that were tried again.', one(retries)],
+    ['run_received_bytes', 'Bytes of the answers.', one(bytes)],
+    ['run_failures', 'Failures by code; all is their number.', [[{ command, code: 'all' }, codes.length], ...failures]],
+    ['run_rows', 'Rows of the last run.', rows],
+    ['run_restated_periods', 'Loaded periods whose values the last run changed.', restated],
   ];
 }
 
-function statusMetrics({ slices, health }: StatusReport): string[] {
-  const each = (value: (slice: (typeof slices)[number]) => number | null): Sample[] =>
+function statusMetrics({ slices, health }: StatusReport): Metric[] {
+  const each = (value: (slice: SliceStatus) => number | null): Sample[] =>
     slices.map((slice): Sample => [{ slice: slice.name }, value(slice)]);
+  const at = (instant: string | null): number | null => (instant === null ? null : secondsOf(new Date(instant)));
+  const states = healthStates.map((state): Sample => [{ state }, health.state === state ? 1 : 0]);
+  const newest = each(({ newest_period: day }) => at(day));
+  const fetched = each(({ newest_fetch_at: instant }) => at(instant));
+  const periods = slices.flatMap((slice) =>
+    periodStates.map((state): Sample => [{ slice: slice.name, state }, slice.periods[state]]),
+  );
+  const unproven = each(({ unproven_periods: count }) => count);
   return [
-    gauge(
-      'health',
-      'How all is: 1 for the state that holds.',
-      healthStates.map((state): Sample => [{ state }, health.state === state ? 1 : 0]),
-    ),
-    gauge(
-      'slice_rows',
-      'Rows held.',
-      each(({ rows }) => rows),
-    ),
-    gauge(
-      'slice_newest_period_timestamp_seconds',
-      'First instant of the newest period with rows, as a day in UTC.',
-      each(({ newest_period: newest }) => (newest === null ? null : secondsOf(new Date(`${newest}T00:00:00Z`)))),
-    ),
-    gauge(
-      'slice_fetched_timestamp_seconds',
-      'When the newest answer was fetched.',
-      each(({ newest_fetch_at: at }) => (at === null ? null : secondsOf(new Date(at)))),
-    ),
-    gauge(
-      'slice_periods',
-      'Periods of the coverage by state.',
-      slices.flatMap(({ name, periods }) =>
-        periodStates.map((state): Sample => [{ slice: name, state }, periods[state]]),
-      ),
-    ),
-    gauge(
-      'slice_cells',
-      'Cells, periods times metrics, of the coverage.',
-      each(({ cells }) => cells.expected),
-    ),
-    gauge(
-      'slice_final_cells',
-      'Of them those that can no longer change.',
-      each(({ cells }) => cells.final),
-    ),
-    gauge(
-      'slice_unproven_periods',
-      'Periods whose rows could not be proven complete.',
-      each(({ unproven_periods: unproven }) => unproven),
-    ),
+    ['health', 'How all is: 1 for the state that holds.', states],
+    ['slice_rows', 'Rows held.', each(({ rows }) => rows)],
+    ['slice_newest_period_timestamp_seconds', 'First instant of the newest period with rows, as a day in UTC.', newest],
+    ['slice_fetched_timestamp_seconds', 'When the newest answer was fetched.', fetched],
+    ['slice_periods', 'Periods of the coverage by state.', periods],
+    ['slice_cells', 'Cells, periods times metrics, of the coverage.', each(({ cells }) => cells.expected)],
+    ['slice_final_cells', 'Of them those that can no longer change.', each(({ cells }) => cells.final)],
+    ['slice_unproven_periods', 'Periods whose rows could not be proven complete.', unproven],
   ];
 }
 
-const secondsOf = (at: Date): number => at.getTime() / MS_PER_SECOND;
-
-/** A metric with its help and samples; one without a value is left out, as is a metric without any. */
-function gauge(name: string, help: string, samples: readonly Sample[]): string {
-  const lines = samples.flatMap(([labels, value]) =>
-    value === null ? [] : [`ripen_${name}${labelText(labels)} ${value}\n`],
-  );
+/** A metric with its help and samples; a sample without a value is left out, as is a metric without any. */
+function metricText([name, help, samples]: Metric): string {
+  const lines = samples.flatMap(([labels, value]) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+    return value === null ? [] : [`ripen_${name}{${pairs.join(',')}} ${value}\n`];
+  });
   return lines.length === 0 ? '' : `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n${lines.join('')}`;
 }
 
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
 /** The format's own three escapes. */
-const escaped = (value: string): string =>
-  value
-    .replaceAll('\\', '\\\\')
-    .replaceAll('"', String.raw`\"`)
-    .replaceAll('\n', String.raw`\n`);
+const escaped = (value: string): string => value.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);

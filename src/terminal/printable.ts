@@ -18,19 +18,25 @@ export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ')).trim();
 }
 
-/** A line that is safe to write as it is: to scrub it once more could take a number or a name of it apart. */
+/**
+ * A value as JSON on one line, its texts scrubbed of secrets, with the control characters that JSON allows bare escaped too. It is
+ * safe to write as it is: to scrub it once more could take a number or a name of it apart.
+ */
 export class JsonLine {
   readonly text: string;
 
   constructor(value: unknown) {
-    this.text = scrubbedJson(value).replaceAll(
-      unprintable,
-      (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
+    const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    this.text = scrubbedJson(value).replaceAll(unprintable, escaped);
   }
 }
 
-/** A value as JSON on one line, its texts scrubbed of secrets, with the control characters that JSON allows bare escaped too. */
-export function jsonLine(value: unknown): JsonLine {
-  return new JsonLine(value);
+/** The fields of an object under the names that JSON has for them: `partnerId` as `partner_id`. */
+export function snakeCased(fields: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
 }

@@ -6,10 +6,10 @@
  */
 
 import type { Emit, RunEvent } from '../events.ts';
-import { jsonLine, type JsonLine } from './printable.ts';
+import { JsonLine, snakeCased } from './printable.ts';
 import { sentenceOf } from './sentence.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { beginning, finishedSlice, statusLine, tallied } from './tally.ts';
+import type { Shell } from './shell.ts';
+import { Tally } from './tally.ts';
 
 /** A listener to a run's events. */
 export interface Progress {
@@ -32,17 +32,23 @@ const ERASE_LINE = '\r\u001b[2K';
 const ERASE_REST = '\u001b[K';
 const STOPPING = 'stopping once what is under way has ended; Ctrl-C again ends at once';
 
+/** Which events are shown, and how. */
+export interface ProgressOptions {
+  readonly log: 'text' | 'json';
+  readonly quiet?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
+}
+
 /**
  * The progress display a command requests. `--verbose` writes every event. `--quiet` silences all but, in JSON lines,
  * failures: in text they are printed after the run.
  */
-export function openProgress(options: Pick<GlobalArguments, 'log' | 'quiet' | 'verbose'>, shell: Shell): Progress {
-  const { log, quiet = false, verbose = false } = options;
+export function openProgress({ log, quiet = false, verbose = false }: ProgressOptions, shell: Shell): Progress {
   if (log === 'json') {
-    const lines = new JsonLines();
+    const line = jsonLines();
     return plain((event) => {
-      const line = lines.line(event, shell.now());
-      if (!quiet || event.type === 'failed') shell.tell(line);
+      const text = line(event, shell.now());
+      if (!quiet || event.type === 'failed') shell.tell(text);
     });
   }
   if (quiet) return plain(() => {});
@@ -55,14 +61,15 @@ const plain = (emit: Emit): Progress => ({ emit, makeRoom() {}, close() {} });
 /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
 const logLine = (sentence: string, shell: Shell): string => `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
-/** What is always shown; everything else only moves the tally. */
-const isPermanent = ({ type }: RunEvent): boolean => type === 'warning' || type === 'failed' || type === 'lock_waiting';
-
-/** Whether an event is shown that says what an earlier one said: the service refuses every window for the same reason. */
-function onceEach(): (event: RunEvent) => boolean {
+/**
+ * Whether an event is always shown, not only counted. What says what an earlier one said is not, as where the service refuses every
+ * window for the same reason; nor what failed the whole run, which is printed with its remedy right after it.
+ */
+function worthALine(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {
-    if (event.type !== 'failed' && event.type !== 'warning') return true;
+    if (event.type === 'lock_waiting') return true;
+    if (event.type !== 'warning' && (event.type !== 'failed' || event.slice === null)) return false;
     const known = shown.size;
     shown.add(JSON.stringify([event.code, event.message]));
     return shown.size > known;
@@ -72,21 +79,16 @@ function onceEach(): (event: RunEvent) => boolean {
 /** A line when a slice is done, one a minute, every warning and failure, the begin and the end. */
 function logProgress(shell: Shell): Progress {
   const nowMs = (): number => shell.now().getTime();
-  const isNew = onceEach();
-  let tally = beginning(nowMs());
-  const timer = setInterval(
-    () => shell.tell(logLine(statusLine(tally, nowMs(), LOG_COLUMNS), shell)),
-    REPORT_MS,
-  ).unref();
+  const say = (line: string): void => shell.tell(logLine(line, shell));
+  const isWorthALine = worthALine();
+  const tally = new Tally(nowMs());
+  const timer = setInterval(() => say(tally.line(nowMs(), LOG_COLUMNS)), REPORT_MS).unref();
   return {
     emit(event) {
-      tally = tallied(tally, event, nowMs());
-      const isShown = isPermanent(event) || event.type === 'run_started' || event.type === 'run_finished';
-      // What failed the whole run is printed with its remedy right after it.
-      const isPrintedLater = event.type === 'failed' && event.slice === null;
-      if (isShown && !isPrintedLater && isNew(event)) shell.tell(logLine(sentenceOf(event), shell));
-      const finished = finishedSlice(tally, event);
-      if (finished !== null) shell.tell(logLine(finished, shell));
+      const finished = tally.add(event, nowMs());
+      const isEnd = event.type === 'run_started' || event.type === 'run_finished';
+      if (isEnd || isWorthALine(event)) say(sentenceOf(event));
+      if (finished !== null) say(finished);
     },
     makeRoom() {},
     close: () => clearInterval(timer),
@@ -96,15 +98,15 @@ function logProgress(shell: Shell): Progress {
 /** Paints on the shell's stderr until it is closed; closing erases the line. */
 function terminalProgress(shell: Shell): Progress {
   const nowMs = (): number => shell.now().getTime();
-  const isNew = onceEach();
-  let tally = beginning(nowMs());
+  const isWorthALine = worthALine();
+  const tally = new Tally(nowMs());
   let paintedAt = 0;
   let pending: NodeJS.Timeout | null = null;
   const paint = (): void => {
     paintedAt = nowMs();
     pending = null;
     // Erased after the text, not before it: a line that is blank for a moment flickers.
-    shell.paint(`\r${statusLine(tally, paintedAt, shell.columns())}${ERASE_REST}`);
+    shell.paint(`\r${tally.line(paintedAt, shell.columns())}${ERASE_REST}`);
   };
   const repaintSoon = (): void => {
     pending ??= setTimeout(paint, Math.max(0, paintedAt + REPAINT_MS - nowMs())).unref();
@@ -119,8 +121,8 @@ function terminalProgress(shell: Shell): Progress {
   shell.signal.addEventListener('abort', onStop, { once: true });
   return {
     emit(event) {
-      tally = tallied(tally, event, nowMs());
-      if (isPermanent(event) && isNew(event)) say(sentenceOf(event));
+      tally.add(event, nowMs());
+      if (isWorthALine(event)) say(sentenceOf(event));
       repaintSoon();
     },
     makeRoom: () => shell.paint(ERASE_LINE),
@@ -139,17 +141,12 @@ function levelOf({ type }: RunEvent): 'error' | 'warning' | 'info' {
   return type === 'warning' || type === 'breaker_opened' ? 'warning' : 'info';
 }
 
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** Writes events in order; each but those before `run_started` carries the id of the run, null stands for none yet. */
-export class JsonLines {
-  #runId: string | null = null;
-
-  /** The event's own fields, in snake_case, after `at`, its instant in UTC, `level`, `type` and `run_id`. */
-  line(event: RunEvent, at: Date): JsonLine {
-    if (event.type === 'run_started') this.#runId = event.runId;
-    const fields = Object.entries(event).map(([name, value]) => [snakeCase(name), value] as const);
-    const head = { at: at.toISOString(), level: levelOf(event), type: event.type, run_id: this.#runId };
-    return jsonLine({ ...head, ...Object.fromEntries(fields) });
-  }
+/** Events as lines of JSON, in order: `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), and the event's own fields. */
+export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
+  let runId: string | null = null;
+  return (event, at) => {
+    if (event.type === 'run_started') ({ runId } = event);
+    const head = { at: at.toISOString(), level: levelOf(event), type: event.type, run_id: runId };
+    return new JsonLine({ ...head, ...snakeCased(event) });
+  };
 }

@@ -41,16 +41,3 @@ export interface Shell {
 export function namedMode({ umask }: Pick<Shell, 'umask'>): number {
   return 0o666 & ~umask;
 }
-
-/** The options every command takes. */
-export interface GlobalArguments {
-  readonly config: string | undefined;
-  readonly asOf: string | undefined;
-  readonly log: 'text' | 'json';
-  readonly quiet?: boolean | undefined;
-  readonly verbose?: boolean | undefined;
-  readonly json: boolean;
-}
-
-/** Carries out a command; resolves to its exit code, throws what stopped it. */
-export type Act = (shell: Shell) => Promise<number>;

@@ -1,81 +1,61 @@
 /** A run's summary for people; pure. */
 
 import type { SliceSummary, SyncSummary } from '../run/summary.ts';
-import { bytesText, countText, elapsedText, groupedText, minuteText, runText } from './measure.ts';
-import { tableText } from './table.ts';
-
-/** More stretches of empty periods are in `--json`. */
-const MOST_STRETCHES = 5;
+import { countText, elapsedText, groupedText, minuteText, namesText, runText, sizeText } from './measure.ts';
+import { columnsOf, tableText } from './table.ts';
 
 /** What was loaded per slice, what else was, and how the run ended. */
 export function summaryText(summary: SyncSummary): string {
+  const { slices, partners, links, service, published, failures } = summary;
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
+  const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
+  // A run of the windows alone says nothing of partners and links.
+  const dimensions = [
+    partners.rows === 0 ? '' : `partners: ${countText(partners.rows, 'row')}`,
+    links.rows + links.removed === 0
+      ? ''
+      : `links: ${countText(links.rows, 'row')}, ${groupedText(links.removed)} no longer listed`,
+  ];
   return [
-    ...(summary.slices.length === 0 ? [] : [loadedTable(summary.slices), '']),
-    ...summary.slices.flatMap(emptyLine),
-    ...dimensionsLine(summary),
-    serviceLine(summary.service),
-    ...summary.published.map(
-      (copy) => `published ${copy.kind} ${copy.path} (${countText(copy.files_written, 'file')})`,
+    ...(slices.length === 0 ? [] : [loadedTable(slices), '']),
+    // Named, as a day without rows may be one whose rows were not there yet.
+    ...slices.flatMap(({ name, empty_periods: empty }) =>
+      empty.length === 0 ? [] : [`${name}: no rows for ${namesText(empty)}`],
     ),
-    `${summary.status} in ${elapsedText(ms)}${failedText(summary.failures.length)}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
+    ...(dimensions.join('') === '' ? [] : [dimensions.filter((part) => part !== '').join('; ')]),
+    `service: ${countText(service.requests, 'request')}, ${service.retries} retried, at most ${service.peak_concurrency} at once, ${sizeText(service.bytes)}`,
+    ...published.map((copy) => `published ${copy.kind} ${copy.path} (${countText(copy.files_written, 'file')})`),
+    `${summary.status} in ${elapsedText(ms)}${failed}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
   ].join('\n');
 }
 
 /** What was loaded, a line a slice. */
-export function loadedTable(slices: readonly SliceSummary[]): string {
-  const hasRejects = slices.some((slice) => slice.rows.rejected > 0);
-  return tableText(
-    [
-      { title: 'slice' },
-      { title: 'windows', align: 'right' },
-      { title: 'rows', align: 'right' },
-      ...(hasRejects ? ([{ title: 'rejected', align: 'right' }] as const) : []),
-      { title: 'restated', align: 'right' },
-      { title: 'periods' },
-    ],
-    slices.map((slice) => [
-      slice.name,
-      `${slice.windows.loaded}/${slice.windows.planned}`,
-      groupedText(slice.rows.loaded),
-      ...(hasRejects ? [groupedText(slice.rows.rejected)] : []),
-      groupedText(slice.restated_periods),
-      reasonsText(slice.periods),
+function loadedTable(slices: readonly SliceSummary[]): string {
+  const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
+  return tableText({
+    columns: columnsOf('slice', '#windows', '#rows', ...(hasRejects ? ['#rejected'] : []), '#restated', 'periods'),
+    rows: slices.map(({ name, windows, rows, restated_periods: restated, periods }) => [
+      name,
+      `${windows.loaded}/${windows.planned}`,
+      groupedText(rows.loaded),
+      ...(hasRejects ? [groupedText(rows.rejected)] : []),
+      groupedText(restated),
+      reasonsText(periods),
     ]),
-  );
-}
-
-/** Named, as a day without rows may be one whose rows were not there yet. */
-function emptyLine({ name, empty_periods: empty }: SliceSummary): string[] {
-  if (empty.length === 0) return [];
-  const shown = empty.slice(0, MOST_STRETCHES).join(', ');
-  const more = empty.length > MOST_STRETCHES ? ` and ${empty.length - MOST_STRETCHES} more` : '';
-  return [`${name}: no rows for ${shown}${more}`];
+  });
 }
 
 /** `1 new, 14 maturing`; `nothing due` when there were none. */
 export function reasonsText(reasons: Readonly<Record<string, number>>): string {
-  const words = Object.entries(reasons)
-    .filter(([, count]) => count > 0)
-    .map(([reason, count]) => `${groupedText(count)} ${reason}`);
-  return words.length === 0 ? 'nothing due' : words.join(', ');
+  const words = Object.entries(reasons).filter(([, count]) => count > 0);
+  return words.length === 0
+    ? 'nothing due'
+    : words.map(([reason, count]) => `${groupedText(count)} ${reason}`).join(', ');
 }
 
-/** Partners and links as far as they were asked for: a run of the windows alone says nothing of them. */
-function dimensionsLine({ partners, links }: SyncSummary): string[] {
-  const parts = [
-    ...(partners.rows === 0 ? [] : [`partners: ${countText(partners.rows, 'row')}`]),
-    ...(links.rows + links.removed === 0
-      ? []
-      : [`links: ${countText(links.rows, 'row')}, ${groupedText(links.removed)} no longer listed`]),
-  ];
-  return parts.length === 0 ? [] : [parts.join('; ')];
-}
-
-function serviceLine(service: SyncSummary['service']): string {
-  return `service: ${countText(service.requests, 'request')}, ${service.retries} retried, at most ${service.peak_concurrency} at once, ${bytesText(service.bytes)}`;
-}
-
-function failedText(failures: number): string {
-  return failures === 0 ? '' : ` with ${countText(failures, 'failure')}`;
+/** How often each reason was one, of several windows or nights together. */
+export function summedReasons(each: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const [reason, count] of each.flatMap(Object.entries<number>)) sums[reason] = (sums[reason] ?? 0) + count;
+  return sums;
 }

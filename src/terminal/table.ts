@@ -17,6 +17,20 @@ export interface Column {
   readonly shrinks?: boolean;
 }
 
+/** What a table shows; cells may hold outside text. */
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Columns by their titles; one that begins with `#` holds numbers, one with `~` may be cut. */
+export const columnsOf = (...titles: readonly string[]): Column[] =>
+  titles.map((title) => ({
+    title: title.replace(/^[#~]/, ''),
+    align: title.startsWith('#') ? 'right' : 'left',
+    shrinks: title.startsWith('~'),
+  }));
+
 const GAP = '  ';
 const ELLIPSIS = '…';
 /** A name cut shorter than this tells nothing. */
@@ -28,72 +42,47 @@ export function textWidth(text: string): number {
   return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text in at most `columns`, cut in its middle, as names of one kind differ in how they end. */
+/** The text in at most `columns`, cut in its middle, as names of one kind differ in how they end, between the characters a reader sees. */
 export function shortened(text: string, columns: number): string {
-  return textWidth(text) <= columns ? text : cut(text, columns, Math.floor((columns - 1) / 2));
-}
-
-/** The text in at most `columns`, cut at its end. */
-export function fitted(text: string, columns: number): string {
-  return textWidth(text) <= columns ? text : cut(text, columns, 0);
-}
-
-/** With so many columns of its end kept; cut between the characters that a reader sees. */
-function cut(text: string, columns: number, endColumns: number): string {
+  if (textWidth(text) <= columns) return text;
   if (columns < 1) return '';
-  const segments = [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)].map(
-    ({ segment }) => segment,
-  );
+  const segments = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
   const fitting = (from: readonly string[], room: number): readonly string[] => {
     let width = 0;
     const more = from.findIndex((segment) => (width += textWidth(segment)) > room);
     return more === -1 ? from : from.slice(0, more);
   };
+  const endColumns = Math.floor((columns - 1) / 2);
   const start = fitting(segments, columns - 1 - endColumns).join('');
   const end = fitting(segments.toReversed(), endColumns).toReversed().join('');
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
 /**
- * The lines of a table, the titles first; columns are as wide as their widest cell. Cells may hold outside text. Within
- * `columns` of a terminal the widest cells that may are cut; without a terminal (null) every cell is whole.
+ * The lines of a table, the titles first; columns are as wide as their widest cell. Within `terminal` columns the widest cells
+ * that may are cut; without a terminal (null) every cell is whole.
  */
-export function tableText(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  terminal: number | null = null,
-): string {
-  const clean = rows.map((row) => columns.map((_, index) => oneLine(row[index] ?? '')));
-  const natural = columns.map((column, index) =>
-    Math.max(textWidth(column.title), ...clean.map((row) => textWidth(row[index] ?? ''))),
+export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
+  const lines = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => columns.map((_, at) => oneLine(row[at] ?? ''))),
+  ];
+  const widths = columns.map((_, at) => Math.max(...lines.map((line) => textWidth(line[at] ?? ''))));
+  const least = columns.map(({ title, shrinks }, at) =>
+    shrinks === true ? Math.max(LEAST_WIDTH, textWidth(title)) : (widths[at] ?? 0),
   );
-  const widths = terminal === null ? natural : shrunk(columns, natural, terminal);
-  const line = (cells: readonly string[]): string =>
-    columns
-      .map(({ align }, index) => {
-        const text = shortened(cells[index] ?? '', widths[index] ?? 0);
-        const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - textWidth(text)));
-        return align === 'right' ? blanks + text : text + blanks;
-      })
-      .join(GAP)
-      .trimEnd();
-  return [columns.map((column) => column.title), ...clean].map(line).join('\n');
-}
-
-/** The widths with the widest that may shrink made smaller, one column at a time, until the table fits or none can. */
-function shrunk(columns: readonly Column[], natural: readonly number[], terminal: number): readonly number[] {
-  const widths = [...natural];
-  const floor = (index: number): number => Math.max(LEAST_WIDTH, textWidth(columns[index]?.title ?? ''));
-  let excess = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - terminal;
-  for (; excess > 0; excess -= 1) {
-    const candidates = widths
-      .map((width, index) => ({ width, index }))
-      .filter(({ width, index }) => columns[index]?.shrinks === true && width > floor(index));
-    const [widest] = candidates.toSorted((one, other) => other.width - one.width);
-    if (widest === undefined) return widths;
-    widths[widest.index] = widest.width - 1;
+  const whole = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  for (let excess = terminal === null ? 0 : whole - terminal; excess > 0; excess -= 1) {
+    const room = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0));
+    const widest = room.indexOf(Math.max(...room));
+    if ((room[widest] ?? 0) > 0) widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  return widths;
+  const padded = (cell: string, at: number): string => {
+    const text = shortened(cell, widths[at] ?? 0);
+    const blanks = ' '.repeat((widths[at] ?? 0) - textWidth(text));
+    return columns[at]?.align === 'right' ? blanks + text : text + blanks;
+  };
+  return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
 
 /** A text in lines of at most so many columns, where its words allow it. */

@@ -1,154 +1,109 @@
-/** The state of a run, as its events add up, and the lines that say it; pure. */
+/** The state of a run, as its events add up, and the lines that say it. */
 
-import type { RunEvent } from '../events.ts';
+import type { EventType, RunEvent } from '../events.ts';
 import { countText, elapsedText, groupedText } from './measure.ts';
 import { oneLine } from './printable.ts';
-import { fitted } from './table.ts';
+import { textWidth } from './table.ts';
 
-interface SliceTally {
-  readonly planned: number;
-  readonly fetched: number;
-  readonly loaded: number;
-  readonly failed: number;
-  readonly rows: number;
-  readonly restated: number;
-}
+const none = { planned: 0, loaded: 0, failed: 0, rows: 0, restated: 0 };
 
-export interface Tally {
-  readonly command: string;
-  /** When the run began, in the milliseconds of whoever tallies. */
-  readonly startedMs: number;
-  /** When the first window was requested; null before. */
-  readonly requestedMs: number | null;
-  readonly slices: ReadonlyMap<string, SliceTally>;
-  readonly inFlight: number;
-  /** What is being done, when it is not windows. */
-  readonly doing: string;
-}
+type Counts = Readonly<typeof none>;
 
-/** The tally before the first event. */
-export const beginning = (startedMs: number): Tally => ({
-  command: 'ripen',
-  startedMs,
-  requestedMs: null,
-  slices: new Map(),
-  inFlight: 0,
-  doing: '',
+const sum = (one: Counts, other: Partial<Counts>): Counts => ({
+  planned: one.planned + (other.planned ?? 0),
+  loaded: one.loaded + (other.loaded ?? 0),
+  failed: one.failed + (other.failed ?? 0),
+  rows: one.rows + (other.rows ?? 0),
+  restated: one.restated + (other.restated ?? 0),
 });
 
-const emptySlice: SliceTally = { planned: 0, fetched: 0, loaded: 0, failed: 0, rows: 0, restated: 0 };
-
-/** The tally after one more event, which happened at a moment. */
-export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
-  const landed = { ...tally, inFlight: Math.max(0, tally.inFlight - 1), doing: '' };
-  switch (event.type) {
-    case 'run_started':
-      return { ...beginning(atMs), command: event.command, doing: 'catalog' };
-    case 'lock_waiting':
-      return { ...tally, doing: 'waiting for the warehouse' };
-    case 'catalog_loaded':
-      return { ...tally, doing: 'partners and links' };
-    case 'links_loaded':
-      return { ...tally, doing: `links of ${event.app}` };
-    case 'slice_planned':
-      return added({ ...tally, doing: '' }, event.slice, { planned: event.windows });
-    case 'window_asked':
-      return { ...tally, requestedMs: tally.requestedMs ?? atMs, inFlight: tally.inFlight + 1, doing: '' };
-    case 'window_fetched':
-      return added(landed, event.slice, { fetched: 1 });
-    case 'window_loaded':
-      return added(tally, event.slice, { loaded: 1, rows: event.rows, restated: event.restatedPeriods });
-    case 'window_split':
-      return added(landed, event.slice, { planned: event.into - 1 });
-    case 'windows_joined':
-      return added(tally, event.slice, { planned: event.into - event.from });
-    case 'failed':
-      return event.slice === null || event.window === null ? tally : added(landed, event.slice, { failed: 1 });
-    case 'breaker_opened':
-      return { ...tally, doing: 'the service keeps failing' };
-    case 'breaker_closed':
-      return { ...tally, doing: '' };
-    case 'spend_settled':
-      return { ...tally, doing: `${groupedText(event.settled)} of ${countText(event.due, 'line')}` };
-    case 'published':
-      return { ...tally, doing: `publishing, ${event.kind} done` };
-    case 'concurrency_changed':
-    case 'partners_loaded':
-    case 'periods_let_go':
-    case 'request_retried':
-    case 'run_finished':
-    case 'warning':
-    case 'window_asked_again':
-    default:
-      return tally;
-  }
+/** What an event changes. */
+interface Effect {
+  readonly slice?: string | null;
+  readonly adds?: Partial<Counts>;
+  readonly inFlight?: 1 | -1;
+  /** What is being done, when it is not windows. */
+  readonly doing?: string;
 }
 
-function added(tally: Tally, slice: string, more: Partial<SliceTally>): Tally {
-  const before = tally.slices.get(slice) ?? emptySlice;
-  return { ...tally, slices: new Map(tally.slices).set(slice, sum(before, { ...emptySlice, ...more })) };
-}
+const effects: { readonly [T in EventType]?: (event: RunEvent<T>) => Effect } = {
+  run_started: () => ({ doing: 'catalog' }),
+  lock_waiting: () => ({ doing: 'waiting for the warehouse' }),
+  catalog_loaded: () => ({ doing: 'partners and links' }),
+  links_loaded: ({ app }) => ({ doing: `links of ${app}` }),
+  slice_planned: ({ slice, windows }) => ({ slice, adds: { planned: windows }, doing: '' }),
+  window_asked: () => ({ inFlight: 1, doing: '' }),
+  window_fetched: () => ({ inFlight: -1, doing: '' }),
+  window_loaded: ({ slice, rows, restatedPeriods: restated }) => ({ slice, adds: { loaded: 1, rows, restated } }),
+  window_split: ({ slice, into }) => ({ slice, adds: { planned: into - 1 }, inFlight: -1, doing: '' }),
+  windows_joined: ({ slice, from, into }) => ({ slice, adds: { planned: into - from } }),
+  failed: ({ slice, window }) => (window === null ? {} : { slice, adds: { failed: 1 }, inFlight: -1, doing: '' }),
+  breaker_opened: () => ({ doing: 'the service keeps failing' }),
+  breaker_closed: () => ({ doing: '' }),
+  spend_settled: ({ settled, due }) => ({ doing: `${groupedText(settled)} of ${countText(due, 'line')}` }),
+  published: ({ kind }) => ({ doing: `publishing, ${kind} done` }),
+};
 
-function sum(one: SliceTally, other: SliceTally): SliceTally {
-  return {
-    planned: one.planned + other.planned,
-    fetched: one.fetched + other.fetched,
-    loaded: one.loaded + other.loaded,
-    failed: one.failed + other.failed,
-    rows: one.rows + other.rows,
-    restated: one.restated + other.restated,
-  };
-}
+const effectOf = <T extends EventType>(type: T, event: RunEvent<T>): Effect => effects[type]?.(event) ?? {};
 
-const isFinished = ({ planned, loaded, failed }: SliceTally): boolean => loaded + failed >= planned;
-
-/** What became of a slice whose last window an event ended; null for any other event. */
-export function finishedSlice({ slices }: Tally, event: RunEvent): string | null {
-  const isEnd = event.type === 'window_loaded' || event.type === 'slice_planned' || event.type === 'failed';
-  if (!isEnd || event.slice === null) return null;
-  const of = slices.get(event.slice);
-  if (of === undefined || !isFinished(of)) return null;
-  if (of.loaded + of.failed === 0) return `${oneLine(event.slice)}: nothing due`;
-  const failed = of.failed === 0 ? '' : `, ${groupedText(of.failed)} failed`;
-  const restated = of.restated === 0 ? '' : `, ${countText(of.restated, 'period')} restated`;
-  return `${oneLine(event.slice)}: ${countText(of.loaded, 'window')} loaded${failed}, ${countText(of.rows, 'row')}${restated}`;
-}
+const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + failed >= planned;
 
 const GAP = ' · ';
 const BAR_COLUMNS = 10;
-/** Before this much of the work is done, what is left of it cannot be told. */
-const LEAST_SHARE = 0.1;
-/** Nor after so little time. */
-const LEAST_MS = 3000;
-/** An estimate to the second would not be believed, and flickers. */
-const ESTIMATE_STEP_MS = 5000;
+/** The events of a run so far; instants are in milliseconds of whoever tallies. */
+export class Tally {
+  readonly #slices = new Map<string, Counts>();
+  #command = 'ripen';
+  #startedMs: number;
+  #inFlight = 0;
+  #doing = '';
 
-/** The run on one line, never as wide as the terminal, so that it can be repainted in place; what matters least comes last. */
-export function statusLine(tally: Tally, nowMs: number, columns: number): string {
-  const all = [...tally.slices.values()].reduce(sum, emptySlice);
-  const planned = Math.max(all.planned, all.loaded + all.failed);
-  // A window is half done when it is fetched; one that failed requests nothing more.
-  const fetched = Math.max(all.fetched, all.loaded);
-  const share = planned === 0 ? 0 : Math.min(1, (fetched + all.loaded + 2 * all.failed) / (2 * planned));
-  const full = Math.floor(share * BAR_COLUMNS);
-  const doing = tally.doing === '' && planned > 0 && isFinished(all) ? 'publishing' : tally.doing;
-  const parts = [
-    `${tally.command} ${elapsedText(nowMs - tally.startedMs)}`,
-    planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),
-    planned === 0 ? '' : `${all.loaded}/${countText(planned, 'window')}`,
-    all.failed === 0 ? '' : `${all.failed} failed`,
-    doing,
-    leftText(share, tally.requestedMs === null ? 0 : nowMs - tally.requestedMs),
-    tally.inFlight === 0 ? '' : `${tally.inFlight} in flight`,
-    all.rows === 0 ? '' : countText(all.rows, 'row'),
-  ];
-  // One column stays free: many terminals wrap when the last one is written.
-  return fitted(oneLine(parts.filter((part) => part !== '').join(GAP)), Math.max(0, columns - 1));
+  constructor(startedMs: number) {
+    this.#startedMs = startedMs;
+  }
+
+  /** Adds an event; returns what became of a slice whose last window it ended, null for any other event. */
+  add(event: RunEvent, atMs: number): string | null {
+    if (event.type === 'run_started') this.#begin(event.command, atMs);
+    const { slice = null, adds = {}, inFlight = 0, doing = this.#doing } = effectOf(event.type, event);
+    this.#inFlight = Math.max(0, this.#inFlight + inFlight);
+    this.#doing = doing;
+    if (slice === null) return null;
+    const counts = sum(this.#slices.get(slice) ?? none, adds);
+    this.#slices.set(slice, counts);
+    const isEnd = ['window_loaded', 'slice_planned', 'failed'].includes(event.type);
+    return isEnd && isFinished(counts) ? finishedText(oneLine(slice), counts) : null;
+  }
+
+  #begin(command: string, atMs: number): void {
+    this.#slices.clear();
+    [this.#command, this.#startedMs, this.#inFlight] = [command, atMs, 0];
+  }
+
+  /** The run on one line, never as wide as the terminal, so that it can be repainted in place; what matters least comes last. */
+  line(nowMs: number, columns: number): string {
+    const all = [...this.#slices.values()].reduce(sum, none);
+    const planned = Math.max(all.planned, all.loaded + all.failed);
+    const full = planned === 0 ? 0 : Math.floor((BAR_COLUMNS * (all.loaded + all.failed)) / planned);
+    const parts = [
+      `${this.#command} ${elapsedText(nowMs - this.#startedMs)}`,
+      planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),
+      planned === 0 ? '' : `${all.loaded}/${countText(planned, 'window')}`,
+      all.failed === 0 ? '' : `${all.failed} failed`,
+      this.#doing === '' && planned > 0 && isFinished(all) ? 'publishing' : this.#doing,
+      this.#inFlight === 0 ? '' : `${this.#inFlight} in flight`,
+      all.rows === 0 ? '' : countText(all.rows, 'row'),
+    ].filter((part) => part !== '');
+    const line = (): string => oneLine(parts.join(GAP));
+    // One column stays free: many terminals wrap when the last one is written.
+    while (parts.length > 0 && textWidth(line()) >= columns) parts.pop();
+    return line();
+  }
 }
 
-/** `about 20 s left`, of the windows; empty while that cannot be told, and when none is left. */
-function leftText(share: number, elapsedMs: number): string {
-  if (share < LEAST_SHARE || share === 1 || elapsedMs < LEAST_MS) return '';
-  const leftMs = (elapsedMs * (1 - share)) / share;
-  return `about ${elapsedText(Math.ceil(leftMs / ESTIMATE_STEP_MS) * ESTIMATE_STEP_MS)} left`;
+function finishedText(slice: string, { loaded, failed, rows, restated }: Counts): string {
+  if (loaded + failed === 0) return `${slice}: nothing due`;
+  const failures = failed === 0 ? '' : `, ${groupedText(failed)} failed`;
+  const changed = restated === 0 ? '' : `, ${countText(restated, 'period')} restated`;
+  return `${slice}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows, 'row')}${changed}`;
 }

@@ -72,6 +72,9 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     ['status', { asOf: new Date('x') }, 'asOf'],
     ['backfill', { slice: 'daily' }, 'days was not given'],
     ['backfill', { slice: 'daily', days: { start: '2026-02-12', end: '2026-02-12' } }, 'days'],
+    ['backfill', { slice: 'daily', days: { start: new Date('2026-02-12'), end: '2026-02-13' } }, 'days'],
+    ['backfill', { slice: 'daily', from: '2026-02-10', to: '2026-02-12' }, 'days was not given'],
+    ['drop', { slice: 'daily', before: '10.02.2026', agree: true }, 'before was "10.02.2026"'],
     ['exportRows', { output: 'x.csv' }, 'nothing to write'],
     ['exportRows', { slice: 'daily', output: 'x.csv', to: '2026-02-30' }, 'to was "2026-02-30"'],
     ['exportRows', { slice: 'daily', output: 'x.csv', format: 'xlsx' }, 'xlsx is none'],
@@ -205,6 +208,16 @@ describe('a signal that stops the work', () => {
     expect(await failureOf(hanging)).toMatchObject({ code: 'INTERRUPTED' });
     expect((await readdir(directory)).filter((name) => /stopped|unfinished/.test(name))).toEqual([]);
   });
+});
+
+test('a day is taken as an ISO date, without parseDay', async () => {
+  const loaded = await call('backfill', config, { slice: 'daily', days, asOf: NIGHT });
+  expect(loaded).toMatchObject({ slices: [{ periods: { forced: 2 } }] });
+  const output = join(directory, 'day.csv');
+  expect(
+    await call('exportRows', config, { slice: 'daily', output, from: '2026-02-11', to: '2026-02-11' }),
+  ).toMatchObject({ rows: 1 });
+  expect(await call('dropLoss', config, { slice: 'daily', before: '2026-02-07' })).toMatchObject({ periods: 2 });
 });
 
 test('5 exports at once to one file are each whole, and leave it whole', async () => {

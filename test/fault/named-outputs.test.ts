@@ -6,7 +6,6 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { exportRows, sync } from '../../src/index.ts';
@@ -15,7 +14,7 @@ import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { dailyInstalls } from '../support/slice.ts';
-import { recordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
@@ -44,10 +43,7 @@ afterEach(() => scenario.close());
 
 const exportTo = (output: string) => exportRows(config, { slice: 'daily', output, format: 'csv' });
 const pageTo = (html: string): Promise<number> =>
-  status(
-    { config: config.file, html, asOf: undefined, log: 'text', json: false, lockWait: undefined },
-    recordedShell({ directory: scenario.directory }),
-  );
+  carriedOut(recordedShell({ directory: scenario.directory }), 'status', '--config', config.file, '--html', html);
 
 const verbs: readonly (readonly [string, (output: string) => Promise<unknown>])[] = [
   ['export --output', exportTo],

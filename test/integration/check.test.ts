@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { check } from '../../src/commands/check.ts';
 import { catalogFilters } from '../../src/model/catalog.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { count } from '../../src/warehouse/sql.ts';
@@ -17,7 +16,7 @@ import { smallWorld } from '../support/night.ts';
 import { openScenario } from '../support/scenario.ts';
 import { dailyInstalls, slice } from '../support/slice.ts';
 import { json, startScriptedServer, type Script, type ScriptedServer } from '../support/scripted-server.ts';
-import { recordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const finding = z.object({
   severity: z.enum(['error', 'warning', 'note', 'works', 'untried']),
@@ -76,10 +75,7 @@ async function run(text: string): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-check-'));
   await writeFile(join(directory, 'ripen.yaml'), text);
   const shell = recordedShell({ directory });
-  const code = await check(
-    { config: undefined, asOf: undefined, log: 'text', quiet: true, json: true, resolved: false },
-    shell,
-  );
+  const code = await carriedOut(shell, 'check', '--quiet', '--json');
   const { findings } = z.object({ findings: z.array(finding) }).parse(JSON.parse(shell.printed.join('')));
   const files = await readdir(directory);
   await rm(directory, { recursive: true });
@@ -310,13 +306,13 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     expect(await found([daily, reordered])).toEqual([]);
     const wider = slice({ ...other, metrics: ['installs', 'clicks'] });
     expect(await found([daily, slice({ ...wider, retainDays: 2 })])).toEqual([
-      ['note', 'other', expect.stringContaining('metrics were added (clicks): 2 periods with'), null],
+      ['note', 'other', expect.stringContaining('metrics were added: 2 periods with'), null],
     ]);
     expect(await found([daily, slice({ ...changed, retainDays: 2 })])).toMatchObject([
       ['warning', 'other', expect.stringContaining('2 periods with'), expect.any(String)],
     ]);
     expect(await found([daily, wider])).toEqual([
-      ['note', 'other', `metrics were added (clicks): 5 periods with about ${rows} rows will be requested again`, null],
+      ['note', 'other', `metrics were added: 5 periods with about ${rows} rows will be requested again`, null],
     ]);
   } finally {
     await scenario.close();

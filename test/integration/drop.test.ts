@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { drop, type DropArguments } from '../../src/commands/drop.ts';
 import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -18,7 +17,7 @@ import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
-import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, flags, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 const FIRST_NIGHT = new Date('2026-04-02T06:00:00Z');
 const NIGHT = new Date('2026-04-12T06:00:00Z');
@@ -95,9 +94,8 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(directory, { recursive: true, force: true }));
 
-async function dropped(change: Partial<DropArguments> & { readonly slice: string }, on = shell): Promise<number> {
-  const usual = { config: undefined, asOf: undefined, log: 'text', quiet: true, json: false, lockWait: '5s' } as const;
-  return drop({ ...usual, before: undefined, yes: false, ...change }, on);
+function dropped(change: Readonly<Record<string, string | boolean | undefined>>, on = shell): Promise<number> {
+  return carriedOut(on, 'drop', ...flags({ quiet: true, lockWait: '5s', ...change }));
 }
 
 const inWarehouse = (sql: string): Promise<Record<string, unknown>[]> => ask(path('warehouse.duckdb'), sql);

@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { asFailure } from '../../src/errors.ts';
 import { startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
-import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let directory = '';
 let server: ScriptedServer;
@@ -46,9 +45,7 @@ afterEach(async () => {
 
 async function ran(argv: readonly string[], environment: Record<string, string> = {}) {
   const shell: RecordedShell = { ...recordedShell({ directory }), environment };
-  const asked = await parseCommandLine(argv, '0');
-  if (asked.kind !== 'act') throw new Error(asked.text);
-  const end = await asked.act(shell).catch((thrown: unknown) => asFailure(thrown));
+  const end = await carriedOut(shell, ...argv).catch((thrown: unknown) => asFailure(thrown));
   return { end, shell };
 }
 

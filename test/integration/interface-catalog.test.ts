@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { catalog } from '../../src/commands/account.ts';
 import { type CatalogFilter, catalogFilters, catalogSections } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
-import { recordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const night = new Date('2026-06-01T02:30:00Z');
 const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
@@ -95,7 +94,6 @@ test.each(catalogFilters)('the search %s__contains finds what the service finds'
 });
 
 describe('ripen catalog', () => {
-  const globals = { config: undefined, asOf: undefined, log: 'text', quiet: false, json: true } as const;
   const printed = z.object({ catalog: z.array(z.record(z.string(), z.string())) });
   let directory: string;
 
@@ -114,7 +112,7 @@ describe('ripen catalog', () => {
     async (section) => {
       scenario.simulator.asked.reset();
       const shell = recordedShell({ directory });
-      expect(await catalog({ ...globals, word: undefined, section }, shell)).toBe(0);
+      expect(await carriedOut(shell, 'catalog', '--section', section, '--json')).toBe(0);
       const [query] = queriesOf(scenario.simulator);
       expect([query?.get('section'), query?.get('required_filters')?.includes('apps')]).toEqual([section, false]);
       const { catalog: items } = printed.parse(JSON.parse(shell.printed.at(-1) ?? ''));
@@ -127,7 +125,7 @@ describe('ripen catalog', () => {
 
   test('prints the items with a word in id or names, whatever its case, under the names the service has for fields', async () => {
     const shell = recordedShell({ directory });
-    await catalog({ ...globals, word: 'ECPI_ALL', section: undefined }, shell);
+    await carriedOut(shell, 'catalog', 'ECPI_ALL', '--json');
     const { catalog: items } = printed.parse(JSON.parse(shell.printed.at(-1) ?? ''));
     expect(items.map(({ id }) => id)).toContain('ecpi_all');
     expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 
 import { afterEach, expect, test } from 'vitest';
 
-import { parseCommandLine } from '../../src/commands/command-line.ts';
-import { linksCreate, linksList, linksUpdate, partners } from '../../src/commands/account.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let scenario: Scenario;
 
@@ -29,17 +27,17 @@ slices:
   return { shell, app: simulator.world.apps[0]?.token ?? '' };
 }
 
-const globals = { config: undefined, asOf: undefined, log: 'text', quiet: true, json: true } as const;
+/** `ripen links …`, quietly. */
+const ran = (shell: RecordedShell, ...words: readonly string[]): Promise<number> =>
+  carriedOut(shell, 'links', ...words, '--quiet');
 
 test('links create and links update print the link as JSON, and make no warehouse where there is none', async () => {
   const { shell, app } = await opened();
-  expect(
-    await linksCreate({ ...globals, app, name: 'Fresh', parent: undefined, dryRun: false, evenIfTaken: false }, shell),
-  ).toBe(0);
+  expect(await ran(shell, 'create', '--app', app, '--name', 'Fresh', '--json')).toBe(0);
   const created: unknown = JSON.parse(shell.printed.at(-1) ?? '');
   expect(created).toMatchObject({ link: { label: 'Fresh', level: 1 }, created: true });
   const link = scenario.simulator.links.list(app, null).at(-1)?.item.token ?? '';
-  await linksUpdate({ ...globals, app, link, partner: undefined, costData: 'true' }, shell);
+  await ran(shell, 'update', '--app', app, '--link', link, '--cost-data', 'true');
   expect(scenario.simulator.links.find(link)?.costDataEnabled).toBe(true);
   const emit = (): void => {};
   await expect(openWarehouse(scenario.config.warehouse, { mode: 'read', lockWaitMs: 0, emit })).rejects.toThrow(
@@ -50,14 +48,14 @@ test('links create and links update print the link as JSON, and make no warehous
 test('links create --dry-run asks for links of the name, and creates none', async () => {
   const { shell, app } = await opened();
   const before = scenario.simulator.links.list(app, null).length;
-  const wanted = { ...globals, json: false, app, name: 'Wanted', parent: undefined, dryRun: true, evenIfTaken: false };
-  expect(await linksCreate(wanted, shell)).toBe(0);
+  expect(await ran(shell, 'create', '--app', app, '--name', 'Wanted', '--dry-run')).toBe(0);
   expect(shell.printed.at(-1)).toBe(
     `would create "Wanted" as a network link of the app ${app}; 0 links of that name. Nothing was sent.`,
   );
   expect(scenario.simulator.links.list(app, null)).toHaveLength(before);
   expect(scenario.simulator.asked.requests.map(({ method }) => method)).not.toContain('POST');
-  await expect(linksCreate({ ...wanted, name: ' ' }, shell)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  const nameless = ran(shell, 'create', '--app', app, '--name', ' ', '--dry-run');
+  await expect(nameless).rejects.toMatchObject({ code: 'USAGE_INVALID' });
 });
 
 test('links create run 2 times creates 1 link and shows it, with --even-if-taken 2; an archived one of the name is none', async () => {
@@ -65,10 +63,7 @@ test('links create run 2 times creates 1 link and shows it, with --even-if-taken
   const { links, asked } = scenario.simulator;
   const named = () => links.list(app, null).filter(({ item }) => item.label === 'Again');
   const run = async (...words: string[]): Promise<unknown> => {
-    const argv = ['links', 'create', '--app', app, '--name', 'Again', '--json', '--quiet', ...words];
-    const line = await parseCommandLine(argv, '1.2.3');
-    if (line.kind !== 'act') throw new Error(line.text);
-    await line.act(shell);
+    await ran(shell, 'create', '--app', app, '--name', 'Again', '--json', ...words);
     return JSON.parse(shell.printed.at(-1) ?? '');
   };
   links.add(app, null, { name: 'Again' });
@@ -79,42 +74,33 @@ test('links create run 2 times creates 1 link and shows it, with --even-if-taken
   expect([named().length, asked.counts.create_link]).toEqual([2, 1]);
   expect(await run('--even-if-taken')).toMatchObject({ created: true });
   expect([named().length, asked.counts.create_link]).toEqual([3, 2]);
-  const wanted = { ...globals, json: false, app, name: 'Again', parent: undefined, dryRun: true, evenIfTaken: false };
-  await linksCreate(wanted, shell);
+  await ran(shell, 'create', '--app', app, '--name', 'Again', '--dry-run');
   expect(shell.printed.at(-1)).toContain('would create nothing: there is "Again" as a network link');
 });
 
 test.each([[['--name=-dash']]])('a link whose name starts with a dash is no option: %j', async (words) => {
   const { shell, app } = await opened();
-  const argv = ['links', 'create', '--app', app, ...words, '--dry-run', '--quiet'];
-  const asked = await parseCommandLine(argv, '1.2.3');
-  if (asked.kind !== 'act') throw new Error(asked.text);
-  await asked.act(shell);
+  await ran(shell, 'create', '--app', app, ...words, '--dry-run');
   expect(shell.printed.at(-1)).toContain('would create "-dash" as a network link');
 });
 
 test('a parent whose token starts with a dash is asked for', async () => {
   const { shell, app } = await opened();
-  const argv = ['links', 'list', '--app', app, '--parent=-x', '--quiet'];
-  const asked = await parseCommandLine(argv, '1.2.3');
-  if (asked.kind !== 'act') throw new Error(asked.text);
-  await expect(asked.act(shell)).rejects.toMatchObject({ code: 'SOURCE_MISSING' });
+  await expect(ran(shell, 'list', '--app', app, '--parent=-x')).rejects.toMatchObject({ code: 'SOURCE_MISSING' });
 });
 
 test('words with a dash that are no option are refused, not taken for a call for help', async () => {
-  await expect(parseCommandLine(['sync', '-dash'], '1.2.3')).rejects.toThrow('Unknown argument: dash');
-  const create = ['links', 'create', '--app', 'abc123def456', '--name'];
-  await expect(parseCommandLine([...create, '--dry-run'], '1.2.3')).rejects.toThrow(
-    'Not enough arguments following: name',
-  );
+  const shell = recordedShell();
+  await expect(carriedOut(shell, 'sync', '-dash')).rejects.toThrow('Unknown argument: dash');
+  const nameless = ran(shell, 'create', '--app', 'abc123def456', '--name', '--dry-run');
+  await expect(nameless).rejects.toThrow('Not enough arguments following: name');
 });
 
 test('links create prints a table without control characters, also while a run holds the warehouse', async () => {
   const { shell, app } = await opened();
   const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
   const held = await openWarehouse(scenario.config.warehouse, request);
-  const args = { ...globals, json: false, app, name: 'Held', parent: undefined, dryRun: false, evenIfTaken: false };
-  await linksCreate(args, shell);
+  await ran(shell, 'create', '--app', app, '--name', 'Held');
   await held.close();
   expect(shell.printed.at(-1)).toMatch(/^field {2,}value\ntoken {2,}\S+\nname {2,}Held\n/);
   expect(shell.printed.at(-1)).toMatch(/The warehouse has it after the next crawl of the app\.$/);
@@ -123,7 +109,7 @@ test('links create prints a table without control characters, also while a run h
 test('links list and partners print JSON under the names the service has for fields, ids as text', async () => {
   const { shell, app } = await opened();
   const { links, world } = scenario.simulator;
-  await partners(globals, shell);
+  await carriedOut(shell, 'partners', '--json', '--quiet');
   expect(JSON.parse(shell.printed.at(-1) ?? '')).toEqual({
     partners: world.partners.map(({ id, display_name, supports_cost_data }) => ({
       id: String(id),
@@ -131,7 +117,7 @@ test('links list and partners print JSON under the names the service has for fie
       supports_cost_data,
     })),
   });
-  await linksList({ ...globals, app, parent: undefined }, shell);
+  await ran(shell, 'list', '--app', app, '--json');
   expect(JSON.parse(shell.printed.at(-1) ?? '')).toEqual({
     links: links.list(app, null).map(({ item }) => ({
       name: item.name,
@@ -151,7 +137,7 @@ test('links list and partners print JSON under the names the service has for fie
 
 test('an app token that is not 12 characters long is warned of and asked for all the same', async () => {
   const { shell } = await opened();
-  const asking = linksList({ ...globals, quiet: false, app: 'shorttoken1', parent: undefined }, shell);
+  const asking = carriedOut(shell, 'links', 'list', '--app', 'shorttoken1');
   await expect(asking).rejects.toMatchObject({ code: 'SOURCE_REFUSED' });
   expect(shell.told.join('\n')).toContain('The app token shorttoken1 had 11 characters instead of 12.');
 });

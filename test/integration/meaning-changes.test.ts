@@ -230,7 +230,7 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
 
   const { findings: found } = await warehouseFindings(undated, checkingAt(NOW));
   expect(found.filter(({ severity }) => severity === 'error')).toMatchObject([
-    { ...refused, severity: 'error', setting: 'slices[0].dimensions' },
+    { ...refused, severity: 'error', setting: 'slices[0]' },
   ]);
   const request = { planAt: NOW, slices: null, lockWaitMs: 0, emit: () => {}, signal };
   await expect(explainPlan(undated, request)).rejects.toMatchObject(refused);

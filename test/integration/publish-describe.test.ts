@@ -8,8 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 
-import { publish } from '../../src/commands/publish.ts';
-import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, flags, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 import { textWith } from '../support/matching.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -43,9 +42,8 @@ async function printed(targets: string, asked: Asked): Promise<string> {
     `service: simulator\nwarehouse: warehouse.duckdb\npublish:\n${targets}${SLICES}`,
   );
   shell.printed.length = 0;
-  const args = { config: undefined, asOf: undefined, log: 'text', quiet: true, lockWait: '5s' } as const;
   await sample.lend(async () => {
-    await publish({ ...args, json: false, ddl: undefined, dbt: undefined, ...asked }, shell);
+    await carriedOut(shell, 'publish', ...flags({ quiet: true, lockWait: '5s', ...asked }));
   });
   return shell.printed.join('\n');
 }

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { publish } from '../../src/commands/publish.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
-import { recordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, flags, recordedShell } from '../unit/cli-recorded-shell.ts';
 
 let sample: Sample;
 
@@ -28,10 +27,9 @@ afterEach(async () => sample.close());
 /** Runs the command and returns what it printed, without the directory. */
 async function ripenPublish(json = false): Promise<{ readonly exitCode: number; readonly printed: string }> {
   const shell = recordedShell({ directory: sample.directory });
-  const args = { config: undefined, asOf: undefined, log: 'text', quiet: true, lockWait: '5s', json } as const;
   let exitCode = -1;
   await sample.lend(async () => {
-    exitCode = await publish({ ...args, ddl: undefined, dbt: undefined }, shell);
+    exitCode = await carriedOut(shell, 'publish', ...flags({ quiet: true, lockWait: '5s', json }));
   });
   const printed = [...shell.printed, ...shell.told].join('\n').replaceAll(`${sample.directory}/`, '');
   return { exitCode, printed };

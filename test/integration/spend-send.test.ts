@@ -6,14 +6,13 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { spendSend } from '../../src/commands/spend-send.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { httpService } from '../support/scenario.ts';
 import { csvOf, goodLine, openDesk, type SpendDesk } from '../support/spend-desk.ts';
-import { recordedShell } from '../unit/cli-recorded-shell.ts';
+import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let desk: SpendDesk;
 let simulator: Simulator;
@@ -208,8 +207,6 @@ describe('a line that was being sent when its run was killed', () => {
 });
 
 describe('the command', () => {
-  const options = { config: undefined, asOf: undefined, log: 'text', quiet: true, lockWait: '0s' } as const;
-
   test('prints counts and failures, or one JSON object, and exits 65 when a line was rejected, else 0', async () => {
     await writeFile(
       join(desk.directory, 'ripen.yaml'),
@@ -226,19 +223,20 @@ slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-0
     await desk.write('f.csv', csvOf([line('000001'), line('x')]));
     await desk.write('g.csv', csvOf([line('000002')]));
     const shell = recordedShell({ directory: desk.directory });
-    const args = { ...options, file: 'f.csv', dryRun: false, resendUnknown: false, json: false };
-    expect(await spendSend({ ...args, dryRun: true }, shell)).toBe(65);
+    const send = (on: RecordedShell, ...words: string[]): Promise<number> =>
+      carriedOut(on, 'spend', 'send', '--quiet', '--lock-wait', '0s', ...words);
+    expect(await send(shell, '--file', 'f.csv', '--dry-run')).toBe(65);
     expect(shell.printed.join('\n')).toContain('would send 1; nothing was sent and nothing recorded');
     expect(existsSync(join(desk.directory, 'warehouse.duckdb'))).toBe(false);
-    expect(await spendSend(args, shell)).toBe(65);
+    expect(await send(shell, '--file', 'f.csv')).toBe(65);
     expect(shell.printed.join('\n')).toContain('sent 1: 1 accepted, 0 rejected by the service');
     expect(shell.told.at(-1)).toMatch(
       /^SPEND_REJECTED: 1 of 2 lines of f\.csv broke a rule and was not sent\.\n {2}hint: /,
     );
     const logged = recordedShell({ directory: desk.directory });
-    expect(await spendSend({ ...args, log: 'json' }, logged)).toBe(65);
+    expect(await send(logged, '--file', 'f.csv', '--log', 'json')).toBe(65);
     expect(logged.told.map((text): unknown => JSON.parse(text))).toMatchObject([{ code: 'SPEND_REJECTED' }]);
-    expect(await spendSend({ ...args, file: 'g.csv', json: true }, shell)).toBe(0);
+    expect(await send(shell, '--file', 'g.csv', '--json')).toBe(0);
     expect(JSON.parse(shell.printed.at(-1) ?? '')).toMatchObject({ lines: 1, accepted: 1, failures: [] });
     expect(accepted()).toEqual({ 'sender-000001': 1, 'sender-000002': 1 });
   });

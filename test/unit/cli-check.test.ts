@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
 import { CatalogLists } from '../../src/check/catalog-lists.ts';
-import { sliceRemarks } from '../../src/check/slice.ts';
-import { mergedNotes, placed, type Finding } from '../../src/check/finding.ts';
+import { sliceFindings } from '../../src/check/slice.ts';
+import { mergedNotes, type Finding } from '../../src/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
 import type { Catalog, CatalogItem } from '../../src/model/catalog.ts';
 
@@ -61,7 +61,7 @@ function findingsOf(slices: readonly object[], items: Catalog = catalog, default
   const { config, stated } = inspectText(text, { file: 'ripen.yaml', directory: '', environment: {} });
   const lists = new CatalogLists(items);
   const found = (config?.slices ?? []).flatMap((slice, index) =>
-    placed(sliceRemarks({ slice, index, stated }, items, lists, NOW), slice.name, stated),
+    sliceFindings({ slice, index, stated, lists }, items, NOW),
   );
   return mergedNotes(found);
 }

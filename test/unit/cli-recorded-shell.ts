@@ -2,6 +2,7 @@
 
 import { PassThrough } from 'node:stream';
 
+import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { JsonLine } from '../../src/terminal/printable.ts';
 import type { Shell } from '../../src/terminal/shell.ts';
 
@@ -52,3 +53,19 @@ export function recordedShell(
 
 /** What a terminal gets to see of a line. */
 export const textOf = (text: string | JsonLine): string => (text instanceof JsonLine ? text.text : text);
+
+/** Options as words: `{ lockWait: '5s', json: true }` is `--lock-wait=5s --json`; what is false or undefined is left out. */
+export function flags(options: Readonly<Record<string, string | boolean | undefined>>): string[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    if (value === undefined || value === false) return [];
+    const option = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    return [value === true ? option : `${option}=${value}`];
+  });
+}
+
+/** Carries out a command line; resolves to its exit code, rejects with what stopped it. */
+export async function carriedOut(shell: Shell, ...argv: readonly string[]): Promise<number> {
+  const asked = await parseCommandLine(argv, '1.2.3');
+  if (asked.kind !== 'act') throw new Error(asked.text);
+  return asked.act(shell);
+}

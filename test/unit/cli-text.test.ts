@@ -3,19 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { coloured, wantsColour } from '../../src/terminal/colour.ts';
 import { failureLines, failuresText } from '../../src/terminal/failure-text.ts';
 import { findingsText, type Finding } from '../../src/check/finding.ts';
-import {
-  amountText,
-  bytesText,
-  countText,
-  durationText,
-  elapsedText,
-  percentText,
-  sizeText,
-} from '../../src/terminal/measure.ts';
+import { amountText, countText, durationText, elapsedText, percentText, sizeText } from '../../src/terminal/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
-import { jsonLine, oneLine, printable } from '../../src/terminal/printable.ts';
+import { JsonLine, oneLine, printable } from '../../src/terminal/printable.ts';
 import { summaryText } from '../../src/terminal/summary-text.ts';
-import { tableText, textWidth } from '../../src/terminal/table.ts';
+import { columnsOf, tableText, textWidth } from '../../src/terminal/table.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { textOf } from './cli-recorded-shell.ts';
@@ -35,17 +27,17 @@ describe('text from outside', () => {
 
   test('JSON keeps every character', () => {
     const value = { text: 'a\u0000\u007f\u009b\u202e\n"' };
-    const { text } = jsonLine(value);
+    const { text } = new JsonLine(value);
     expect(printable(text)).toBe(text);
     expect(JSON.parse(text)).toStrictEqual(value);
   });
 });
 
 test.each([
-  [bytesText(0), '0 B'],
-  [bytesText(1023), '1023 B'],
-  [bytesText(1024), '1.0 KiB'],
-  [bytesText(35_651_584), '34 MiB'],
+  [sizeText(0), '0 B'],
+  [sizeText(999), '999 B'],
+  [sizeText(1000), '1.0 KB'],
+  [sizeText(34_600_000), '35 MB'],
   [elapsedText(0), '0 ms'],
   [elapsedText(1000), '1.0 s'],
   [elapsedText(59_999), '59 s'],
@@ -74,47 +66,39 @@ test.each([
 });
 
 describe('a table', () => {
-  const columns = [{ title: 'name' }, { title: 'rows', align: 'right' }] as const;
+  const columns = columnsOf('name', '#rows');
 
   test('aligns by the columns a terminal gives: wide characters, emoji old and new, flags, combining marks', () => {
     const names = ['Kumo 雲', '🎯', '👩‍👩‍👧‍👦', '🫠', '🇫🇷', 'e\u0301te\u0301', 'ᄀ'];
-    const lines = tableText(
-      columns,
-      names.map((name) => [name, '7']),
-    ).split('\n');
+    const lines = tableText({ columns, rows: names.map((name) => [name, '7']) }).split('\n');
     expect(lines.map(textWidth)).toStrictEqual(lines.map(() => 13));
     expect(lines[1]).toBe('Kumo 雲     7');
   });
 
   test('numbers stand to the right', () => {
-    expect(
-      tableText(columns, [
-        ['a', '7'],
-        ['b', '1,204'],
-      ]),
-    ).toBe('name   rows\na         7\nb     1,204');
+    const rows = [
+      ['a', '7'],
+      ['b', '1,204'],
+    ];
+    expect(tableText({ columns, rows })).toBe('name   rows\na         7\nb     1,204');
   });
 
   test('a cell with a line break stays one line', () => {
-    expect(tableText([{ title: 'a' }], [['x\ny']])).toBe('a\nx y');
+    expect(tableText({ columns: columnsOf('a'), rows: [['x\ny']] })).toBe('a\nx y');
   });
 
   test('for a file every cell is whole; for a narrow terminal the one that may be cut is, between characters', () => {
     const rows = [['a long name of 雲雲雲', 'abc123def456']];
-    const shrinking = [{ title: 'name', shrinks: true }, { title: 'token' }];
-    expect(tableText(shrinking, rows).split('\n')[1]).toBe('a long name of 雲雲雲  abc123def456');
-    expect(tableText(shrinking, rows, 30).split('\n')[1]).toBe('a long n…雲雲雲   abc123def456');
-    expect(tableText(shrinking, rows, 33).split('\n')[1]).toBe('a long na…of 雲雲雲  abc123def456');
+    const shrinking = { columns: columnsOf('~name', 'token'), rows };
+    expect(tableText(shrinking).split('\n')[1]).toBe('a long name of 雲雲雲  abc123def456');
+    expect(tableText(shrinking, 30).split('\n')[1]).toBe('a long n…雲雲雲   abc123def456');
+    expect(tableText(shrinking, 33).split('\n')[1]).toBe('a long na…of 雲雲雲  abc123def456');
   });
 
   test('of two cells that may be cut the wider is, and none below 8 columns', () => {
-    const both = [
-      { title: 'a', shrinks: true },
-      { title: 'b', shrinks: true },
-    ];
-    const rows = [['x'.repeat(30), 'y'.repeat(12)]];
-    expect(tableText(both, rows, 26).split('\n')[1]).toBe(`${'x'.repeat(6)}…${'x'.repeat(5)}  ${'y'.repeat(12)}`);
-    expect(tableText(both, rows, 5).split('\n')[1]).toBe(
+    const both = { columns: columnsOf('~a', '~b'), rows: [['x'.repeat(30), 'y'.repeat(12)]] };
+    expect(tableText(both, 26).split('\n')[1]).toBe(`${'x'.repeat(6)}…${'x'.repeat(5)}  ${'y'.repeat(12)}`);
+    expect(tableText(both, 5).split('\n')[1]).toBe(
       `${'x'.repeat(4)}…${'x'.repeat(3)}  ${'y'.repeat(4)}…${'y'.repeat(3)}`,
     );
   });
@@ -164,71 +148,51 @@ test('findings come errors first, then warnings, notes and what works, with a co
   );
 });
 
+const summary: SyncSummary = {
+  run_id: 'r1',
+  status: 'partial',
+  as_of: '2026-02-14T02:30:00.000Z',
+  started_at: '2026-02-14T02:30:00.000Z',
+  finished_at: '2026-02-14T02:31:05.000Z',
+  slices: [
+    {
+      name: 'network_daily',
+      windows: { planned: 9, loaded: 8, failed: 1 },
+      requests: 11,
+      rows: { fetched: 18_234, loaded: 18_234, rejected: 2 },
+      periods: { new: 1, maturing: 14, missing: 0 },
+      restated_periods: 6,
+      empty_periods: [],
+    },
+  ],
+  partners: { rows: 12 },
+  links: { rows: 340, removed: 0 },
+  service: { requests: 31, retries: 2, peak_concurrency: 14, bytes: 1_203_442 },
+  published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
+  failures: [{ code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null }],
+};
+
 test('a summary shows windows, rows, reasons and how the run ended', () => {
-  const summary: SyncSummary = {
-    run_id: 'r1',
-    status: 'partial',
-    as_of: '2026-02-14T02:30:00.000Z',
-    started_at: '2026-02-14T02:30:00.000Z',
-    finished_at: '2026-02-14T02:31:05.000Z',
-    slices: [
-      {
-        name: 'network_daily',
-        windows: { planned: 9, loaded: 8, failed: 1 },
-        requests: 11,
-        rows: { fetched: 18_234, loaded: 18_234, rejected: 2 },
-        periods: { new: 1, maturing: 14, missing: 0 },
-        restated_periods: 6,
-        empty_periods: [],
-      },
-    ],
-    partners: { rows: 12 },
-    links: { rows: 340, removed: 0 },
-    service: { requests: 31, retries: 2, peak_concurrency: 14, bytes: 1_203_442 },
-    published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
-    failures: [{ code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null }],
-  };
   expect(summaryText(summary)).toBe(
     [
       'slice          windows    rows  rejected  restated  periods',
       'network_daily      8/9  18,234         2         6  1 new, 14 maturing',
       '',
       'partners: 12 rows; links: 340 rows, 0 no longer listed',
-      'service: 31 requests, 2 retried, at most 14 at once, 1.1 MiB',
+      'service: 31 requests, 2 retried, at most 14 at once, 1.2 MB',
       'published parquet /lake (15 files)',
       'partial in 1 min 05 s with 1 failure, as of 2026-02-14 02:30 UTC (run r1)',
     ].join('\n'),
   );
 });
 
-test('a summary without rejected rows has no column for them', () => {
-  const slice = {
-    name: 'daily',
-    windows: { planned: 1, loaded: 1, failed: 0 },
-    requests: 1,
-    rows: { fetched: 5, loaded: 5, rejected: 0 },
-    periods: {},
-    restated_periods: 0,
-    empty_periods: [],
-  };
-  const text = summaryText({
-    run_id: 'r1',
-    status: 'succeeded',
-    as_of: '2026-02-14T02:30:00.000Z',
-    started_at: '2026-02-14T02:30:00.000Z',
-    finished_at: '2026-02-14T02:31:05.000Z',
-    slices: [slice],
-    partners: { rows: 0 },
-    links: { rows: 0, removed: 0 },
-    service: { requests: 1, retries: 0, peak_concurrency: 1, bytes: 0 },
-    published: [],
-    failures: [],
-  });
-  // Nobody asked for partners or links: a count of none would read as a table that was emptied.
+test('a summary without rejected rows has no column for them, and none of links that were not requested', () => {
+  const slices = summary.slices.map((slice) => ({ ...slice, rows: { ...slice.rows, rejected: 0 }, periods: {} }));
+  const text = summaryText({ ...summary, slices, partners: { rows: 0 }, links: { rows: 0, removed: 0 } });
   expect(text).not.toContain('links');
   expect(text.split('\n').slice(0, 2)).toStrictEqual([
-    'slice  windows  rows  restated  periods',
-    'daily      1/1     5         0  nothing due',
+    'slice          windows    rows  restated  periods',
+    'network_daily      8/9  18,234         6  nothing due',
   ]);
 });
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
-import { commandNames } from '../../src/commands/verbs.ts';
+import { commandNames } from '../../src/commands/words.ts';
 import { configJsonSchema } from '../../src/config/schema-views.ts';
 import { isMapping } from '../../src/config/config-problems.ts';
 import { parseConfig } from '../../src/config/read-config.ts';

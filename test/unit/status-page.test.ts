@@ -5,13 +5,12 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { status } from '../../src/commands/status.ts';
 import { statusPage } from '../../src/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import type { SliceStatus, StatusReport } from '../../src/status/status-report.ts';
 import { ripeningOf, sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
-import { recordedShell } from './cli-recorded-shell.ts';
+import { carriedOut, recordedShell } from './cli-recorded-shell.ts';
 
 /** A report in which this text stands wherever a text from outside can. */
 function reportOf(text: string): StatusReport {
@@ -202,20 +201,11 @@ describe('ripen status --html', () => {
     await rm(directory, { recursive: true });
   });
 
-  const options = {
-    config: undefined,
-    asOf: undefined,
-    log: 'text',
-    quiet: true,
-    json: false,
-    lockWait: '0s',
-  } as const;
-
   test('puts the page whole in the place of an older one, with the rights the mask leaves, and prints where it is', async () => {
     const page = join(directory, 'status.html');
     await writeFile(page, 'old');
     const shell = recordedShell({ directory });
-    expect(await status({ ...options, html: 'status.html' }, shell)).toBe(0);
+    expect(await carriedOut(shell, 'status', '--html', 'status.html')).toBe(0);
     expect(await readFile(page, 'utf8')).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/);
     expect((await stat(page)).mode & 0o777).toBe(0o644);
     expect(shell.printed).toStrictEqual(['There is no run yet.\nwritten to status.html']);
@@ -224,7 +214,7 @@ describe('ripen status --html', () => {
 
   test('with --json prints the report, too', async () => {
     const shell = recordedShell({ directory });
-    await status({ ...options, json: true, html: 'status.html' }, shell);
+    await carriedOut(shell, 'status', '--html', 'status.html', '--json');
     expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({ health: { state: 'watch' } });
     expect(await readdir(directory)).toContain('status.html');
   });
@@ -234,7 +224,7 @@ describe('ripen status --html', () => {
     async (path) => {
       const shell = recordedShell({ directory });
       await mkdir(join(directory, 'folder'));
-      await expect(status({ ...options, html: path }, shell)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+      await expect(carriedOut(shell, 'status', '--html', path)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
       expect((await readdir(directory)).sort()).toStrictEqual(['folder', 'ripen.yaml']);
     },
   );

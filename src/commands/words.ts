@@ -1,0 +1,194 @@
+/** The words of the command line: what each command does, an example, and its options, as one table. */
+
+import type { ArgumentsCamelCase, InferredOptionTypes, Options } from 'yargs';
+
+import { catalogSections } from '../model/catalog.ts';
+import { engines } from '../publish/engines.ts';
+
+export type OptionTable = Readonly<Record<string, Options>>;
+
+const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+const needed = (describe: string) => ({ ...text(describe), demandOption: true }) as const;
+const list = (describe: string) => ({ ...text(describe), array: true }) as const;
+const preset = <D extends string>(value: D, describe: string) => ({ ...text(describe), default: value }) as const;
+const word = (describe: string) => ({ type: 'string', describe }) as const;
+const flag = (describe: string) => ({ type: 'boolean', default: false, describe }) as const;
+/** A switch that may exclude another option, as a default would count as given. */
+const lever = (describe: string) => ({ type: 'boolean', describe }) as const;
+const choice = <const C extends readonly string[]>(choices: C, describe: string) =>
+  ({ choices, requiresArg: true, describe }) as const;
+
+export const globalOptions = {
+  config: text('Configuration file; else ./ripen.yaml'),
+  'as-of': text('Instant to plan for, with its offset'),
+  log: { ...choice(['text', 'json'], 'Form of events'), default: 'text' },
+  quiet: { ...lever('Failures and results only'), conflicts: 'verbose' },
+  verbose: lever('Every event, and what caused a failure'),
+  json: flag('Result as one line of JSON'),
+} as const satisfies OptionTable;
+
+const slices = list('Only these slices [all]');
+const app = needed('App token');
+const dryRun = flag('Check it, send nothing');
+const lockWait = preset('60s', 'How long to wait for another run');
+
+const verb = <O extends OptionTable>(describe: string, example: string, options: O, positional?: string) => ({
+  describe,
+  example,
+  options,
+  positional,
+});
+
+/** Every command. Two words name a command of a group. */
+export const verbs = {
+  init: verb(
+    'Write a first ripen.yaml, .env.example, editor schema',
+    'init trial --simulator',
+    {
+      simulator: { ...lever('For the bundled simulator, without an account'), conflicts: 'from-account' },
+      'from-account': lever('From what the account of RIPEN_TOKEN lists'),
+      'base-url': text('Its campaign API [RIPEN_BASE_URL]'),
+      'reports-url': text('Its reports [RIPEN_REPORTS_URL]'),
+      app: list('Only these app tokens [all]'),
+      currency: text('Currency of money [that of most apps]'),
+      dir: { ...word('Where to write; nothing is overwritten'), default: '.' },
+    },
+    'dir',
+  ),
+  check: verb('Find what is wrong before a sync; writes nothing', 'check --config prod.yaml', {
+    resolved: flag('Only print the configuration as it is understood'),
+  }),
+  plan: verb('Show what the next sync would request, and why', 'plan --as-of 2026-02-14T02:30:00Z', {
+    slice: list('These slices, window by window'),
+    'lock-wait': lockWait,
+  }),
+  sync: verb('The nightly job: load whatever is due, then publish', 'sync --slice network_daily --deadline 90m', {
+    slice: slices,
+    deadline: text('Start nothing new after this long, such as 90m'),
+    'metrics-file': text('Write metrics for Prometheus to this file'),
+    'lock-wait': lockWait,
+  }),
+  backfill: verb(
+    'Load periods again, whatever their state, publish',
+    'backfill --slice network_daily --from 2026-01-01 --to 2026-01-31',
+    {
+      slice: needed('The slice'),
+      from: needed('First day, YYYY-MM-DD'),
+      to: needed('Last day, YYYY-MM-DD'),
+      'accept-loss': flag('Load even if most rows would vanish'),
+      'lock-wait': lockWait,
+    },
+  ),
+  status: verb('Show what is fresh, final, restated, and last runs', 'status --html status.html', {
+    slice: list('Details of these slices'),
+    html: text('Write one page with pictures to this file'),
+    'fail-on': choice(['watch', 'failed'], 'End with 65 if so or worse'),
+    maturation: flag('Show how much of a final value is known at each age'),
+    backtest: flag('Show what projections would have come to'),
+    'lock-wait': text('How long to wait for a run before its snapshot is read'),
+  }),
+  replay: verb('Load again from the archive, without the service', 'replay --slice network_daily', {
+    slice: slices,
+    'lock-wait': lockWait,
+  }),
+  publish: verb('Bring the published copies up to the warehouse', 'publish --ddl trino', {
+    config: list('Configuration file; with --ddl one for each account'),
+    ddl: { ...choice(engines, 'Only print how an engine reads the lake'), conflicts: 'dbt' },
+    dbt: word('Only write models for dbt to this folder, or x.yml'),
+    'lock-wait': lockWait,
+  }),
+  drop: verb('Remove a slice, or its oldest periods, everywhere', 'drop --slice network_old', {
+    slice: needed('The slice, configured or not'),
+    before: text('Only periods that ended by this day, YYYY-MM-DD'),
+    yes: flag('Do not ask'),
+    'lock-wait': lockWait,
+  }),
+  export: verb('Write one slice as Parquet, CSV or NDJSON', 'export --slice network_daily --output january.csv', {
+    slice: { ...text('The slice'), conflicts: 'table' },
+    table: { ...text('Another table or view, such as links'), conflicts: 'final-only' },
+    output: needed('A file (.csv.gz), or -'),
+    format: choice(['parquet', 'csv', 'ndjson'], 'Form [the extension]'),
+    from: text('First day, YYYY-MM-DD'),
+    to: text('Last day, YYYY-MM-DD'),
+    'final-only': lever('Cells that are not final are empty'),
+    'as-is': flag('No apostrophe before formulas'),
+    'lock-wait': lockWait,
+  }),
+  catalog: verb(
+    'Search the metrics, dimensions, apps … there are',
+    'catalog revenue',
+    {
+      section: choice(catalogSections, 'Only metrics of this section'),
+      word: word('Part of an id or a name, in any case'),
+    },
+    'word',
+  ),
+  partners: verb('List the partners of the service', 'partners --json', {}),
+  'links list': verb('List network links, or the sub-links of one', 'links list --app abc123def456 --parent 1a2b3c', {
+    app,
+    parent: text('Token of the link whose sub-links to list'),
+  }),
+  'links create': verb('Create a network link, or a sub-link', 'links create --app abc123def456 --name Summer', {
+    app,
+    name: needed('Name of the new link'),
+    parent: text('Token of the parent, for a sub-link'),
+    'dry-run': dryRun,
+    'even-if-taken': flag('Create a second one of its name'),
+  }),
+  'links update': verb(
+    "Change a link's partner or cost data",
+    'links update --app abc123def456 --link 1a2b3c --partner 174',
+    {
+      app,
+      link: needed('Token of the link'),
+      partner: text('Id of the partner to attach'),
+      'cost-data': choice(['true', 'false'], 'Whether ad cost data is enabled'),
+    },
+  ),
+  'spend send': verb('Send ad spend, no Cost ID twice', 'spend send --file spend.csv --dry-run', {
+    file: needed('Lines to send: .csv, .ndjson or .parquet'),
+    'dry-run': dryRun,
+    'resend-unknown': flag('Send unknown outcomes again'),
+    'lock-wait': lockWait,
+  }),
+  simulator: verb('Serve the whole service interface on loopback', 'simulator --port 8080 --seed 7', {
+    port: preset('0', 'Port on loopback; 0 takes a free one'),
+    seed: preset('1', 'Which world to simulate'),
+    now: text('The instant its clock stands at [the clock]'),
+  }),
+  demo: verb('The guided tour: a month of simulated nights into ./data', 'demo', {
+    nights: preset('28', 'How many; with fewer nothing is projected yet'),
+  }),
+} as const;
+
+export type VerbName = keyof typeof verbs;
+
+/** The commands that are carried out by commands of their own. */
+export const groups: Readonly<Record<string, Pick<(typeof verbs)['demo'], 'describe' | 'example'>>> = {
+  links: { describe: 'List, create and update the links of an app', example: 'links list --app abc123def456' },
+  spend: { describe: 'Send ad spend to the service', example: 'spend send --file spend.csv --dry-run' },
+};
+
+/** What every command is given. */
+export type GlobalArguments = ArgumentsCamelCase<InferredOptionTypes<typeof globalOptions>>;
+
+/** What a command is given: an option's value under its name in camelCase. */
+export type Arguments<N extends VerbName> = ArgumentsCamelCase<
+  Omit<InferredOptionTypes<typeof globalOptions>, keyof (typeof verbs)[N]['options']> &
+    InferredOptionTypes<(typeof verbs)[N]['options']>
+>;
+
+/** Every word that names a command. */
+export const commandNames: readonly string[] = [
+  ...new Set(Object.keys(verbs).flatMap((name) => name.split(' '))),
+  'completion',
+];
+
+/** Every option there is, by name. */
+export const allOptions: ReadonlyMap<string, Options> = new Map(
+  [
+    globalOptions,
+    ...Object.values(verbs).map(({ options }): OptionTable => options),
+    { help: lever(''), version: lever('') },
+  ].flatMap((options) => Object.entries<Options>(options)),
+);
