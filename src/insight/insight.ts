@@ -28,10 +28,10 @@ import {
 
 /** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
 const measuredTables = {
-  maturation: 'insight/record_maturation',
-  projections: 'insight/record_projections',
-  projection_errors: 'insight/record_projection_errors',
-  horizon_evidence: 'insight/record_horizon_evidence',
+  'ripen_internal.maturation': 'insight/record_maturation',
+  'ripen_internal.projections': 'insight/record_projections',
+  'ripen.projection_errors': 'insight/record_projection_errors',
+  'ripen_internal.horizon_evidence': 'insight/record_horizon_evidence',
 } as const;
 
 const INSTALLS = 'installs';
@@ -96,15 +96,15 @@ async function measureGroup(warehouse: Warehouse, group: readonly Changed[]): Pr
     );
   });
   const measured = [
-    ['maturation', each.flatMap(({ maturation }) => maturation)],
-    ['projections', each.flatMap(({ projections: of }) => of)],
-    ['projection_errors', each.flatMap(({ projection_errors: of }) => of)],
-    ['horizon_evidence', each.flatMap(({ horizon_evidence: of }) => of)],
+    ['ripen_internal.maturation', each.flatMap(({ maturation }) => maturation)],
+    ['ripen_internal.projections', each.flatMap(({ projections: of }) => of)],
+    ['ripen.projection_errors', each.flatMap(({ projection_errors: of }) => of)],
+    ['ripen_internal.horizon_evidence', each.flatMap(({ horizon_evidence: of }) => of)],
   ] as const;
   const slices = group.map(({ live }) => literal(live.slice.name)).join(', ');
   await warehouse.transact(async () => {
     await warehouse.run(
-      asScript(Object.keys(measuredTables).map((table) => `delete from ripen.${table} where slice in (${slices})`)),
+      asScript(Object.keys(measuredTables).map((table) => `delete from ${table} where slice in (${slices})`)),
     );
     for (const [table, rows] of measured) {
       if (rows.length > 0) await warehouse.run(statement(measuredTables[table]), [JSON.stringify(rows)]);
@@ -168,7 +168,12 @@ interface Measurable {
 }
 
 /** The rows of one metric in each of the ledger's tables of insight. */
-function measure({ slice, metric, history, counted }: Measurable): Readonly<Record<keyof typeof measuredTables, Rows>> {
+function measure({
+  slice,
+  metric,
+  history,
+  counted,
+}: Measurable): Readonly<Record<'maturation' | 'projections' | 'projection_errors' | 'horizon_evidence', Rows>> {
   const { development, looks } = history;
   const standingOn = standings(development);
   const { ages, factors } = standingOn(Infinity);

@@ -74,7 +74,7 @@ export const projectedName = (slice: string): string => `main.${identifier(`${sl
 export function maturationView({ slice }: LiveTable): string {
   return `create or replace view ${maturationName(slice.name)} as
 select metric, age_days, periods, share_q25, share_median, share_q75
-from ripen.maturation
+from ripen_internal.maturation
 where slice = ${literal(slice.name)}`;
 }
 
@@ -92,7 +92,7 @@ export function projectedView({ slice, fingerprint, metrics, table }: LiveTable)
   return `create or replace view ${projectedName(slice.name)} as
 with current_projections as (
     select p.*
-    from ripen.projections as p
+    from ripen_internal.projections as p
     semi join ripen.periods as h
         on h.slice = p.slice and h.start_day = p.period and h.load_id = p.load_id and h.fingerprint = ${literal(fingerprint)}
     where p.slice = ${literal(slice.name)}

@@ -34,7 +34,7 @@ export async function rebuildTable(
       ? `cast(${identifier(name)} as ${type}) as ${identifier(name)}`
       : `null::${type} as ${identifier(name)}`,
   );
-  const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
+  const copy = `ripen_internal.${identifier(`copy_${slice.name}`)}`;
   await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
   await warehouse.run(`drop table ${table}`);
   await warehouse.run(`create table ${table} as from ${copy}`);

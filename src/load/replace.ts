@@ -132,7 +132,7 @@ function statementsOn({ slice: { grain }, table, columns }: Target) {
 /** Draws the ids of loads: before the transaction, so that all it does to the rows is one script. */
 async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promise<Load[]> {
   const ids = await warehouse.rows(
-    "select nextval('ripen.load_ids')::varchar as load_id from range($1::bigint)",
+    "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)",
     [windows.length],
     loadIdRow,
   );

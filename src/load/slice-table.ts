@@ -1,7 +1,7 @@
 /**
  * The table of a slice: made, kept in step with the configuration, swapped when its meaning changed.
  *
- * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen` until every period
+ * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen_internal` until every period
  * of its coverage is in it; then it takes the live one's place in one transaction, and no reader ever sees a mixture.
  */
 
@@ -34,7 +34,7 @@ import { describeSlice } from './describing.ts';
 import { readAdditivity, recordedIds, recordedUnknown } from './slice-metrics.ts';
 import { columnsAsStored, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
 
-const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
+const buildingTable = (slice: string): string => `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
  * Makes or alters the table a slice's rows go to, so that it has exactly the configured columns in configured order; a

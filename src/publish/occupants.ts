@@ -95,10 +95,10 @@ function otherKind({ kind, path }: LakeTarget): Failure {
 /** The tables of a snapshot that are neither the ledger nor its slices nor in the warehouse; all, without a ledger. */
 async function foreignInSnapshot(database: Database, known: readonly string[]): Promise<string[]> {
   const names = await tableNames(database);
-  if (!names.includes('ripen.migrations')) return names;
+  if (!names.includes('ripen_internal.migrations')) return names;
   const slices = await database.rows(statement('publish/slices'), [], z.object({ slice: z.string() }));
   const own = new Set([...known, ...slices.map(({ slice }) => `main.${slice}`)]);
-  return names.filter((name) => !name.startsWith('ripen.') && !own.has(name));
+  return names.filter((name) => !/^ripen(_internal)?\./.test(name) && !own.has(name));
 }
 
 async function tableNames(database: Database): Promise<string[]> {

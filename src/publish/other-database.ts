@@ -58,7 +58,7 @@ export interface Publisher {
 
 /** The id a warehouse, or a snapshot of one, states; null where it states none. */
 export async function statedIdOf(database: Database): Promise<string | null> {
-  const sql = 'select id::varchar as id from ripen.warehouse_identity';
+  const sql = 'select id::varchar as id from ripen_internal.warehouse_identity';
   const rows = await database.rows(sql, [], z.object({ id: z.string() })).catch((error: unknown) => {
     if (isUnknownToEngine(error)) return [];
     throw error;

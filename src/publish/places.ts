@@ -107,8 +107,8 @@ function misnamed({ what, path, written: [place = path] }: Destination): Failure
   const wrong = new Map([
     ['holds a ?, behind which DuckDB looks for no file', isDatabase && path.includes('?')],
     [
-      'makes ripen the name of the database, which is that of a schema in it',
-      isDatabase && name.toLowerCase() === 'ripen',
+      `makes ${name} the name of the database, which is that of a schema in it`,
+      isDatabase && /^ripen(_internal)?$/i.test(name),
     ],
     [`holds the folder ${folder ?? ''}, which engines take for a column of every table`, folder !== undefined],
   ]);

@@ -170,7 +170,7 @@ select
 from totals as t
 left join ripen.finality as f on f.slice = $1 and f.metric = $2 and f.period = t.start_day
 left join ripen.periods as h on h.slice = $1 and h.start_day = t.start_day
-left join ripen.projections as p on p.slice = $1 and p.metric = $2 and p.period = t.start_day and p.load_id = h.load_id
+left join ripen_internal.projections as p on p.slice = $1 and p.metric = $2 and p.period = t.start_day and p.load_id = h.load_id
 order by t.start_day`;
 }
 

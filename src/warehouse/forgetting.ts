@@ -69,7 +69,7 @@ export async function forgetSlice(warehouse: Warehouse, slice: string, tables: r
   }
   for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
   for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
-    await warehouse.run(`delete from ripen.${identifier(table)} where slice = $1`, [slice]);
+    await warehouse.run(`delete from ${table} where slice = $1`, [slice]);
   }
   await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
 }
@@ -85,8 +85,8 @@ export async function forgetPeriods(
     await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
   const endDay = tables[0]?.endDay ?? before;
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
-    const table = `ripen.${identifier(ledger.table_name)}`;
-    if (ledger.table_name === 'loads') continue;
+    const table = ledger.table_name;
+    if (table === 'ripen.loads') continue;
     if (ledger.has_days) {
       await warehouse.run(`delete from ${table} where slice = $1 and end_day <= $2::date`, [slice, before]);
     } else if (ledger.has_period) {

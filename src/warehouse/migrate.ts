@@ -25,7 +25,10 @@ export async function migrate(warehouse: Warehouse, how: { readonly mayChange: b
     return;
   }
   const scripts = missing.map(({ script, version, name }) =>
-    asScript([script, `insert into ripen.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`]),
+    asScript([
+      script,
+      `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
+    ]),
   );
   // In one transaction the engine alters no table of which it has changed rows, and a new warehouse has none.
   const steps = versions === null ? [asScript([LEDGER_OF_MIGRATIONS, ...scripts])] : scripts;
@@ -33,8 +36,9 @@ export async function migrate(warehouse: Warehouse, how: { readonly mayChange: b
 }
 
 const LEDGER_OF_MIGRATIONS = `
-create schema if not exists ripen;
-create table ripen.migrations (version integer not null, name varchar not null, applied_at timestamp not null)`;
+create schema ripen;
+create schema ripen_internal;
+create table ripen_internal.migrations (version integer not null, name varchar not null, applied_at timestamp not null)`;
 
 const newestOf = (steps: readonly Pick<Applied, 'version'>[]): number =>
   Math.max(0, ...steps.map(({ version }) => version));
@@ -68,7 +72,7 @@ function olderWarehouse({ path }: Warehouse, versions: readonly Applied[], steps
 
 /** What was applied; null without a ledger. Asking for it is a fifth of the work of looking through the tables. */
 async function readVersions(warehouse: Warehouse): Promise<Applied[] | null> {
-  return warehouse.rows('select version, name from ripen.migrations', [], applied).catch((error: unknown) => {
+  return warehouse.rows('select version, name from ripen_internal.migrations', [], applied).catch((error: unknown) => {
     if (isUnknownToEngine(error)) return null;
     throw error;
   });
