@@ -7,7 +7,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-import { syncPath } from '../archive/files.ts';
 import { Failure, storageFailed } from '../errors.ts';
 import { rejectColumns } from './spend-columns.ts';
 import type { RejectedLine } from './staging.ts';
@@ -42,7 +41,7 @@ export async function writeRejects(
     }
     if (isEmpty) await Promise.all([rm(unfinished), rm(target, { force: true })]);
     else await rename(unfinished, target);
-    await syncPath(dirname(target));
+    await syncFolder(dirname(target));
     return isEmpty ? null : target;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
@@ -50,6 +49,16 @@ export async function writeRejects(
       facts: { file: target },
       hint: 'Check free space and permissions of the directory the spend file lies in.',
     });
+  }
+}
+
+/** Makes the names in a directory outlive a power cut. */
+async function syncFolder(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
   }
 }
 
