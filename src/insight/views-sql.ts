@@ -33,39 +33,23 @@ function periodOf({ grain }: Slice): string {
 }
 
 /**
- * Fills a temporary table with the total of every metric by slice and period from a day on as it is: slice, start_day, metric and
- * value. `types` are those of the table's columns. Of older rows nothing is read.
+ * Fills a temporary table with the total of every metric by period from a day on as it is: start_day, metric and value. `types` are
+ * those of the table's columns. Of older rows nothing is read.
  */
-export function periodTotals(
-  tables: readonly { readonly live: LiveTable; readonly since: Day; readonly types: ReadonlyMap<string, string> }[],
-): string {
-  const parts = tables.map(({ live: { slice, metrics, table }, since, types }) => {
-    const grain = slice.grain ?? 'day';
-    const known = adding({ metrics });
-    if (slice.cube !== undefined) {
-      const type = parseColumnType(types.get('value') ?? '') ?? DOUBLE;
-      return `select ${literal(slice.name)} as slice, ${periodOf(slice)} as start_day, s.metric, ${doubleSum('s."value"', type)} as value
-from ${table} as s
-where s.${identifier(grain)} >= ${dayLiteral(grain, since)} and s.metric in (${known.map(({ id }) => literal(id)).join(', ')})
-group by 2, 3`;
-    }
-    const sums = known.map(({ id }, at) => {
-      const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
-      return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
-    });
-    return `select
-    ${literal(slice.name)} as slice,
-    start_day,
-    unnest([${known.map(({ id }) => literal(id)).join(', ')}]::varchar[]) as metric,
-    unnest([${known.map((_, at) => `v${at}`).join(', ')}]::double[]) as value
-from (
-    select ${periodOf(slice)} as start_day${sums.join('')}
-    from ${table} as s
-    where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
-    group by 1
-)`;
-  });
-  return `create or replace temp table ${PERIOD_TOTALS} as\n${parts.join('\nunion all\n')}`;
+export function periodTotals(live: LiveTable, since: Day, types: ReadonlyMap<string, string>): string {
+  const { slice, table } = live;
+  const metrics = adding(live).map(({ id }) => id);
+  const grain = slice.grain ?? 'day';
+  const sumOf = (column: string): string =>
+    doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);
+  const names = metrics.map(literal).join(', ');
+  const rows = `from ${table} as s\nwhere s.${identifier(grain)} >= ${dayLiteral(grain, since)}`;
+  const totals =
+    slice.cube === undefined
+      ? `select start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
+from (select ${periodOf(slice)} as start_day, [${metrics.map(sumOf).join(', ')}]::double[] as sums ${rows} group by 1)`
+      : `select ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 1, 2`;
+  return `create or replace temp table ${PERIOD_TOTALS} as\n${totals}`;
 }
 
 export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;

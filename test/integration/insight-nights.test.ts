@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { FEWEST_PERIODS, median } from '../../src/insight/development.ts';
-import { changedTables } from '../../src/insight/insight.ts';
 import { readHistories, type RipeningHistory } from '../../src/insight/read-developments.ts';
 import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
@@ -14,7 +13,7 @@ import { createWorld } from '../support/simulator/world.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
-import { count } from '../../src/warehouse/sql.ts';
+import { count, dayShape, statement } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
@@ -93,10 +92,9 @@ async function readMetrics(
   };
   const newest = 'select run_id from ripen.runs order by run_number desc limit 1';
   const [run] = await warehouse.rows(newest, [], z.object({ run_id: z.string() }));
-  const [changed] = await changedTables(warehouse, [live], run?.run_id ?? '');
-  const since = changed?.since ?? null;
-  const read = since === null ? null : await readHistories(warehouse, [{ live, since }]);
-  return read?.get(of.name) ?? new Map<string, RipeningHistory>();
+  const changed = z.object({ start_day: dayShape });
+  const [history] = await warehouse.rows(statement('insight/changed_histories'), [run?.run_id ?? '', 240], changed);
+  return history === undefined ? new Map<string, RipeningHistory>() : readHistories(warehouse, live, history.start_day);
 }
 
 beforeAll(async () => {
