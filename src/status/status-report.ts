@@ -4,6 +4,9 @@ import * as z from 'zod';
 
 import { count } from '../warehouse/sql.ts';
 
+/** A column that holds JSON as text. */
+const jsonOf = <T>(shape: z.ZodType<T>) => z.string().transform((text) => shape.parse(JSON.parse(text)));
+
 /**
  * How a period stands. `cut`: only some of its days were asked for, as the date period begins or ends inside it; `empty`: it
  * has no rows by one answer alone, which a later run has to confirm.
@@ -72,12 +75,11 @@ export const restatedMetric = z.object({
   change: z.number(),
 });
 
-/** What the loads of one day (UTC) found changed. */
-export interface RestatedNight {
-  readonly seen_day: string;
-  /** In alphabetical order. */
-  readonly metrics: readonly { readonly metric: string; readonly periods: number; readonly change: number }[];
-}
+/** What the loads of one day (UTC) found changed, metrics in alphabetical order: a row of `status/restated_nights`. */
+export const restatedNight = z.object({
+  seen_day: z.string(),
+  metrics: jsonOf(z.array(z.object({ metric: z.string(), periods: z.number(), change: z.number() }))),
+});
 
 /** One total of one period that changed. */
 export const mover = z.object({
@@ -162,31 +164,6 @@ export interface MoneyMetric {
   readonly periods: readonly z.infer<typeof moneyPeriod>[];
 }
 
-export const curvePoint = z.object({
-  /** `2026-01`, of the first days of the periods. */
-  month: z.string(),
-  age_days: z.number(),
-  value: z.number(),
-  /** Whether the value of every period of the month is final. */
-  is_final: z.boolean(),
-});
-
-/** How the value of one key of a cube grows with age, for the newest months. */
-export interface CohortCurve {
-  readonly cohort: string;
-  /** In order of months and ages. */
-  readonly points: readonly z.infer<typeof curvePoint>[];
-}
-
-/** Rows of the newest days that found no link, or in a slice without networks no partner. */
-export interface Unmatched {
-  readonly days: number;
-  readonly rows: number;
-  readonly unmatched_rows: number;
-  /** The five networks, or else partners or apps, with most of them. */
-  readonly names: readonly { readonly name: string | null; readonly unmatched_rows: number }[];
-}
-
 export interface SliceStatus {
   readonly name: string;
   /** First day of the newest period that holds rows. */
@@ -210,7 +187,7 @@ export interface SliceStatus {
   /** Over the last 7 days, the 10 totals that moved most, measured against what they were. */
   readonly movers: readonly z.infer<typeof mover>[];
   /** Over the last 30 days, oldest first; days on which nothing moved are left out. */
-  readonly restated_nights: readonly RestatedNight[];
+  readonly restated_nights: readonly z.infer<typeof restatedNight>[];
   /** By metric in configured order, then age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
@@ -225,64 +202,59 @@ export interface SliceStatus {
     | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
-  /** Of a cube, the first keys whose values add up; empty for any other slice. */
-  readonly curves: readonly CohortCurve[];
-  /** Null for a slice whose rows name neither links nor partners, or no date. */
-  readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** One entry for each period of the coverage, in order: how old it is, and how it stands. */
   readonly ages: readonly PeriodStatus[];
 }
 
-export interface RunFailure {
-  readonly code: string;
-  readonly slice: string | null;
-  /** `2026-01-03:2026-01-09`, both inclusive. */
-  readonly window: string | null;
-  readonly message: string;
-  readonly hint: string | null;
+const runFailure = z.object({
+  code: z.string(),
+  slice: z.string().nullable(),
+  /** `2026-01-03:2026-01-09`, both inclusive, as in all windows below. */
+  window: z.string().nullable(),
+  message: z.string(),
+  hint: z.string().nullable(),
   /** How many failures of one cause it stands for; 1 by default. */
-  readonly count?: number | undefined;
-}
+  count: z.number().optional(),
+});
 
-export interface RunStatus {
-  readonly run_id: string;
-  readonly command: string;
-  readonly as_of: string;
-  readonly started_at: string;
+export type RunFailure = Readonly<z.infer<typeof runFailure>>;
+
+/** A row of `status/runs`. */
+export const runStatus = z.object({
+  run_id: z.string(),
+  command: z.string(),
+  as_of: z.string(),
+  started_at: z.string(),
   /**
    * Null for a run that was killed, whose status is `running`, and of which nothing below is known unless it was publishing.
    * In a copy that stands for the warehouse null, too, for the run that made it.
    */
-  readonly finished_at: string | null;
-  readonly status: string;
+  finished_at: z.string().nullable(),
+  status: z.string(),
   /** The status before anything was published; null for a run that was killed before. */
-  readonly refreshed: string | null;
+  refreshed: z.string().nullable(),
   /** Null, too, for a run that a signal stopped. */
-  readonly exit_code: number | null;
-  readonly rows_loaded: number | null;
-  readonly requests: number | null;
-  readonly retries: number | null;
-  readonly failures: readonly RunFailure[];
-}
+  exit_code: z.number().nullable(),
+  rows_loaded: count.nullable(),
+  requests: count.nullable(),
+  retries: count.nullable(),
+  failures: jsonOf(z.array(runFailure)),
+});
 
-/** Of the newest run; the code is one of `warningCodes`, or what the version that recorded it had instead. */
-export interface RunWarning {
-  readonly slice: string | null;
-  /** `2026-01-03:2026-01-09`, both inclusive. */
-  readonly window: string | null;
-  readonly code: string;
-  readonly message: string;
-}
+export type RunStatus = Readonly<z.infer<typeof runStatus>>;
 
-/** Of the newest run. */
-export interface RejectedRows {
-  readonly slice: string;
-  readonly window: string;
-  readonly reason: string;
-  readonly rows: number;
-}
+/** Of the newest run: a row of `status/run_warnings`. The code is one of `warningCodes`. */
+export const runWarning = z.object({
+  slice: z.string().nullable(),
+  window: z.string().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+
+/** Of the newest run: a row of `status/run_rejected_rows`. */
+export const rejectedRows = z.object({ slice: z.string(), window: z.string(), reason: z.string(), rows: count });
 
 /** Whether all is well, worst first: `failed` wants somebody now, `watch` can wait for the day, `well` needs nobody. */
 export const healthStates = ['failed', 'watch', 'well'] as const;
@@ -309,6 +281,6 @@ export interface StatusReport {
   readonly unconfigured: readonly string[];
   /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];
-  readonly warnings: readonly RunWarning[];
-  readonly rejected_rows: readonly RejectedRows[];
+  readonly warnings: readonly z.infer<typeof runWarning>[];
+  readonly rejected_rows: readonly z.infer<typeof rejectedRows>[];
 }

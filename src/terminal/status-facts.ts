@@ -114,17 +114,6 @@ function roundedUp(percent: number): number {
   return Number((Math.ceil(percent / unit) * unit).toPrecision(2));
 }
 
-/** The rows that found no link or partner, and where; none of a slice that has neither. */
-export function unmatchedText({ name, unmatched }: SliceStatus): string[] {
-  if (unmatched === null || unmatched.rows === 0) return [];
-  const { days, rows, unmatched_rows: without, names } = unmatched;
-  if (without === 0) return [`every row of the last ${days} days found its link or partner`];
-  const named = names.map((each) => `${each.name ?? 'without a name'} ${groupedText(each.unmatched_rows)}`).join(', ');
-  return [
-    `${groupedText(without)} of ${countText(rows, 'row')} of the last ${days} days (${percentText(without, rows)}) found no link or partner: ${named}; see ${name}_links`,
-  ];
-}
-
 const amountOrNone = (amount: number | null): string => (amount === null ? 'none' : amountText(amount));
 const shareOf = (change: number, before: number | null, isComparable: boolean): string =>
   !isComparable || before === null || before === 0 ? '' : percentText(change, before, 'signed');

@@ -24,7 +24,6 @@ import {
   sourceText,
   unknownMaturation,
   unprojected,
-  unmatchedText,
   type FactTable,
 } from './status-facts.ts';
 import { fitted, indented, shortened, textWidth } from './table.ts';
@@ -95,7 +94,6 @@ function sliceLines(
       ...sliceFacts(slice, asOf),
       ...finalityLines(slice, columns),
       ...auditText(slice),
-      ...unmatchedText(slice),
       ...tableLines(restatedTable(slice), inner),
       ...ripening(shown.maturation, maturationTable(slice), unknown),
       ...ripening(shown.backtest, backtestTable(slice), untried),
