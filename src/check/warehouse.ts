@@ -76,10 +76,6 @@ export async function warehouseFindings(
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
-    if (failure.code === 'WAREHOUSE_OLDER') {
-      const older = finding('note', `${failure.message} Its content was not checked.`, failure.hint);
-      return { findings: [older], lastRunBytes: null };
-    }
     const isLocked = failure.code === 'WAREHOUSE_LOCKED';
     const locked = finding('warning', `${failure.message} Its version and content were not checked.`);
     return { findings: [isLocked ? locked : findingOf(failure)], lastRunBytes: null };

@@ -23,7 +23,7 @@ export async function drop(args: DropArguments, shell: Shell): Promise<number> {
   const before = args.before === undefined ? null : dayOf(args.before, '--before');
   const { slice } = args;
   const done = await withConfig(args, shell, true, async (config, stated) => {
-    if (!args.yes && !shell.canAsk) throw unasked(config, await lossWithout(config, { ...stated, slice, before }));
+    if (!args.yes && !shell.canAsk) throw unasked(config, await dropLoss(config, { ...stated, slice, before }));
     const agree = async (loss: Loss): Promise<boolean> => isAgreed(lossText(loss, config), args, shell);
     return dropSlice(config, { ...stated, slice, before, agree });
   });
@@ -44,20 +44,15 @@ async function isAgreed(what: string, args: DropArguments, shell: Shell): Promis
   return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
 }
 
-/** What would be deleted; null in a warehouse of an older version, which only a command that may change it can read. */
-async function lossWithout(config: Config, asked: Parameters<typeof dropLoss>[1]): Promise<Loss | null> {
-  return dropLoss(config, asked).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'WAREHOUSE_OLDER') return null;
-    throw error;
-  });
-}
-
-function unasked(config: Config, loss: Loss | null): Failure {
-  const what = loss === null ? '' : ` ${lossText(loss, config)}`;
-  return new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at.${what}`, {
-    facts: { ...loss },
-    hint: 'Add --yes to delete without being asked.',
-  });
+function unasked(config: Config, loss: Loss): Failure {
+  return new Failure(
+    'USAGE_INVALID',
+    `Nothing was deleted, as there was no terminal to ask at. ${lossText(loss, config)}`,
+    {
+      facts: { ...loss },
+      hint: 'Add --yes to delete without being asked.',
+    },
+  );
 }
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {

@@ -3,7 +3,6 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { runKeepingLittle } from '../warehouse/opening.ts';
 import { columnTypes, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
@@ -46,7 +45,7 @@ export async function readHistories(
   live: LiveTable,
   since: Day,
 ): Promise<Map<string, RipeningHistory>> {
-  await runKeepingLittle(warehouse, periodTotals(live, since, await columnTypes(warehouse, live.table)));
+  await warehouse.run(periodTotals(live, since, await columnTypes(warehouse, live.table)));
   const rows = await warehouse.rows(
     statement('insight/readings'),
     [live.slice.name, live.fingerprint, since],

@@ -12,10 +12,10 @@ import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
+import { metricFilterNames } from '../model/catalog.ts';
 import { hasStars, withStars } from '../model/stars.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
-import { readListedMetrics } from '../warehouse/listed-metrics.ts';
-import { refuseLinkToNowhere, withWarehouse } from '../warehouse/opening.ts';
+import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
@@ -34,7 +34,7 @@ export async function readStatus(
   snapshot: string | null = null,
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
-  const listed = warehouse !== null && config.slices.some(hasStars) ? await readListedMetrics(warehouse) : [];
+  const listed = warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   for (const stated of config.slices) {
     slices.push(await sliceStatus(warehouse, withStars(stated, listed), planAt));
   }
@@ -43,6 +43,13 @@ export async function readStatus(
   const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
   const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
+}
+
+/** The ids of all metrics that filters-data listed when it was last seen, sorted; none before the first time. */
+async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
+  const lists = JSON.stringify(metricFilterNames);
+  const rows = await warehouse.rows(statement('status/listed_metrics'), [lists], z.object({ id: z.string() }));
+  return rows.map(({ id }) => id);
 }
 
 /** The slices a warehouse holds that a configuration no longer has, in order of their names. */
@@ -61,8 +68,7 @@ export async function statusOf(
   lockWaitMs: number | null,
   told: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
-  refuseLinkToNowhere(config.warehouse);
-  if (!existsSync(config.warehouse)) return readStatus(config, null, planAt);
+  if (!warehouseExists(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
     withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...told }, async (warehouse) =>
