@@ -5,8 +5,7 @@ import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
-import { doubleSum } from '../warehouse/sums.ts';
+import { dayLiteral, identifier, literal, doubleSum } from '../warehouse/sql.ts';
 
 /** The table of a slice that analysts read, and what stands in it. */
 export interface LiveTable {

@@ -4,8 +4,7 @@ import * as z from 'zod';
 
 import type { Link } from '../model/link.ts';
 import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
-import type { Bindable } from '../warehouse/statements.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Bindable, Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
 
 /** A few hundred kilobytes of JSON. */

@@ -6,8 +6,7 @@
 import type { Day, DayInterval } from '../model/calendar.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import type { CubeMetric } from '../model/slice.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
-import { exactSum } from '../warehouse/sums.ts';
+import { identifier, literal, exactSum } from '../warehouse/sql.ts';
 import { castExactly, REJECTED, staging, WINDOW } from './staged-sql.ts';
 import type { CubeColumns, MetricColumn } from './target.ts';
 import { type Inserted, insideDays, periodOf } from './window-sql.ts';

@@ -6,8 +6,7 @@
 import type { Day, DayInterval } from '../model/calendar.ts';
 import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
-import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
+import { identifier, literal, exactSum, sumAsDecimal, sumText } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
 import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
 import { additiveOf, insideDays, periodOf } from './window-sql.ts';

@@ -2,8 +2,7 @@
 
 import { addDays, type Day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
-import { exactSum, sumText } from '../warehouse/sums.ts';
+import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import { FINALITY, type CohortsView, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** DuckDB reads these as wildcards, with no escape but brackets. */

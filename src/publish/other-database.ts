@@ -5,8 +5,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { statement } from '../warehouse/sql.ts';
-import { rowsIn, statementsOn } from '../warehouse/statements.ts';
-import { isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
+import { rowsIn, statementsOn, isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
 
 /** What can be asked of a database, the warehouse or another. */
 export type Database = Pick<Warehouse, 'rows' | 'run'>;

@@ -9,8 +9,7 @@ import { fingerprintOf } from '../model/fingerprint.ts';
 import type { Slice } from '../model/slice.ts';
 import { countReleased } from '../warehouse/ledger.ts';
 import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
-import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
-import { doubleSum } from '../warehouse/sums.ts';
+import { count, identifier, statement, timestamp, doubleSum } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   expectedPeriods,

@@ -14,7 +14,7 @@ import type { Emit } from '../events.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { metricFilterNames } from '../model/catalog.ts';
 import { hasStars, withStars } from '../model/stars.ts';
-import { futureFetch } from '../warehouse/future-fetch.ts';
+import { futureFetch } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
