@@ -4,7 +4,6 @@ import * as z from 'zod';
 
 import { MS_PER_DAY, parseWeekStart } from '../model/calendar.ts';
 import { DOUBLE, parseColumnType } from '../model/column-type.ts';
-import { faultyShareBelow } from '../model/confidence.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { Slice } from '../model/slice.ts';
 import { countReleased } from '../warehouse/ledger.ts';
@@ -87,20 +86,11 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     maturation: await read('status/maturation', maturationAge),
     backtest: await read('status/backtest', backtestAge),
     histories: await read('status/metric_histories', metricHistory, since(AUDITED_DAYS)),
-    audited: audits === undefined || audits.cells === 0 ? null : auditedOf(audits),
+    audited: audits === undefined || audits.cells === 0 ? null : audits,
     money: warehouse === null ? [] : await readMoney(warehouse, slice, columns, planAt),
     metrics,
     ages,
   };
-}
-
-/**
- * A drawn period is one draw, however many cells it has, as these stand or fall together: with one of its metrics in two changed
- * it counts as half a wrong one, and the sum is rounded up.
- */
-function auditedOf(audits: z.infer<typeof auditedCells>): SliceStatus['audited'] {
-  const { drawn_periods: drawn, drawn_changed: changed } = audits;
-  return { ...audits, wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn) };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import { faultyShareBelow } from '../model/confidence.ts';
 import { count } from '../warehouse/sql.ts';
 
 /** A column that holds JSON as text. */
@@ -135,16 +136,25 @@ export type MetricHistory = z.infer<typeof metricHistory>;
 /** Final cells count that were fetched again in so many days: older ones say little of the horizon that is configured now. */
 export const AUDITED_DAYS = 90;
 
-/** Final cells that were fetched again in that time, each counted once: a row of `status/audits`. */
-export const auditedCells = z.object({
-  periods: count,
-  cells: count,
-  changed: count,
-  /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
-  drawn_periods: count,
-  /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
-  drawn_changed: z.number(),
-});
+/**
+ * Final cells that were fetched again in that time, each counted once: a row of `status/audits`. A drawn period is one draw,
+ * however many cells it has, as these stand or fall together.
+ */
+export const auditedCells = z
+  .object({
+    periods: count,
+    cells: count,
+    changed: count,
+    /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
+    drawn_periods: count,
+    /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
+    drawn_changed: z.number(),
+  })
+  .transform((cells) => {
+    const { drawn_periods: drawn, drawn_changed: changed } = cells;
+    // With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw.
+    return { ...cells, wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn) };
+  });
 
 export const moneyPeriod = z.object({
   first_day: z.string(),
@@ -194,12 +204,7 @@ export interface SliceStatus {
   /** In configured order. */
   readonly histories: readonly MetricHistory[];
   /** Null before a final cell was fetched again. */
-  readonly audited:
-    | (z.infer<typeof auditedCells> & {
-        /** With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw. */
-        readonly wrong_share_below: number | null;
-      })
-    | null;
+  readonly audited: z.infer<typeof auditedCells> | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
   /** In configured order. */

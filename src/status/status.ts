@@ -39,7 +39,9 @@ export async function readStatus(
     slices.push(await sliceStatus(warehouse, withStars(stated, listed), planAt));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
-  const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
+  const held = (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
+  const configured = new Set(config.slices.map(({ name }) => name));
+  const unconfigured = held.map(({ slice }) => slice).filter((name) => !configured.has(name));
   const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
   const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
@@ -50,12 +52,6 @@ async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
   const lists = JSON.stringify(metricFilterNames);
   const rows = await warehouse.rows(statement('status/listed_metrics'), [lists], z.object({ id: z.string() }));
   return rows.map(({ id }) => id);
-}
-
-/** The slices a warehouse holds that a configuration no longer has, in order of their names. */
-async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse: Warehouse): Promise<string[]> {
-  const held = await warehouse.rows(statement('publish/slices'), [], z.object({ slice: z.string() }));
-  return held.map(({ slice }) => slice).filter((name) => slices.every((slice) => slice.name !== name));
 }
 
 /**
