@@ -56,6 +56,7 @@ export async function expectBatch(warehouse: Warehouse, bytes: number): Promise<
 
 /** From so many rows on an insertion is worth a thread of its own. */
 const MANY_ROWS = 20_000;
+
 /**
  * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
  * of each is copied once more, which takes half as long again in all (measured). Set outside of it: an aborted one takes no
