@@ -157,7 +157,7 @@ function moneyChart({ kind, metric, currency, periods }: MoneyMetric): Markup {
   const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${each}${unit} (${metric})`;
   const valueOf = (of: typeof periods): number => of.reduce((sum, { value }) => sum + (value ?? 0), 0);
   const comingOf = (of: typeof periods): number =>
-    of.reduce((sum, { value, projected }) => sum + Math.max(0, (projected ?? 0) - (value ?? 0)), 0);
+    of.reduce((sum, { value, projected }) => sum + (projected === null ? 0 : Math.max(0, projected - (value ?? 0))), 0);
   const final = periods.filter((period) => period.is_final);
   const coming = comingOf(periods);
   const known = {

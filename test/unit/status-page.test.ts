@@ -310,7 +310,6 @@ test('every mark of the page stands out from the paper by at least 3 : 1, and ev
     'series-2',
     'series-3',
     'series-4',
-    'series-5',
   ];
   for (const colours of schemes) {
     const paper = colours.get('paper') ?? 0;
