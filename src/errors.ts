@@ -58,7 +58,6 @@ export const failureCodes = {
   WAREHOUSE_FOREIGN: 'storage',
   WAREHOUSE_LOCKED: 'unavailable',
   WAREHOUSE_NEWER: 'storage',
-  WAREHOUSE_OLDER: 'storage',
 } as const satisfies Record<string, FailureKind>;
 
 export type FailureCode = keyof typeof failureCodes;

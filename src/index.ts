@@ -201,7 +201,7 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
   const { refuseUnwritablePlaces } = await import('./publish/places.ts');
-  const { refuseFutureFetch } = await import('./warehouse/future-fetch.ts');
+  const { refuseFutureFetch } = await import('./warehouse/ledger.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
   return onWarehouse(config, 'write', standing, async (warehouse) => {

@@ -2,7 +2,7 @@
 -- $1 night (date)
 -- Returns one row: draws.
 select count(distinct (d.slice, d.period)) as draws
-from ripen.audit_draws as d
+from ripen_internal.audit_draws as d
 where
     d.drawn_at::date = $1::date
     and (

@@ -1,26 +1,19 @@
--- What each fetch found the totals of the periods of slices to be: the totals as they are, led back through the restatements.
--- $1 the slices (JSON list of slice, fingerprint, since: the first day of the history); reads the temporary table
--- "ripen period totals" (slice, start_day, metric, value)
--- Returns one row per slice, metric and period, in their order: the period's last day in days since 1970, the newest load, whether
+-- What each fetch found the totals of the periods of a slice to be: the totals as they are, led back through the restatements.
+-- $1 slice, $2 fingerprint, $3 the first day of the history; reads the temporary table "ripen period totals" (start_day, metric, value)
+-- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load, whether
 -- it is held, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that
 -- the metric has now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not
 -- whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
-with slices as (
-    select unnest(from_json($1::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","since":"DATE"}]'), recursive := true)
-),
-
-periods as (
+with periods as (
     select
         p.*,
         p.load_id as held_load_id
     from ripen.periods as p
-    join slices as s on s.slice = p.slice and s.fingerprint = p.fingerprint and p.start_day >= s.since
-    where p.whole
+    where p.slice = $1 and p.fingerprint = $2 and p.start_day >= $3::date and p.whole
 ),
 
 fetches as (
     select
-        p.slice,
         p.start_day,
         p.end_day,
         p.ends_at,
@@ -50,15 +43,14 @@ fetches as (
 
 moves as (
     select
-        r.slice,
         r.period,
         r.metric,
         r.load_id,
         coalesce(r.before::double, r.before_text::double) as before,
         coalesce(r.after::double, r.after_text::double) as after
     from ripen.restatements as r
-    join ripen.loads as l on l.load_id = r.load_id
-    join slices as s on s.slice = r.slice and s.fingerprint = l.fingerprint and r.period >= s.since
+    join ripen.loads as l on l.load_id = r.load_id and l.fingerprint = $2
+    where r.slice = $1 and r.period >= $3::date
 ),
 
 found as (
@@ -70,16 +62,15 @@ found as (
             else t.value
         end as value
     from fetches as f
-    left join "ripen period totals" as t on t.slice = f.slice and t.start_day = f.start_day and t.metric = f.metric
+    left join "ripen period totals" as t on t.start_day = f.start_day and t.metric = f.metric
     asof left join moves as past
-        on past.slice = f.slice and past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
+        on past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
     asof left join moves as next
-        on next.slice = f.slice and next.period = f.start_day and next.metric = f.metric and next.load_id > f.load_id
+        on next.period = f.start_day and next.metric = f.metric and next.load_id > f.load_id
 ),
 
 readings as (
     select
-        slice,
         metric,
         start_day,
         end_day,
@@ -97,7 +88,6 @@ readings as (
 )
 
 select
-    slice,
     metric,
     start_day,
     date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
@@ -105,5 +95,5 @@ select
     bool_or(is_held) as is_held,
     to_json(list_sort(list({load_id: load_id, age: age, value: value, is_final: is_final})))::varchar as fetches
 from readings
-group by slice, metric, start_day, end_day
-order by slice, metric, start_day
+group by metric, start_day, end_day
+order by metric, start_day

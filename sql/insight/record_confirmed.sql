@@ -4,7 +4,7 @@
 -- Returns nothing.
 insert into ripen.loads by name
 select
-    nextval('ripen.load_ids') as load_id,
+    nextval('ripen_internal.load_ids') as load_id,
     $1 as run_id,
     $2 as slice,
     $3 as fingerprint,

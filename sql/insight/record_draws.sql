@@ -1,7 +1,7 @@
 -- The periods a run has drawn to compare their final cells, before it requests them.
 -- $1 run_id, $2 the instant it plans for (UTC), $3 the draws (JSON list)
 -- Returns nothing.
-insert into ripen.audit_draws by name
+insert into ripen_internal.audit_draws by name
 select
     $1 as run_id,
     $2::timestamp as drawn_at,

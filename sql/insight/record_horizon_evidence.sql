@@ -1,7 +1,7 @@
 -- What repeated fetches of a slice say of its metrics.
 -- $1 the evidence (JSON list)
 -- Returns nothing.
-insert into ripen.horizon_evidence by name
+insert into ripen_internal.horizon_evidence by name
 select h.*
 from (
     select

@@ -1,7 +1,7 @@
 -- How much of the final totals of a slice was known at each age.
 -- $1 the shares (JSON list)
 -- Returns nothing.
-insert into ripen.maturation by name
+insert into ripen_internal.maturation by name
 select s.*
 from (
     select

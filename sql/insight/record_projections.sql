@@ -1,7 +1,7 @@
 -- What to expect of the maturing totals of a slice.
 -- $1 the projections (JSON list)
 -- Returns nothing.
-insert into ripen.projections by name
+insert into ripen_internal.projections by name
 select p.*
 from (
     select

@@ -5,5 +5,5 @@ select
     slice,
     metric,
     adds_up
-from ripen.additivity
+from ripen_internal.additivity
 where slice in (select unnest(from_json($1::json, '["VARCHAR"]')))

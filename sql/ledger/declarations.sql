@@ -4,4 +4,4 @@ select
     name,
     said,
     found
-from ripen.declarations
+from ripen_internal.declarations

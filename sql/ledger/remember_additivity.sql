@@ -1,7 +1,7 @@
 -- Remembers what an answer has shown of metrics whose additivity was only assumed.
 -- $1 slice, $2 when it was shown, $3 the metrics (JSON list of metric, adds_up)
 -- Returns nothing.
-insert into ripen.additivity
+insert into ripen_internal.additivity
 select
     $1 as slice,
     r.metric,

@@ -4,7 +4,7 @@
 -- version).
 select
     count(*) as open,
-    count(*) filter (token not in (select token from ripen.staged_links)) as missing,
+    count(*) filter (token not in (select token from ripen_internal.staged_links)) as missing,
     greatest(
         $2::timestamp,
         (select max(valid_from) from main.links_history where app_token = $1),

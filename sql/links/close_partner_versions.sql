@@ -10,6 +10,6 @@ where
         from (
             from main.partners
             except
-            from ripen.staged_partners
+            from ripen_internal.staged_partners
         ) as gone
     )

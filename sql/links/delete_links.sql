@@ -9,6 +9,6 @@ where
         from (
             from main.links where app_token = $1
             except
-            from ripen.staged_links
+            from ripen_internal.staged_links
         ) as gone
     )

@@ -6,6 +6,6 @@ where partner_id in (
     from (
         from main.partners
         except
-        from ripen.staged_partners
+        from ripen_internal.staged_partners
     ) as gone
 )

@@ -1,3 +1,3 @@
 -- Forgets the links that are staged.
 -- Returns nothing.
-delete from ripen.staged_links
+delete from ripen_internal.staged_links

@@ -1,3 +1,3 @@
 -- Forgets whatever partners are staged.
 -- Returns nothing.
-delete from ripen.staged_partners
+delete from ripen_internal.staged_partners

@@ -2,6 +2,6 @@
 -- $1 app token
 -- Returns nothing.
 insert into main.links
-from ripen.staged_links
+from ripen_internal.staged_links
 except
 from main.links where app_token = $1

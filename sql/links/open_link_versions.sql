@@ -7,7 +7,7 @@ select
     $2::timestamp as valid_from,
     null as valid_to
 from (
-    from ripen.staged_links
+    from ripen_internal.staged_links
     except
     from main.links where app_token = $1
 ) as come

@@ -7,7 +7,7 @@ select
     $1::timestamp as valid_from,
     null as valid_to
 from (
-    from ripen.staged_partners
+    from ripen_internal.staged_partners
     except
     from main.partners
 ) as come

@@ -3,4 +3,4 @@
 select
     load_id as searched,
     coalesce((select max(load_id) from ripen.loads), 0) as newest
-from ripen.partner_scans
+from ripen_internal.partner_scans

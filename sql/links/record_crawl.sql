@@ -10,4 +10,4 @@ select
     $4 as removed,
     $5 as requests,
     $6 as run_id
-from ripen.staged_links
+from ripen_internal.staged_links

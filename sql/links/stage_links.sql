@@ -1,7 +1,7 @@
 -- Stages listed links of an app, as rows of main.links.
 -- $1 the links as a JSON list
 -- Returns nothing.
-insert into ripen.staged_links
+insert into ripen_internal.staged_links
 select
     unnest(
         from_json(

@@ -2,9 +2,9 @@
 -- level that was crawled and in a network that is staged.
 -- $1 app token, $2 whether all, $3 max level
 -- Returns nothing.
-insert into ripen.staged_links
+insert into ripen_internal.staged_links
 from main.links
 where
     app_token = $1
-    and token not in (select token from ripen.staged_links)
-    and ($2 or (level > $3 and root_token in (select token from ripen.staged_links)))
+    and token not in (select token from ripen_internal.staged_links)
+    and ($2 or (level > $3 and root_token in (select token from ripen_internal.staged_links)))

@@ -1,7 +1,7 @@
 -- Stages the partners of the list.
 -- $1 the partners as a JSON list
 -- Returns nothing.
-insert into ripen.staged_partners
+insert into ripen_internal.staged_partners
 select
     p.partner_id,
     p.display_name,

@@ -1,12 +1,12 @@
--- The whole warehouse but the slices' tables: dimension tables in main, the ledger in ripen. Instants are TIMESTAMP in UTC; days
--- are civil dates in the slice's own offset; intervals are half-open. Migrations are never edited once a version was released.
+-- The whole warehouse but the slices' tables: dimension tables in main, the ledger in ripen, what is no reader's concern
+-- in ripen_internal. Instants are TIMESTAMP in UTC; days are civil dates in the slice's own offset; intervals are half-open. Migrations are never edited once a version was released.
 
-create sequence ripen.load_ids;
+create sequence ripen_internal.load_ids;
 
-comment on table ripen.migrations is 'Which migrations made this ledger';
-comment on column ripen.migrations.version is 'Number of the migration';
-comment on column ripen.migrations.name is 'Its file';
-comment on column ripen.migrations.applied_at is 'When it was applied (UTC)';
+comment on table ripen_internal.migrations is 'Which migrations made this ledger';
+comment on column ripen_internal.migrations.version is 'Number of the migration';
+comment on column ripen_internal.migrations.name is 'Its file';
+comment on column ripen_internal.migrations.applied_at is 'When it was applied (UTC)';
 
 create table ripen.runs (
     run_id varchar not null,
@@ -427,20 +427,20 @@ comment on column ripen.link_crawls.removed is 'Links that were there before and
 comment on column ripen.link_crawls.requests is 'Pages that were asked for, repetitions after an error not counted';
 comment on column ripen.link_crawls.run_id is 'The run that crawled';
 
-create table ripen.staged_partners (
+create table ripen_internal.staged_partners (
     partner_id varchar not null,
     display_name varchar not null,
     supports_cost_data boolean,
     is_listed boolean not null
 );
 
-comment on table ripen.staged_partners is 'The partners a refresh is about to put in place';
-comment on column ripen.staged_partners.partner_id is 'Partner id, an integer where the service lists the partner';
-comment on column ripen.staged_partners.display_name is 'Name of the partner';
-comment on column ripen.staged_partners.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
-comment on column ripen.staged_partners.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+comment on table ripen_internal.staged_partners is 'The partners a refresh is about to put in place';
+comment on column ripen_internal.staged_partners.partner_id is 'Partner id, an integer where the service lists the partner';
+comment on column ripen_internal.staged_partners.display_name is 'Name of the partner';
+comment on column ripen_internal.staged_partners.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
+comment on column ripen_internal.staged_partners.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
 
-create table ripen.staged_links (
+create table ripen_internal.staged_links (
     token varchar not null,
     app_token varchar not null,
     parent_token varchar,
@@ -462,26 +462,26 @@ create table ripen.staged_links (
     creative_name varchar
 );
 
-comment on table ripen.staged_links is 'The links of an app that are about to be put in place, with their paths';
-comment on column ripen.staged_links.token is 'Link token, unique in its app';
-comment on column ripen.staged_links.app_token is 'The app the link belongs to';
-comment on column ripen.staged_links.parent_token is 'The link above, NULL for a network';
-comment on column ripen.staged_links.root_token is 'The network at the top of the path, itself for a network';
-comment on column ripen.staged_links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
-comment on column ripen.staged_links.name is 'The labels of the path, joined by the service with ::';
-comment on column ripen.staged_links.label is 'The name given at creation';
-comment on column ripen.staged_links.archived is 'Whether the link is archived';
-comment on column ripen.staged_links.has_subtrackers is 'Whether the link has sub-links';
-comment on column ripen.staged_links.partner_id is 'The partner as the service lists it, NULL on sub-links';
-comment on column ripen.staged_links.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
-comment on column ripen.staged_links.cost_data_enabled is 'Whether ad cost data is enabled';
-comment on column ripen.staged_links.url is 'Link URL, byte for byte';
-comment on column ripen.staged_links.click_url is 'Click URL with its placeholders, byte for byte';
-comment on column ripen.staged_links.impression_url is 'Impression URL with its placeholders, byte for byte';
-comment on column ripen.staged_links.network_name is 'Label of the network in the path of the link';
-comment on column ripen.staged_links.campaign_name is 'Label of the campaign in the path, NULL above it';
-comment on column ripen.staged_links.adgroup_name is 'Label of the ad group in the path, NULL above it';
-comment on column ripen.staged_links.creative_name is 'Label of the creative in the path, NULL above it';
+comment on table ripen_internal.staged_links is 'The links of an app that are about to be put in place, with their paths';
+comment on column ripen_internal.staged_links.token is 'Link token, unique in its app';
+comment on column ripen_internal.staged_links.app_token is 'The app the link belongs to';
+comment on column ripen_internal.staged_links.parent_token is 'The link above, NULL for a network';
+comment on column ripen_internal.staged_links.root_token is 'The network at the top of the path, itself for a network';
+comment on column ripen_internal.staged_links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
+comment on column ripen_internal.staged_links.name is 'The labels of the path, joined by the service with ::';
+comment on column ripen_internal.staged_links.label is 'The name given at creation';
+comment on column ripen_internal.staged_links.archived is 'Whether the link is archived';
+comment on column ripen_internal.staged_links.has_subtrackers is 'Whether the link has sub-links';
+comment on column ripen_internal.staged_links.partner_id is 'The partner as the service lists it, NULL on sub-links';
+comment on column ripen_internal.staged_links.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
+comment on column ripen_internal.staged_links.cost_data_enabled is 'Whether ad cost data is enabled';
+comment on column ripen_internal.staged_links.url is 'Link URL, byte for byte';
+comment on column ripen_internal.staged_links.click_url is 'Click URL with its placeholders, byte for byte';
+comment on column ripen_internal.staged_links.impression_url is 'Impression URL with its placeholders, byte for byte';
+comment on column ripen_internal.staged_links.network_name is 'Label of the network in the path of the link';
+comment on column ripen_internal.staged_links.campaign_name is 'Label of the campaign in the path, NULL above it';
+comment on column ripen_internal.staged_links.adgroup_name is 'Label of the ad group in the path, NULL above it';
+comment on column ripen_internal.staged_links.creative_name is 'Label of the creative in the path, NULL above it';
 
 create table ripen.spend (
     cost_id varchar primary key,
@@ -518,27 +518,27 @@ comment on column ripen.spend.line is 'The line of that file, the first being 1'
 comment on column ripen.spend.sent_at is 'When it was last about to be sent (UTC)';
 comment on column ripen.spend.settled_at is 'When the outcome was recorded (UTC)';
 
-create table ripen.additivity (
+create table ripen_internal.additivity (
     slice varchar not null,
     metric varchar not null,
     adds_up boolean not null,
     seen_at timestamp not null
 );
 
-comment on table ripen.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown of it';
-comment on column ripen.additivity.slice is 'Name of the slice';
-comment on column ripen.additivity.metric is 'Name of the metric';
-comment on column ripen.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
-comment on column ripen.additivity.seen_at is 'When an answer first showed it (UTC)';
+comment on table ripen_internal.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown of it';
+comment on column ripen_internal.additivity.slice is 'Name of the slice';
+comment on column ripen_internal.additivity.metric is 'Name of the metric';
+comment on column ripen_internal.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
+comment on column ripen_internal.additivity.seen_at is 'When an answer first showed it (UTC)';
 
-create table ripen.warehouse_identity (
+create table ripen_internal.warehouse_identity (
     id uuid not null
 );
 
-comment on table ripen.warehouse_identity is 'Which warehouse this is, one row; every published copy states it';
-comment on column ripen.warehouse_identity.id is 'Made with the warehouse, or when it first met this migration, and never changed';
+comment on table ripen_internal.warehouse_identity is 'Which warehouse this is, one row; every published copy states it';
+comment on column ripen_internal.warehouse_identity.id is 'Made with the warehouse, or when it first met this migration, and never changed';
 
-create table ripen.maturation (
+create table ripen_internal.maturation (
     slice varchar not null,
     metric varchar not null,
     age_days integer not null,
@@ -548,16 +548,16 @@ create table ripen.maturation (
     share_q75 double not null
 );
 
-comment on table ripen.maturation is 'How much of the final total of a period was known at each age, over periods that are final by now';
-comment on column ripen.maturation.slice is 'Name of the slice';
-comment on column ripen.maturation.metric is 'Name of the metric';
-comment on column ripen.maturation.age_days is 'Days from the last day of the period to the fetch';
-comment on column ripen.maturation.periods is 'Final periods that were fetched at that age';
-comment on column ripen.maturation.share_q25 is 'Total at that age over the final total: a quarter of the periods had less';
-comment on column ripen.maturation.share_median is 'Total at that age over the final total: half of the periods had less';
-comment on column ripen.maturation.share_q75 is 'Total at that age over the final total: three quarters of the periods had less';
+comment on table ripen_internal.maturation is 'How much of the final total of a period was known at each age, over periods that are final by now';
+comment on column ripen_internal.maturation.slice is 'Name of the slice';
+comment on column ripen_internal.maturation.metric is 'Name of the metric';
+comment on column ripen_internal.maturation.age_days is 'Days from the last day of the period to the fetch';
+comment on column ripen_internal.maturation.periods is 'Final periods that were fetched at that age';
+comment on column ripen_internal.maturation.share_q25 is 'Total at that age over the final total: a quarter of the periods had less';
+comment on column ripen_internal.maturation.share_median is 'Total at that age over the final total: half of the periods had less';
+comment on column ripen_internal.maturation.share_q75 is 'Total at that age over the final total: three quarters of the periods had less';
 
-create table ripen.projections (
+create table ripen_internal.projections (
     slice varchar not null,
     metric varchar not null,
     period date not null,
@@ -569,16 +569,16 @@ create table ripen.projections (
     periods integer not null
 );
 
-comment on table ripen.projections is 'Projections, not measurements: by what the total of a maturing period is to be multiplied to expect its final total';
-comment on column ripen.projections.slice is 'Name of the slice';
-comment on column ripen.projections.metric is 'Name of the metric';
-comment on column ripen.projections.period is 'First day of the period';
-comment on column ripen.projections.load_id is 'The load the projection was made from, once another one replaced it the projection is void';
-comment on column ripen.projections.age_days is 'Days from the last day of the period to the fetch';
-comment on column ripen.projections.factor is 'Projected final total over the total as it is';
-comment on column ripen.projections.factor_low is 'The same for the lower end of the 80 % interval';
-comment on column ripen.projections.factor_high is 'The same for the upper end of the 80 % interval';
-comment on column ripen.projections.periods is 'The fewest periods that any factor of the ladder rests on';
+comment on table ripen_internal.projections is 'Projections, not measurements: by what the total of a maturing period is to be multiplied to expect its final total';
+comment on column ripen_internal.projections.slice is 'Name of the slice';
+comment on column ripen_internal.projections.metric is 'Name of the metric';
+comment on column ripen_internal.projections.period is 'First day of the period';
+comment on column ripen_internal.projections.load_id is 'The load the projection was made from, once another one replaced it the projection is void';
+comment on column ripen_internal.projections.age_days is 'Days from the last day of the period to the fetch';
+comment on column ripen_internal.projections.factor is 'Projected final total over the total as it is';
+comment on column ripen_internal.projections.factor_low is 'The same for the lower end of the 80 % interval';
+comment on column ripen_internal.projections.factor_high is 'The same for the upper end of the 80 % interval';
+comment on column ripen_internal.projections.periods is 'The fewest periods that any factor of the ladder rests on';
 
 create table ripen.projection_errors (
     slice varchar not null,
@@ -601,7 +601,7 @@ comment on column ripen.projection_errors.median_abs_error_as_is is 'The same of
 comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval as it was known on their day, null with fewer than eight';
 comment on column ripen.projection_errors.reason is 'Why the metric is not projected at that age, null where it is';
 
-create table ripen.audit_draws (
+create table ripen_internal.audit_draws (
     run_id varchar not null,
     slice varchar not null,
     period date not null,
@@ -610,15 +610,15 @@ create table ripen.audit_draws (
     waits boolean not null
 );
 
-comment on table ripen.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
-comment on column ripen.audit_draws.run_id is 'The run that drew it';
-comment on column ripen.audit_draws.slice is 'Name of the slice';
-comment on column ripen.audit_draws.period is 'First day of the period';
-comment on column ripen.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
-comment on column ripen.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
-comment on column ripen.audit_draws.waits is 'Whether a fetch that is due anyway answers it, else it is requested by itself';
+comment on table ripen_internal.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
+comment on column ripen_internal.audit_draws.run_id is 'The run that drew it';
+comment on column ripen_internal.audit_draws.slice is 'Name of the slice';
+comment on column ripen_internal.audit_draws.period is 'First day of the period';
+comment on column ripen_internal.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
+comment on column ripen_internal.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
+comment on column ripen_internal.audit_draws.waits is 'Whether a fetch that is due anyway answers it, else it is requested by itself';
 
-create table ripen.horizon_evidence (
+create table ripen_internal.horizon_evidence (
     slice varchar not null,
     metric varchar not null,
     last_change_age integer,
@@ -627,46 +627,46 @@ create table ripen.horizon_evidence (
     most_at_one_age integer not null
 );
 
-comment on table ripen.horizon_evidence is 'What repeated fetches say of each metric, looks are pairs of fetches of one period that follow each other';
-comment on column ripen.horizon_evidence.slice is 'Name of the slice';
-comment on column ripen.horizon_evidence.metric is 'Name of the metric';
-comment on column ripen.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null where none did';
-comment on column ripen.horizon_evidence.later_looks is 'Looks that cover the days after that age and found no change';
-comment on column ripen.horizon_evidence.matured_periods is 'Periods that became final after an earlier fetch';
-comment on column ripen.horizon_evidence.most_at_one_age is 'Most of those periods that were fetched at one age';
+comment on table ripen_internal.horizon_evidence is 'What repeated fetches say of each metric, looks are pairs of fetches of one period that follow each other';
+comment on column ripen_internal.horizon_evidence.slice is 'Name of the slice';
+comment on column ripen_internal.horizon_evidence.metric is 'Name of the metric';
+comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null where none did';
+comment on column ripen_internal.horizon_evidence.later_looks is 'Looks that cover the days after that age and found no change';
+comment on column ripen_internal.horizon_evidence.matured_periods is 'Periods that became final after an earlier fetch';
+comment on column ripen_internal.horizon_evidence.most_at_one_age is 'Most of those periods that were fetched at one age';
 
-create table ripen.declarations (
+create table ripen_internal.declarations (
     slice varchar,
     name varchar not null,
     said varchar not null,
     found varchar not null
 );
 
-comment on table ripen.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or was lost is made again';
-comment on column ripen.declarations.slice is 'Name of the slice they are about, null for several';
-comment on column ripen.declarations.name is 'What was declared, each once';
-comment on column ripen.declarations.said is 'Hash of what the statements are made from';
-comment on column ripen.declarations.found is 'Hash of the tables and views as the statements left them';
+comment on table ripen_internal.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or was lost is made again';
+comment on column ripen_internal.declarations.slice is 'Name of the slice they are about, null for several';
+comment on column ripen_internal.declarations.name is 'What was declared, each once';
+comment on column ripen_internal.declarations.said is 'Hash of what the statements are made from';
+comment on column ripen_internal.declarations.found is 'Hash of the tables and views as the statements left them';
 
-create table ripen.doubted_lists (
+create table ripen_internal.doubted_lists (
     subject varchar not null,
     missing bigint not null,
     seen_at timestamp not null
 );
 
-comment on table ripen.doubted_lists is 'Lists of links and partners that lacked so many stored items that none was closed';
-comment on column ripen.doubted_lists.subject is 'links of an app, by its token, or partners';
-comment on column ripen.doubted_lists.missing is 'How many stored items were missing';
-comment on column ripen.doubted_lists.seen_at is 'The as-of instant of the sync that found it so (UTC)';
+comment on table ripen_internal.doubted_lists is 'Lists of links and partners that lacked so many stored items that none was closed';
+comment on column ripen_internal.doubted_lists.subject is 'links of an app, by its token, or partners';
+comment on column ripen_internal.doubted_lists.missing is 'How many stored items were missing';
+comment on column ripen_internal.doubted_lists.seen_at is 'The as-of instant of the sync that found it so (UTC)';
 
-create table ripen.partner_scans (
+create table ripen_internal.partner_scans (
     load_id bigint not null
 );
 
-comment on table ripen.partner_scans is 'How far rows were searched for partners, in one row';
-comment on column ripen.partner_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
+comment on table ripen_internal.partner_scans is 'How far rows were searched for partners, in one row';
+comment on column ripen_internal.partner_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
 
-insert into ripen.partner_scans values (0);
+insert into ripen_internal.partner_scans values (0);
 
 create table ripen.released (
     slice varchar not null,
@@ -716,7 +716,7 @@ comment on column ripen.finality.fetched_at is 'When the stored value was asked 
 comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC), null means never';
 comment on column ripen.finality.is_final is 'Whether the stored value was computed at or after that instant, and its answer did not call it immature';
 
-create view ripen.final_fetches as
+create view ripen_internal.final_fetches as
 with fetches as (
     select
         p.slice,
@@ -762,7 +762,7 @@ select
     k.fetched_at,
     exists (
         select 1
-        from ripen.audit_draws as d
+        from ripen_internal.audit_draws as d
         where d.slice = k.slice and d.period = k.period and k.before_at < d.drawn_at and d.drawn_at <= k.fetched_at
     ) as is_drawn,
     coalesce(r.after_final, false) as has_changed,
@@ -773,14 +773,14 @@ left join ripen.restatements as r
     on r.slice = k.slice and r.period = k.period and r.metric = k.metric and r.load_id = k.load_id
 where k.is_final and k.load_id > k.first_final;
 
-comment on view ripen.final_fetches is 'Every fetch of a cell that was final before, by the horizon that its metric has now';
-comment on column ripen.final_fetches.slice is 'Name of the slice';
-comment on column ripen.final_fetches.period is 'First day of the period';
-comment on column ripen.final_fetches.metric is 'Name of the additive metric';
-comment on column ripen.final_fetches.fetched_at is 'The instant that counts as the fetch (UTC)';
-comment on column ripen.final_fetches.is_drawn is 'Whether the fetch answers an audit that drew the period';
-comment on column ripen.final_fetches.has_changed is 'Whether the total had changed since it was final';
-comment on column ripen.final_fetches.load_id is 'The load that answered';
+comment on view ripen_internal.final_fetches is 'Every fetch of a cell that was final before, by the horizon that its metric has now';
+comment on column ripen_internal.final_fetches.slice is 'Name of the slice';
+comment on column ripen_internal.final_fetches.period is 'First day of the period';
+comment on column ripen_internal.final_fetches.metric is 'Name of the additive metric';
+comment on column ripen_internal.final_fetches.fetched_at is 'The instant that counts as the fetch (UTC)';
+comment on column ripen_internal.final_fetches.is_drawn is 'Whether the fetch answers an audit that drew the period';
+comment on column ripen_internal.final_fetches.has_changed is 'Whether the total had changed since it was final';
+comment on column ripen_internal.final_fetches.load_id is 'The load that answered';
 
 create view ripen.audits as
 select
@@ -791,8 +791,8 @@ select
     count(*) filter (f.has_changed) as changed,
     arg_max(d.seed, d.drawn_at) as seed,
     f.load_id
-from ripen.final_fetches as f
-asof join ripen.audit_draws as d
+from ripen_internal.final_fetches as f
+asof join ripen_internal.audit_draws as d
     on d.slice = f.slice and d.period = f.period and d.drawn_at <= f.fetched_at
 where f.is_drawn
 group by f.slice, f.period, f.load_id;
@@ -806,7 +806,7 @@ comment on column ripen.audits.changed is 'How many of them had changed';
 comment on column ripen.audits.seed is 'What the period was drawn with, so that the draw can be repeated';
 comment on column ripen.audits.load_id is 'The load that answered';
 
-insert into ripen.warehouse_identity
+insert into ripen_internal.warehouse_identity
 select uuid() as id;
 
 -- A ratio over any rows: a sum over a sum, of the rows alone in which both are known, so that on a `_final` view nothing that

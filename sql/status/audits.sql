@@ -9,7 +9,7 @@ with cells as (
         bool_or(has_changed) as has_changed,
         bool_or(is_drawn) as is_drawn,
         bool_or(is_drawn and has_changed) as has_drawn_changed
-    from ripen.final_fetches
+    from ripen_internal.final_fetches
     where slice = $1 and fetched_at >= $2::timestamp
     group by period, metric
 ),

@@ -1,6 +1,6 @@
 -- How final what is held of one slice is, metric by metric, in stretches of neighbouring periods that stand alike.
 -- $1 slice
--- Returns one row per stretch, ordered by metric and day: the metric's kind, its horizon (null: never final) and where that is from, the state,
+-- Returns one row per stretch, ordered by metric and day: the metric's kind, its horizon in days (null: never final) and where that is from, the state,
 -- the start days of the first and last period, and how many periods there are. What makes a whole period stand apart
 -- (open, cut, empty, rejected rows) wins over the metric's own state.
 with cells as (
@@ -8,7 +8,7 @@ with cells as (
         m.position,
         m.metric,
         m.kind,
-        m.horizon_seconds,
+        m.horizon_seconds / 86400.0 as horizon_days,
         m.horizon_from,
         p.start_day,
         case
@@ -32,7 +32,7 @@ stretches as (
         position,
         metric,
         kind,
-        horizon_seconds,
+        horizon_days,
         horizon_from,
         start_day,
         state,
@@ -44,12 +44,12 @@ stretches as (
 select
     metric,
     kind,
-    horizon_seconds,
+    horizon_days,
     horizon_from,
     state,
     min(start_day) as first_day,
     max(start_day) as last_day,
     count(*) as periods
 from stretches
-group by position, metric, kind, horizon_seconds, horizon_from, state, stretch
+group by position, metric, kind, horizon_days, horizon_from, state, stretch
 order by position, metric, first_day

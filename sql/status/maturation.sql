@@ -8,7 +8,7 @@ select
     r.share_q25,
     r.share_median,
     r.share_q75
-from ripen.maturation as r
+from ripen_internal.maturation as r
 left join ripen.slice_metrics as m on m.slice = r.slice and m.metric = r.metric
 where r.slice = $1
 order by m.position, r.metric, r.age_days

@@ -14,8 +14,8 @@ select
     any_value(e.last_change_age) as last_change_age,
     any_value(e.later_looks) as later_looks
 from ripen.slice_metrics as m
-left join ripen.final_fetches as f on f.slice = m.slice and f.metric = m.metric and f.fetched_at >= $2::timestamp
-left join ripen.horizon_evidence as e on e.slice = m.slice and e.metric = m.metric
+left join ripen_internal.final_fetches as f on f.slice = m.slice and f.metric = m.metric and f.fetched_at >= $2::timestamp
+left join ripen_internal.horizon_evidence as e on e.slice = m.slice and e.metric = m.metric
 where m.slice = $1 and m.additive
 group by m.metric, m.horizon_seconds, m.position
 order by m.position

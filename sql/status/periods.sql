@@ -8,12 +8,12 @@ select
     max(p.end_day) as end_day,
     min(p.asked_start) as asked_start,
     max(p.asked_end) as asked_end,
-    max(p.fetched_at) as fetched_at,
+    strftime(max(p.fetched_at), '%Y-%m-%dT%H:%M:%S.%gZ') as fetched_at,
     sum(p.rows)::bigint as rows,
     sum(p.rejected)::bigint as rejected,
     arg_min(p.state, list_position(['open', 'cut', 'empty', 'maturing', 'final'], p.state)) as state,
     bool_or(p.verdict = 'unproven') as is_unproven,
-    min(p.next_refresh_at) as next_refresh_at,
+    strftime(min(p.next_refresh_at), '%Y-%m-%dT%H:%M:%S.%gZ') as next_refresh_at,
     case
         when count(l.load_id) > 0
             then

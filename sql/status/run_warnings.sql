@@ -1,10 +1,9 @@
 -- What was odd in one run and did not stop a load.
 -- $1 run
--- Returns one row per warning in the order they were seen; days null where it concerns no window, end_day exclusive.
+-- Returns one row per warning in the order they were seen; window null where it concerns none, both days inclusive.
 select
     slice,
-    start_day,
-    end_day,
+    start_day || ':' || (end_day - 1) as window,
     code,
     message
 from ripen.warnings

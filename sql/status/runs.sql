@@ -1,16 +1,23 @@
 -- The last runs.
 -- $1 how many
--- Returns one row per run, newest first; a run without finished_at goes on or was killed; its
--- summary is of what it did before it published, null before that.
+-- Returns one row per run, newest first, instants as text in UTC; a run without finished_at goes on or was killed; what its
+-- summary says is of what it did before it published, null before that; failures is a JSON list.
 select
     run_id,
     command,
-    as_of,
-    started_at,
-    finished_at,
+    strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') as as_of,
+    strftime(started_at, '%Y-%m-%dT%H:%M:%S.%gZ') as started_at,
+    strftime(finished_at, '%Y-%m-%dT%H:%M:%S.%gZ') as finished_at,
     status,
+    summary ->> '$.status' as refreshed,
     exit_code,
-    summary
+    case
+        when summary is not null
+            then coalesce(list_sum(cast(json_extract_string(summary, '$.slices[*].rows.loaded') as bigint [])), 0)::bigint
+    end as rows_loaded,
+    cast(summary ->> '$.service.requests' as bigint) as requests,
+    cast(summary ->> '$.service.retries' as bigint) as retries,
+    coalesce(summary -> '$.failures', '[]')::varchar as failures
 from ripen.runs
 order by run_number desc nulls last
 limit $1

@@ -1,46 +1,47 @@
 /**
  * The archive: the answers that were loaded, kept for a while so that they can be loaded again.
  *
- * It lies beside its warehouse, in `<warehouse>.archive/<slice>/`, and only the holder of the run lock touches it. An entry is
- * written, and removed, under a name that ends in `.part`: under its own name it is whole. No link of a slice's name is followed.
+ * It lies beside its warehouse, in `<warehouse>.archive/<slice>/`, and only the holder of the run lock touches it. No link of a
+ * slice's name is followed. Nothing is made durable: a power cut costs an entry, which its checksums then show.
  */
 
-import { existsSync } from 'node:fs';
-import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGunzip, createGzip } from 'node:zlib';
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { onDisk, type Spooled } from '../spool/spool.ts';
-import { makeDurable } from '../warehouse/directories.ts';
+import type { SavedBody } from '../service/service.ts';
+import { Measuring, onDisk, type Measured, type Spooled } from '../spool/spool.ts';
 import {
   type ArchivedWindow,
-  type BodyFile,
+  type ArchiveEntry,
   bodyName,
   type Damage,
   documentText,
+  entryOf,
   entryStem,
   fetchedAtOf,
+  instantName,
+  instantShape,
+  isEntryName,
   narrowed,
   parseDocument,
   parseSidecar,
-  requestedAtOf,
   SIDECAR,
-  sidecarText,
 } from './entry.ts';
-import {
-  compressBody,
-  hasCode,
-  makePrivateDirectory,
-  nullWhenMissing,
-  PART,
-  PRIVATE,
-  readDocument,
-  writeDurably,
-} from './files.ts';
+
+/** Reports are the account's business. */
+const PRIVATE = { file: 0o600, folder: 0o700 } as const;
+
+/** Whole documents are compressed while the service waits for the next request; smaller is not worth the time. */
+const GZIP = { level: constants.Z_BEST_SPEED };
 
 /** Where the archive of a warehouse lies. */
 export function archiveRoot(warehousePath: string): string {
@@ -53,47 +54,53 @@ const sliceFolder = (warehousePath: string, slice: string): string => join(archi
 export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: Date | null): Promise<void> {
   const folder = sliceFolder(warehousePath, spooled.window.slice.name);
   await onDisk('archive', folder, async () => {
-    await makePrivateDirectory(folder);
+    await mkdir(folder, { recursive: true, mode: PRIVATE.folder });
     await refuseLink(folder);
-    const entry = await newPath(join(folder, entryStem(spooled.window, spooled.requestedAt)));
-    const part = `${entry}${PART}`;
+    const path = await mkdtemp(join(folder, entryStem(spooled)));
     try {
-      await rm(part, { recursive: true, force: true });
-      await mkdir(part, { mode: PRIVATE.folder });
-      const bodies: (BodyFile | null)[] = [];
+      let no = 0;
+      const bodies = [];
       for (const { pages } of spooled.answers) {
+        const kept = [];
         for (const page of pages) {
-          const kept = await compressBody(page, join(part, bodyName(bodies.length)));
-          bodies.push({ ...kept, plainBytes: page.plainBytes, encoding: 'gzip' });
+          no += 1;
+          const measured = await compressBody(page, join(path, bodyName(no)));
+          kept.push({ no, ...measured, plainBytes: page.plainBytes, encoding: 'gzip' as const });
         }
-        if (pages.length === 0) bodies.push(null);
+        bodies.push(kept);
       }
-      await writeDurably(join(part, SIDECAR), sidecarText(spooled, asOf, bodies));
-      await rename(part, entry);
-      await makeDurable(folder);
+      await writeWhole(join(path, SIDECAR), entryOf(spooled, asOf, bodies));
     } catch (error) {
-      await rm(part, { recursive: true, force: true });
+      await remove(path);
       throw error;
     }
   });
 }
 
-/** Two windows that were requested in one millisecond get two numbers. */
-async function newPath(stem: string): Promise<string> {
-  for (let number = 1; ; number += 1) {
-    const path = `${stem}.${number}`;
-    if ((await lstat(path).catch(nullWhenMissing)) === null) return path;
-  }
+/** A gzip copy of a body, byte for byte. */
+async function compressBody(body: SavedBody, to: string): Promise<Measured> {
+  const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
+  const measuring = new Measuring();
+  const sink = createWriteStream(to, { flags: 'wx', mode: PRIVATE.file });
+  await pipeline(createReadStream(body.path), decoding, createGzip(GZIP), measuring, sink);
+  return measuring.measured();
+}
+
+/** Writes a document whole or not at all, in the place of what was there. */
+async function writeWhole(path: string, content: unknown): Promise<void> {
+  const part = `${path}.part`;
+  await writeFile(part, documentText(content), { mode: PRIVATE.file });
+  await rename(part, path);
 }
 
 /** Removes the entries that were requested before an instant, and what a killed run left unfinished. Throws `STORAGE_FAILED`. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
-    for (const folder of await foldersIn(root)) {
-      await removeUnfinished(folder);
-      for (const { path, requestedAt } of await entriesIn(folder)) {
-        if (requestedAt < before) await removeEntry(path);
+    const found = existsSync(root) ? await readdir(root, { withFileTypes: true }) : [];
+    for (const folder of found.filter((each) => each.isDirectory())) {
+      for (const { name, path } of await entriesIn(join(root, folder.name))) {
+        if (name < instantName(before) || !existsSync(join(path, SIDECAR))) await removeEntry(path);
       }
     }
   });
@@ -108,25 +115,23 @@ export async function readArchive(
   return onDisk('archive', folder, async () => {
     const windows: ArchivedWindow[] = [];
     const damages: Damage[] = [];
-    for (const found of (await folderExists(folder)) ? await readdir(folder, { withFileTypes: true }) : []) {
-      if (found.name.endsWith(PART)) continue;
-      const path = join(folder, found.name);
-      const isEntry = found.isDirectory() && requestedAtOf(found.name) !== null;
+    for (const { path, isEntry } of await foundIn(folder)) {
       const entry = isEntry ? await readEntry(path, slice) : 'it was no entry of the archive';
       if (typeof entry === 'string') damages.push({ path, because: entry });
-      else windows.push({ path, entry });
+      else if (entry !== null) windows.push({ path, entry });
     }
     return { windows: windows.toSorted(byFetch), damages };
   });
 }
 
-/** The entry of a directory; a text says why it cannot be loaded, also where the disk refuses it. */
-async function readEntry(path: string, slice: string): Promise<ArchivedWindow['entry'] | string> {
+/** The entry of a directory, null for an unfinished one; a text says why it cannot be loaded, also where the disk refuses it. */
+async function readEntry(path: string, slice: string): Promise<ArchiveEntry | string | null> {
   try {
     const text = await readDocument(join(path, SIDECAR));
-    if (text === null) return `its ${SIDECAR} was missing, or no file`;
+    if (text === null) return null;
     const entry = parseSidecar(text);
-    return typeof entry === 'string' || entry.slice === slice ? entry : `it was an answer for slice ${entry.slice}`;
+    if (typeof entry === 'string') return `its ${SIDECAR} ${entry}`;
+    return entry.slice === slice ? entry : `it was an answer for slice ${entry.slice}`;
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) return error.message;
     throw error;
@@ -144,27 +149,20 @@ function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: oth
 
 /** How many entries of a slice hold periods to drop: all, or those that ended by the start of a day. Throws `STORAGE_FAILED`. */
 export async function answersToDrop(warehousePath: string, slice: string, before: Day | null): Promise<number> {
-  const folder = sliceFolder(warehousePath, slice);
-  if (before !== null) return (await partsToDrop(warehousePath, slice, before)).length;
-  return onDisk('archive', folder, async () => ((await folderExists(folder)) ? (await entriesIn(folder)).length : 0));
+  return (await partsToDrop(warehousePath, slice, before)).length;
 }
 
 /** Takes a slice, or its periods that ended by the start of a day, out of the archive. Throws `STORAGE_FAILED`. */
 export async function dropAnswers(warehousePath: string, slice: string, before: Day | null): Promise<void> {
   const folder = sliceFolder(warehousePath, slice);
-  const parts = before === null ? [] : await partsToDrop(warehousePath, slice, before);
+  const parts = await partsToDrop(warehousePath, slice, before);
   await onDisk('archive', folder, async () => {
     for (const { path, kept } of parts) {
       if (kept === undefined) await removeEntry(path);
-      else await writeDurably(join(path, SIDECAR), documentText(kept.entry));
+      else await writeWhole(join(path, SIDECAR), kept.entry);
     }
-    if (before !== null || !(await folderExists(folder))) return;
-    await removeUnfinished(folder);
-    for (const { path } of await entriesIn(folder)) await removeEntry(path);
     // What is not the archive's own stays where it lies.
-    await rmdir(folder).catch((error: unknown) => {
-      if (!hasCode(error, 'ENOTEMPTY')) throw error;
-    });
+    if (before === null && existsSync(folder) && (await readdir(folder)).length === 0) await rmdir(folder);
   });
 }
 
@@ -172,8 +170,14 @@ export async function dropAnswers(warehousePath: string, slice: string, before: 
 async function partsToDrop(
   warehousePath: string,
   slice: string,
-  before: Day,
+  before: Day | null,
 ): Promise<{ readonly path: string; readonly kept: ArchivedWindow | undefined }[]> {
+  if (before === null) {
+    const folder = sliceFolder(warehousePath, slice);
+    return onDisk('archive', folder, async () =>
+      (await entriesIn(folder)).map(({ path }) => ({ path, kept: undefined })),
+    );
+  }
   const { windows } = await readArchive(warehousePath, slice);
   return windows.flatMap((window) => {
     const [kept] = narrowed(window, ({ period }) => period.bucket.end > before);
@@ -181,42 +185,32 @@ async function partsToDrop(
   });
 }
 
-/** The directories of slices; no links. */
-async function foldersIn(root: string): Promise<string[]> {
-  const found = (await readdir(root, { withFileTypes: true }).catch(nullWhenMissing)) ?? [];
-  return found.filter((each) => each.isDirectory()).map(({ name }) => join(root, name));
+interface Found {
+  readonly name: string;
+  readonly path: string;
+  readonly isEntry: boolean;
 }
 
-/** The entries in a slice's folder. */
-async function entriesIn(folder: string): Promise<{ readonly path: string; readonly requestedAt: Date }[]> {
+/** What lies in a slice's folder. Throws `STORAGE_FAILED` for a symbolic link to one, as it could lead out of the archive. */
+async function foundIn(folder: string): Promise<Found[]> {
+  if (!existsSync(folder)) return [];
+  await refuseLink(folder);
   const found = await readdir(folder, { withFileTypes: true });
-  return found.flatMap((each) => {
-    const requestedAt = each.isDirectory() ? requestedAtOf(each.name) : null;
-    return requestedAt === null ? [] : [{ path: join(folder, each.name), requestedAt }];
+  return found.map((each) => {
+    const { name } = each;
+    return { name, path: join(folder, name), isEntry: each.isDirectory() && isEntryName(name) };
   });
 }
 
-async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (name.endsWith(PART) && requestedAtOf(basename(name, PART)) !== null) await remove(join(folder, name));
-  }
-}
+const entriesIn = async (folder: string): Promise<Found[]> => (await foundIn(folder)).filter(({ isEntry }) => isEntry);
 
+/** Its sidecar goes first, so that a kill leaves no entry that lacks a body. */
 async function removeEntry(path: string): Promise<void> {
-  const part = `${path}${PART}`;
-  await remove(part);
-  await rename(path, part);
-  await remove(part);
+  await remove(join(path, SIDECAR));
+  await remove(path);
 }
 
 const remove = async (path: string): Promise<void> => rm(path, { recursive: true, force: true });
-
-/** Whether there is a directory. Throws `STORAGE_FAILED` for a symbolic link to one, as it could lead out of the archive. */
-async function folderExists(path: string): Promise<boolean> {
-  if (!existsSync(path)) return false;
-  await refuseLink(path);
-  return true;
-}
 
 async function refuseLink(path: string): Promise<void> {
   if (!(await lstat(path)).isSymbolicLink()) return;
@@ -225,11 +219,16 @@ async function refuseLink(path: string): Promise<void> {
   });
 }
 
+/** The text of a document; null when there is none. */
+async function readDocument(path: string): Promise<string | null> {
+  return existsSync(path) ? readFile(path, 'utf8') : null;
+}
+
 /** No slice can be named so: their folders have no dot. */
 const CATALOG = 'catalog.json';
 
 const catalogShape = z.object({
-  seenAt: z.iso.datetime().transform((text) => new Date(text)),
+  seenAt: instantShape,
   items: z.array(
     z.object({
       filter: z.string(),
@@ -254,8 +253,8 @@ interface SeenCatalog {
 export async function keepCatalog(warehousePath: string, { seenAt, items }: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
-    await makePrivateDirectory(root);
-    await writeDurably(join(root, CATALOG), documentText({ seenAt, items }));
+    await mkdir(root, { recursive: true, mode: PRIVATE.folder });
+    await writeWhole(join(root, CATALOG), { seenAt, items });
   });
 }
 

@@ -1,17 +1,17 @@
 /**
- * An entry of the archive: one window's complete answer, as it was asked for and loaded. Pure.
+ * An entry of the archive: one window's complete answer, as it was requested and loaded. Pure.
  *
- * An entry is a directory `<requested at>.<first day>_<last day>.<number>` with one compressed body per page, and `window.json`.
- * The sidecar carries no header and no credential; like every document of the archive it stands under a checksum of itself.
+ * An entry is a directory `<requested at>.<first day>_<last day>.<letters>` with one compressed body per page, and `window.json`,
+ * which is written last and removed first: without it a directory is what a killed run left. Every document stands under a checksum
+ * of itself.
  */
 
 import { createHash } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { scrub } from '../config/secret.ts';
 import { type Day, lastDay, parseDay } from '../model/calendar.ts';
-import { dueReasons, reportParameters, type Window } from '../model/window.ts';
+import { dueReasons } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 
 /** The file that makes a directory an entry. */
@@ -19,9 +19,11 @@ export const SIDECAR = 'window.json';
 
 const dayShape = z.custom<Day>((value) => typeof value === 'string' && parseDay(value) !== null);
 const interval = z.object({ start: dayShape, end: dayShape });
-const instantShape = z.iso.datetime().transform((text) => new Date(text));
+export const instantShape = z.iso.datetime().transform((text) => new Date(text));
 const valueSet = z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) });
+/** A body, by its number among all of the entry. */
 const bodyFile = z.object({
+  no: z.number(),
   /** Of the file's bytes, hexadecimal. */
   sha256: z.string(),
   bytes: z.number(),
@@ -39,27 +41,23 @@ const entryShape = z.object({
     .array(z.object({ period: z.object({ bucket: interval, asked: interval }), reason: z.enum(dueReasons) }))
     .min(1),
   parts: z.array(z.record(z.string(), valueSet)).min(1),
-  /** As sent, one set per request; for people, as the fingerprint says what they meant. */
-  parameters: z.array(z.record(z.string(), z.string())),
   requests: z.number(),
   requestedAt: instantShape,
   receivedAt: instantShape,
   /** The instant that stood for the fetch; null: `requestedAt` did. */
   asOf: instantShape.nullable(),
-  /** One per page of each answer; null: the service said there is nothing (204). */
-  bodies: z.array(bodyFile.nullable()),
-  /** What was requested of which part in each answer, how many of the bodies it has, and why its pages were not followed to their end. */
+  /** What was requested of which part, one body per page (none: the service said 204), and why its pages were not followed to their end. */
   answers: z.array(
     z.object({
       partNo: z.number(),
       metrics: z.array(z.string()),
-      pages: z.number(),
+      bodies: z.array(bodyFile),
       unfollowed: z.string().nullable(),
     }),
   ),
 });
 
-export type BodyFile = z.infer<typeof bodyFile>;
+type BodyFile = z.infer<typeof bodyFile>;
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
 /** An entry whose sidecar is whole; its bodies were not looked at yet. */
@@ -67,6 +65,12 @@ export interface ArchivedWindow {
   /** Its directory. */
   readonly path: string;
   readonly entry: ArchiveEntry;
+}
+
+/** Something in the archive that cannot be loaded. */
+export interface Damage {
+  readonly path: string;
+  readonly because: string;
 }
 
 /** The window with some of its periods; none where none is left. */
@@ -83,102 +87,49 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
   return asOf ?? requestedAt;
 }
 
-/** The sidecar of a window's answer; one body per page. */
-export function sidecarText(
+/** What the sidecar of an answer holds, with its bodies as they were kept, by answer. */
+export function entryOf(
   { window, answers, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
-  bodies: readonly (BodyFile | null)[],
-): string {
-  return documentText({
-    slice: window.slice.name,
-    fingerprint: window.fingerprint,
-    metrics: window.slice.metrics,
-    asked: window.asked,
-    replaced: window.replaced,
-    periods: window.periods,
-    parts: window.parts,
-    parameters: answers.map(({ partNo, metrics }) =>
-      scrubbed(reportParameters(window, { part: window.parts[partNo] ?? {}, metrics })),
-    ),
-    requests,
-    requestedAt,
-    receivedAt,
-    asOf,
-    bodies,
-    answers: answers.map(({ partNo, metrics, pages, unfollowed }) => {
-      return { partNo, metrics, pages: Math.max(1, pages.length), unfollowed };
-    }),
+  bodies: readonly (readonly BodyFile[])[],
+): object {
+  const { slice, fingerprint, asked, replaced, periods, parts } = window;
+  const kept = answers.map(({ partNo, metrics, unfollowed }, at) => {
+    return { partNo, metrics, bodies: bodies[at] ?? [], unfollowed };
   });
+  const of = { slice: slice.name, fingerprint, metrics: slice.metrics, asked, replaced, periods, parts };
+  return { ...of, requests, requestedAt, receivedAt, asOf, answers: kept };
 }
 
 /** The entry of a sidecar; a text says what is wrong with it. */
-export function parseSidecar(text: string): ArchiveEntry | string {
-  const entry = parseDocument(text, entryShape);
-  if (typeof entry === 'string') return `its ${SIDECAR} ${entry}`;
-  const { answers, bodies, parts } = entry;
-  const expected = answers.reduce((sum, { pages }) => sum + pages, 0);
-  const answered = new Set(answers.map(({ partNo }) => partNo));
-  if (parts.every((_, partNo) => answered.has(partNo)) && expected === bodies.length) return entry;
-  return `it had ${bodies.length} bodies for ${parts.length} parts`;
+export const parseSidecar = (text: string): ArchiveEntry | string => parseDocument(text, entryShape);
+
+/** The file of a body inside its entry, by its number among all of them; the ending tells DuckDB how it is encoded. */
+export const bodyName = (no: number): string => `part-${no}.json.gz`;
+
+/** How the names of entries begin that were requested at an instant: they sort by it. */
+export const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
+
+/** The name of a window's entry, without the letters that make it one of its own. */
+export function entryStem({ window: { asked }, requestedAt }: Pick<Spooled, 'window' | 'requestedAt'>): string {
+  return `${instantName(requestedAt)}.${asked.start}_${lastDay(asked)}.`;
 }
 
-function scrubbed(parameters: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, scrub(value)]));
-}
-
-/** The file of a body inside its entry; the ending tells DuckDB how it is encoded. */
-export function bodyName(bodyNo: number): string {
-  return `part-${bodyNo + 1}.json.gz`;
-}
-
-/** The name of a window's entry, without its number. */
-export function entryStem(window: Pick<Window, 'asked'>, requestedAt: Date): string {
-  const at = requestedAt.toISOString().replaceAll(/[-:.]/g, '');
-  return `${at}.${window.asked.start}_${lastDay(window.asked)}`;
-}
-
-const entryName = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z\.\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.\d+$/;
-
-/** When an entry of the name was requested; null for a name that the archive does not give. */
-export function requestedAtOf(name: string): Date | null {
-  const found = entryName.exec(name);
-  if (found === null) return null;
-  const [, year, month, day, hour, minute, second, ms] = found;
-  const requestedAt = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
-  return Number.isNaN(requestedAt.getTime()) ? null : requestedAt;
-}
-
-const documentShape = z.object({ sha256: z.string(), content: z.unknown() });
-
-/** Something in the archive that cannot be loaded. */
-export interface Damage {
-  readonly path: string;
-  readonly because: string;
-}
+/** Whether the archive gives such names to its entries. */
+export const isEntryName = (name: string): boolean => /^\d{8}T\d{9}Z\.[\d_-]{21}\.\w+$/.test(name);
 
 /** The content as a document; it has to survive JSON. */
 export function documentText(content: unknown): string {
-  return `${JSON.stringify({ sha256: checksumOf(content), content })}\n`;
+  const text = JSON.stringify(content);
+  return `{"sha256":"${checksumOf(text)}","content":${text}}\n`;
 }
 
 /** A document's content in its shape; a text says what is wrong with the document. */
 export function parseDocument<T extends object>(text: string, shape: z.ZodType<T>): T | string {
-  const document = documentShape.safeParse(parsedJson(text));
-  if (!document.success) return "was not of the archive's form";
-  const { sha256, content } = document.data;
-  if (checksumOf(content) !== sha256) return 'did not match its checksum';
-  const found = shape.safeParse(content);
-  return found.success ? found.data : 'lacked what an entry needs';
+  const [, sha256, content = ''] = /^\{"sha256":"(\w+)","content":(.*)\}\n$/s.exec(text) ?? [];
+  if (sha256 !== checksumOf(content)) return 'did not match its checksum';
+  const found = shape.safeParse(JSON.parse(content));
+  return found.success ? found.data : 'lacked what it should hold';
 }
 
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function checksumOf(content: unknown): string {
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
-}
+const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,15 +1,17 @@
 /** Which archived answers a replay loads: of each period the newest whole one, unless the warehouse holds it from a later fetch. */
 
+import { createReadStream } from 'node:fs';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 import { ageIn } from '../model/cube.ts';
-import { heldAt, type LoadedPeriod, type SliceTable } from '../model/ledger.ts';
+import { heldAt, type SliceTable } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { windowOf } from '../model/window.ts';
-import type { Spooled } from '../spool/spool.ts';
+import { Measuring, type Spooled } from '../spool/spool.ts';
 import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf } from './entry.ts';
-import { measureFile } from './files.ts';
 
 /** What a replay loads of a slice. */
 export interface Newest {
@@ -28,72 +30,60 @@ export async function newestWhole(
   const taken = new Set<string>();
   const windows: ArchivedWindow[] = [];
   const damages: Damage[] = [];
-  for (const entry of entries.toReversed()) {
-    const useful = usefulParts(entry, slice, (age, period) => {
-      const isTaken = taken.has(cellKey(age, period, slice));
-      return !isTaken && !isLater(heldOf(table, age, period, slice), entry.entry);
-    });
+  for (const { path, entry } of entries.toReversed()) {
+    const useful = usefulParts(
+      entry,
+      slice,
+      (cell) => !taken.has(keyOf(cell, slice)) && !isHeldLater(cell, slice, table, entry),
+    );
     if (useful.length === 0) continue;
-    const because = await damageOf(entry);
+    const because = await damageOf({ path, entry });
     if (because !== null) {
-      damages.push({ path: entry.path, because });
+      damages.push({ path, because });
       continue;
     }
-    windows.unshift(...useful);
-    for (const { entry: part } of useful) {
-      for (const age of agesIn(part, slice)) {
-        for (const { period } of part.periods) taken.add(cellKey(age, period, slice));
-      }
+    for (const { ages, periods } of useful) {
+      const metrics = entry.metrics.filter((metric) => ages.includes(ageIn(slice)(metric)));
+      windows.unshift({ path, entry: { ...entry, metrics, periods } });
+      for (const age of ages) for (const { period } of periods) taken.add(keyOf({ age, period }, slice));
     }
   }
   return { windows, damages };
 }
 
-type ArchivedPeriod = Pick<Period, 'bucket'>;
+/** A period under an age, which is empty for what is no cube. */
+interface Cell {
+  readonly age: string;
+  readonly period: Pick<Period, 'bucket'>;
+}
 
-/** The ages of a cube that an entry has and the slice still wants; that of any other slice is empty. */
-const agesIn = ({ metrics }: ArchiveEntry, slice: Slice): string[] =>
-  [...new Set(metrics.map(ageIn(slice)))].filter((age) => (age === '') === (slice.cube === undefined));
+/** A report without a date dimension has one period, whatever days each answer covered. */
+const keyOf = ({ age, period }: Cell, { grain }: Slice): string =>
+  `${grain === null ? '' : period.bucket.start} ${age}`;
+
+interface Part {
+  readonly ages: readonly string[];
+  readonly periods: ArchiveEntry['periods'];
+}
 
 /** The periods of an entry to load, those of a cube by the ages that are to be loaded of them. */
-function usefulParts(
-  { path, entry }: ArchivedWindow,
-  slice: Slice,
-  isUseful: (age: string, period: ArchivedPeriod) => boolean,
-): ArchivedWindow[] {
-  const parts = new Map<string, { readonly ages: readonly string[]; readonly periods: ArchiveEntry['periods'] }>();
+function usefulParts(entry: ArchiveEntry, slice: Slice, isUseful: (cell: Cell) => boolean): Part[] {
+  const isCube = slice.cube !== undefined;
+  const wanted = [...new Set(entry.metrics.map(ageIn(slice)))].filter((age) => (age !== '') === isCube);
+  const parts = new Map<string, Part>();
   for (const due of entry.periods) {
-    const ages = agesIn(entry, slice).filter((age) => isUseful(age, due.period));
+    const ages = wanted.filter((age) => isUseful({ age, period: due.period }));
     if (ages.length === 0) continue;
-    const part = parts.get(ages.join());
-    if (part === undefined) parts.set(ages.join(), { ages, periods: [due] });
-    else part.periods.push(due);
+    const part = parts.get(ages.join()) ?? { ages, periods: [] };
+    parts.set(ages.join(), part);
+    part.periods.push(due);
   }
-  const ageOf = ageIn(slice);
-  return [...parts.values()].map(({ ages, periods }) => {
-    return {
-      path,
-      entry: { ...entry, periods, metrics: entry.metrics.filter((metric) => ages.includes(ageOf(metric))) },
-    };
-  });
+  return [...parts.values()];
 }
 
-/** What a table holds of a cell; a report without a date dimension has one period, whatever days each answer covered. */
-function heldOf(
-  table: SliceTable | null,
-  age: string,
-  { bucket }: ArchivedPeriod,
-  { grain }: Slice,
-): LoadedPeriod | undefined {
-  if (grain === null) return [...(table?.periods.values() ?? [])].at(-1);
-  return heldAt(table, age, bucket.start);
-}
-
-const cellKey = (age: string, { bucket }: ArchivedPeriod, { grain }: Slice): string =>
-  `${grain === null ? '' : bucket.start} ${age}`;
-
-/** Whether a period was loaded from a later answer; under one as-of instant, from one that was requested later. */
-function isLater(held: LoadedPeriod | undefined, entry: ArchiveEntry): boolean {
+/** Whether a table holds a cell from a later answer; under one as-of instant, from one that was requested later. */
+function isHeldLater({ age, period }: Cell, { grain }: Slice, table: SliceTable | null, entry: ArchiveEntry): boolean {
+  const held = grain === null ? [...(table?.periods.values() ?? [])].at(-1) : heldAt(table, age, period.bucket.start);
   if (held === undefined) return false;
   const laterMs = held.fetchedAt.getTime() - fetchedAtOf(entry).getTime();
   return laterMs > 0 || (laterMs === 0 && held.requestedAt > entry.requestedAt);
@@ -102,13 +92,15 @@ function isLater(held: LoadedPeriod | undefined, entry: ArchiveEntry): boolean {
 /** What is wrong with an entry's bodies; null when every byte is as it was written. */
 async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null> {
   try {
-    for (const [bodyNo, body] of entry.bodies.entries()) {
-      if (body === null) continue;
-      const name = bodyName(bodyNo);
-      const found = await measureFile(join(path, name));
-      if (found === null) return `its ${name} was missing`;
-      if (found.bytes !== body.bytes) return `its ${name} had ${found.bytes} bytes, not ${body.bytes}`;
-      if (found.sha256 !== body.sha256) return `its ${name} did not match its checksum`;
+    for (const { no, bytes, sha256 } of entry.answers.flatMap(({ bodies }) => bodies)) {
+      const name = bodyName(no);
+      const found = await lstat(join(path, name));
+      if (!found.isFile()) return `its ${name} was no file`;
+      if (found.size !== bytes) return `its ${name} had ${found.size} bytes, not ${bytes}`;
+      const measuring = new Measuring();
+      measuring.resume();
+      await pipeline(createReadStream(join(path, name)), measuring);
+      if (measuring.measured().sha256 !== sha256) return `its ${name} did not match its checksum`;
     }
     return null;
   } catch (error) {
@@ -119,19 +111,16 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
 
 /** The answer as it was spooled, read from where it lies: whoever gets it must not discard it. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
-  const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
+  const { fingerprint, metrics, asked, replaced, periods, parts, answers, requests, requestedAt, receivedAt } = entry;
   return {
     // The days of all its periods; a newer answer may replace some of them.
     window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), asked, replaced },
     // Nobody can be asked again: whatever was archived had been believed.
     attempt: 1,
-    answers: entry.answers.map((answer, answerNo) => {
-      const first = entry.answers.slice(0, answerNo).reduce((sum, each) => sum + each.pages, 0);
-      const pages = entry.bodies.slice(first, first + answer.pages).flatMap((body, at) =>
-        // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
-        body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)) }],
-      );
-      return { ...answer, pages };
+    answers: answers.map(({ partNo, metrics: requested, bodies, unfollowed }) => {
+      // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
+      const pages = bodies.map(({ no, ...body }) => Object.assign(body, { path: join(path, bodyName(no)) }));
+      return { partNo, metrics: requested, pages, unfollowed };
     }),
     whole: null,
     requests,

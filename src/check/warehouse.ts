@@ -54,12 +54,10 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
-    const unread = (severity: 'note' | 'warning', what: string, hint: string | null = null): Finding =>
-      finding(severity, `${failure.message} ${what} not checked.`, hint);
-    if (failure.code === 'WAREHOUSE_OLDER')
-      return { findings: [unread('note', 'Its content was', failure.hint)], lastRunBytes: null };
     const isLocked = failure.code === 'WAREHOUSE_LOCKED';
-    const found = isLocked ? unread('warning', 'Its version and content were') : findingOf(failure);
+    const found = isLocked
+      ? finding('warning', `${failure.message} Its version and content were not checked.`)
+      : findingOf(failure);
     return { findings: [found], lastRunBytes: null };
   }
 }

@@ -1,28 +1,19 @@
 /** The backtest: how far off projections would have been, how wide their interval has to be, and whether they may be made; pure. */
 
 import { chanceOfAtMost } from '../model/sampling.ts';
-import { type KnownFactors, standings } from './chain-ladder.ts';
+import type { KnownFactors } from './chain-ladder.ts';
 import { FEWEST_PERIODS, finalOf, finalOn, maturedOf, median, type Cohort, type Development } from './development.ts';
 
 /** What the interval is to cover. */
 const COVERED_SHARE = 0.8;
 /** An interval that covered less is not shown. */
 const LEAST_COVERAGE = 0.6;
-/** A factor says nothing of periods without a value; where more than these are, it would speak for too few. */
-const MOST_UNTRIED = 0.2;
 /** An interval whose upper end is further above the value says too little to go by. */
 const FURTHEST_REACH = 1.5;
 /** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
 const MOST_CHANCE = 0.05;
 /** So many of the newest final periods are tried: a quarter of a year of days, as older ones say little of tomorrow. */
 const TRIED_PERIODS = 90;
-/**
- * A period that counts fewer is off its own level by more than 5 % in more than one of ten, by chance alone: (1.645 / 0.05)², the
- * standard of full credibility (Mowbray 1914, "How extensive a payroll exposure is necessary to give a dependable pure premium?";
- * Longley-Cook 1962, "An introduction to credibility theory"). It takes what is counted for independent, so that it is the least.
- */
-const FEWEST_COUNTED = 1082;
-
 /** What would have been projected at an age, compared with what became final. */
 export interface Score {
   readonly age: number;
@@ -39,13 +30,6 @@ export interface Score {
   readonly reason: string | null;
 }
 
-/** What is counted in the periods of a slice, as the smallest unit that their totals are made of. */
-export interface Counted {
-  /** The metric that counts it. */
-  readonly name: string;
-  readonly development: Development;
-}
-
 /** What would have been projected of a period on the day of a fetch. */
 interface Trial {
   readonly cohort: Cohort;
@@ -58,31 +42,21 @@ interface Trial {
 /**
  * The score of each age that stands for a column of a triangle, ascending. Nothing of a trial was known later than its day: not
  * the factor, not the final totals behind it, not the errors its interval rests on (Dawid 1984, "The prequential approach").
- * `counted` is null where nothing tells how much stands behind a total.
  */
-export function scoresOf(
-  development: Development,
-  standingOn: (day: number) => KnownFactors = standings(development),
-  counted: Counted | null = null,
-): Score[] {
+export function scoresOf(development: Development, standingOn: (day: number) => KnownFactors): Score[] {
   const tried = maturedOf(development).slice(-TRIED_PERIODS);
-  const few = counted === null ? null : fewReason(counted);
   return standingOn(Infinity).ages.map((age) => {
-    const read = tried.filter(({ readings }) => readings.has(age));
-    const worth = read.filter((cohort) => (cohort.readings.get(age) ?? 0) > 0 && (finalOf(cohort) ?? 0) > 0);
-    const trials = worth.flatMap((cohort): Trial[] => {
-      const [madeOn, asIs] = [cohort.lastDay + age, cohort.readings.get(age) ?? 0];
+    const trials = tried.flatMap((cohort): Trial[] => {
+      const [madeOn, asIs, final] = [cohort.lastDay + age, cohort.readings.get(age) ?? 0, finalOf(cohort) ?? 0];
       const factor = standingOn(madeOn).factors.get(age);
-      return factor === undefined
-        ? []
-        : [{ cohort, madeOn, asIs, projected: asIs * factor.value, final: finalOf(cohort) ?? 0 }];
+      if (factor === undefined || asIs <= 0 || final <= 0) return [];
+      return [{ cohort, madeOn, asIs, projected: asIs * factor.value, final }];
     });
-    return scoreOf(age, trials, few ?? untriedReason(read.length - worth.length, read.length));
+    return scoreOf(age, trials);
   });
 }
 
-/** `against`: what speaks against a projection whatever its trials came to; null where nothing does. */
-function scoreOf(age: number, trials: readonly Trial[], against: string | null): Score {
+function scoreOf(age: number, trials: readonly Trial[]): Score {
   const off = (value: number, { final }: Trial): number => Math.abs(value / final - 1);
   const held = trials.flatMap((trial) => {
     const reach = reachOn(trials, trial.madeOn);
@@ -97,7 +71,7 @@ function scoreOf(age: number, trials: readonly Trial[], against: string | null):
   };
   const reach = reachOn(trials, Infinity);
   const nearer = trials.filter((trial) => off(trial.projected, trial) < off(trial.asIs, trial)).length;
-  const reason = against ?? reasonAgainst(score, reach, nearer);
+  const reason = reasonAgainst(score, reach, nearer);
   return { ...score, reach: reason === null ? reach : null, reason };
 }
 
@@ -117,18 +91,6 @@ function reachOn(trials: readonly Trial[], day: number): number | null {
   if (misses.length < FEWEST_PERIODS) return null;
   const rank = Math.min(misses.length, Math.ceil((misses.length + 1) * COVERED_SHARE));
   return Math.exp(misses.sort((a, b) => a - b)[rank - 1] ?? Infinity);
-}
-
-function untriedReason(without: number, read: number): string | null {
-  return without <= MOST_UNTRIED * read ? null : `${without} of ${read} periods had no value above zero to grow from`;
-}
-
-/** Why nothing is projected of periods that count too little; null where they count enough, or none is final yet. */
-function fewReason({ name, development }: Counted): string | null {
-  const finals = development.flatMap((cohort) => finalOf(cohort) ?? []).slice(-TRIED_PERIODS);
-  const usual = median(finals) ?? Infinity;
-  if (usual >= FEWEST_COUNTED) return null;
-  return `half of the periods have ${Math.floor(usual)} ${name} at most, and below ${FEWEST_COUNTED} chance alone moves one in ten by more than 5 %`;
 }
 
 /**

@@ -1,9 +1,6 @@
 /**
- * By what a total is to be multiplied to expect its final total, as it was known on any day; pure.
- *
- * The factor is the mean of two that lead to the end in different ways, with errors of one size: the chain ladder (Mack 1993,
- * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)) and one over
- * the average share known at that age (equal weights: Clemen 1989, "Combining forecasts", section 4).
+ * By what a total is to be multiplied to expect its final total, as it was known on any day: the chain ladder (Mack 1993,
+ * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)); pure.
  */
 
 import { finalOn, type Development } from './development.ts';
@@ -75,40 +72,31 @@ function isStanding({ age, totals }: TriangleColumn, { firstAges, finalAges, fin
 
 function factorsOf(columns: readonly TriangleColumn[], triangle: Triangle, day: number): Map<number, Factor> {
   const factors = new Map<number, Factor>();
-  let [climb, periods] = [1, Infinity];
+  let [value, periods] = [1, Infinity];
   for (const [index, column] of [...columns.entries()].reverse()) {
     const step = stepOf(column, columns[index + 1], triangle, day);
-    climb *= step.factor;
+    value *= step.factor;
     periods = Math.min(periods, step.periods);
-    if (!(climb > 0)) break;
-    const byShare = step.share > 0 ? 1 / step.share : climb;
-    factors.set(column.age, { value: (climb + byShare) / 2, periods });
+    if (!(value > 0)) break;
+    factors.set(column.age, { value, periods });
   }
   return factors;
 }
 
-/**
- * How totals grew from a column to the next, or to the end, and the mean share of the final total that they were. Growth from
- * nothing has no factor. By the next age a total may be final already.
- */
+/** How totals grew from a column to the next, or to the end. Growth from nothing has no factor. By the next age a total may be final already. */
 function stepOf({ age, totals }: TriangleColumn, next: TriangleColumn | undefined, triangle: Triangle, day: number) {
   const { lastDays, finalAges, finals } = triangle;
-  let [from, to, periods, shares, shared] = [0, 0, 0, 0, 0];
+  let [from, to, periods] = [0, 0, 0];
   for (let at = 0; at < totals.length; at += 1) {
     const [lastDay, total, final] = [lastDays[at] ?? 0, totals[at] ?? Number.NaN, finals[at] ?? Number.NaN];
     if (lastDay + age > day) break;
-    if (Number.isNaN(total)) continue;
-    if (final > 0) {
-      shares += total / final;
-      shared += 1;
-    }
     const read = next !== undefined && lastDay + next.age <= day ? (next.totals[at] ?? Number.NaN) : Number.NaN;
     const isFinalBy = next === undefined || (finalAges[at] ?? Infinity) <= next.age;
     const later = Number.isNaN(read) && isFinalBy ? final : read;
-    if (Number.isNaN(later) || total <= 0) continue;
+    if (Number.isNaN(later) || !(total > 0)) continue;
     from += total;
     to += later;
     periods += 1;
   }
-  return { factor: to / from, periods, share: shares / shared };
+  return { factor: to / from, periods };
 }

@@ -3,7 +3,6 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { runKeepingLittle } from '../warehouse/opening.ts';
 import { columnTypes, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
@@ -30,7 +29,6 @@ export interface RipeningHistory {
 const fetchesShape = z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() }));
 
 const periodRow = z.object({
-  slice: z.string(),
   metric: z.string(),
   start_day: dayShape,
   load_id: z.string(),
@@ -41,40 +39,26 @@ const periodRow = z.object({
 
 type PeriodRow = z.infer<typeof periodRow>;
 
-/** A live table, and the first day of the history that is read of it. */
-export interface Histories {
-  readonly live: LiveTable;
-  readonly since: Day;
-}
-
-/** The history of each additive metric, by its name, by slice; tables with a date dimension and additive metrics. */
+/** The history since a day of each additive metric, by its name; the slice has a date dimension and additive metrics. */
 export async function readHistories(
   warehouse: Warehouse,
-  tables: readonly Histories[],
-): Promise<Map<string, Map<string, RipeningHistory>>> {
-  if (tables.length === 0) return new Map();
-  const typed: Parameters<typeof periodTotals>[0][number][] = [];
-  for (const each of tables) typed.push({ ...each, types: await columnTypes(warehouse, each.live.table) });
-  await runKeepingLittle(warehouse, periodTotals(typed));
-  const slices = tables.map(({ live: { slice, fingerprint }, since }) => ({ slice: slice.name, fingerprint, since }));
-  const rows = await warehouse.rows(statement('insight/readings'), [JSON.stringify(slices)], periodRow);
-  await warehouse.run(`drop table ${PERIOD_TOTALS}`);
-  return new Map(
-    [...grouped(rows, ({ slice }) => slice)].map(([slice, ofSlice]) => [
-      slice,
-      new Map([...grouped(ofSlice, ({ metric }) => metric)].map(([metric, periods]) => [metric, historyOf(periods)])),
-    ]),
+  live: LiveTable,
+  since: Day,
+): Promise<Map<string, RipeningHistory>> {
+  await warehouse.run(periodTotals(live, since, await columnTypes(warehouse, live.table)));
+  const rows = await warehouse.rows(
+    statement('insight/readings'),
+    [live.slice.name, live.fingerprint, since],
+    periodRow,
   );
-}
-
-function grouped(rows: readonly PeriodRow[], keyOf: (row: PeriodRow) => string): Map<string, PeriodRow[]> {
+  await warehouse.run(`drop table ${PERIOD_TOTALS}`);
   const groups = new Map<string, PeriodRow[]>();
   for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group === undefined) groups.set(keyOf(row), [row]);
+    const group = groups.get(row.metric);
+    if (group === undefined) groups.set(row.metric, [row]);
     else group.push(row);
   }
-  return groups;
+  return new Map([...groups].map(([metric, periods]) => [metric, historyOf(periods)]));
 }
 
 function historyOf(rows: readonly PeriodRow[]): RipeningHistory {

@@ -5,8 +5,7 @@ import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
-import { doubleSum } from '../warehouse/sums.ts';
+import { dayLiteral, identifier, literal, doubleSum } from '../warehouse/sql.ts';
 
 /** The table of a slice that analysts read, and what stands in it. */
 export interface LiveTable {
@@ -33,39 +32,23 @@ function periodOf({ grain }: Slice): string {
 }
 
 /**
- * Fills a temporary table with the total of every metric by slice and period from a day on as it is: slice, start_day, metric and
- * value. `types` are those of the table's columns. Of older rows nothing is read.
+ * Fills a temporary table with the total of every metric by period from a day on as it is: start_day, metric and value. `types` are
+ * those of the table's columns. Of older rows nothing is read.
  */
-export function periodTotals(
-  tables: readonly { readonly live: LiveTable; readonly since: Day; readonly types: ReadonlyMap<string, string> }[],
-): string {
-  const parts = tables.map(({ live: { slice, metrics, table }, since, types }) => {
-    const grain = slice.grain ?? 'day';
-    const known = adding({ metrics });
-    if (slice.cube !== undefined) {
-      const type = parseColumnType(types.get('value') ?? '') ?? DOUBLE;
-      return `select ${literal(slice.name)} as slice, ${periodOf(slice)} as start_day, s.metric, ${doubleSum('s."value"', type)} as value
-from ${table} as s
-where s.${identifier(grain)} >= ${dayLiteral(grain, since)} and s.metric in (${known.map(({ id }) => literal(id)).join(', ')})
-group by 2, 3`;
-    }
-    const sums = known.map(({ id }, at) => {
-      const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
-      return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
-    });
-    return `select
-    ${literal(slice.name)} as slice,
-    start_day,
-    unnest([${known.map(({ id }) => literal(id)).join(', ')}]::varchar[]) as metric,
-    unnest([${known.map((_, at) => `v${at}`).join(', ')}]::double[]) as value
-from (
-    select ${periodOf(slice)} as start_day${sums.join('')}
-    from ${table} as s
-    where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
-    group by 1
-)`;
-  });
-  return `create or replace temp table ${PERIOD_TOTALS} as\n${parts.join('\nunion all\n')}`;
+export function periodTotals(live: LiveTable, since: Day, types: ReadonlyMap<string, string>): string {
+  const { slice, table } = live;
+  const metrics = adding(live).map(({ id }) => id);
+  const grain = slice.grain ?? 'day';
+  const sumOf = (column: string): string =>
+    doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);
+  const names = metrics.map(literal).join(', ');
+  const rows = `from ${table} as s\nwhere s.${identifier(grain)} >= ${dayLiteral(grain, since)}`;
+  const totals =
+    slice.cube === undefined
+      ? `select start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
+from (select ${periodOf(slice)} as start_day, [${metrics.map(sumOf).join(', ')}]::double[] as sums ${rows} group by 1)`
+      : `select ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 1, 2`;
+  return `create or replace temp table ${PERIOD_TOTALS} as\n${totals}`;
 }
 
 export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
@@ -74,7 +57,7 @@ export const projectedName = (slice: string): string => `main.${identifier(`${sl
 export function maturationView({ slice }: LiveTable): string {
   return `create or replace view ${maturationName(slice.name)} as
 select metric, age_days, periods, share_q25, share_median, share_q75
-from ripen.maturation
+from ripen_internal.maturation
 where slice = ${literal(slice.name)}`;
 }
 
@@ -92,7 +75,7 @@ export function projectedView({ slice, fingerprint, metrics, table }: LiveTable)
   return `create or replace view ${projectedName(slice.name)} as
 with current_projections as (
     select p.*
-    from ripen.projections as p
+    from ripen_internal.projections as p
     semi join ripen.periods as h
         on h.slice = p.slice and h.start_day = p.period and h.load_id = p.load_id and h.fingerprint = ${literal(fingerprint)}
     where p.slice = ${literal(slice.name)}

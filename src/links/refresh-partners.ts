@@ -122,7 +122,7 @@ function stageCarried(tables: readonly StoredSlice[], searched: number): string 
     return `    select ${rowIdSql(table, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
     from (select distinct ${read.join(', ')} from ${table.table} as s where s."_load_id" > ${searched}) as s`;
   });
-  return `insert into ripen.staged_partners
+  return `insert into ripen_internal.staged_partners
 with carried as (
 ${carried.join('\n    union all\n')}
 )

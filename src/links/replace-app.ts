@@ -4,8 +4,7 @@ import * as z from 'zod';
 
 import type { Link } from '../model/link.ts';
 import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
-import type { Bindable } from '../warehouse/statements.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Bindable, Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
 
 /** A few hundred kilobytes of JSON. */
@@ -102,7 +101,7 @@ export async function replaceApp(warehouse: Warehouse, planAt: Date, crawl: Comp
     await run('links/insert_links', appToken);
     const removed = stays ? 0 : missing;
     await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
-    const [staged] = await warehouse.rows('select count(*) as rows from ripen.staged_links', [], rowsRow);
+    const [staged] = await warehouse.rows('select count(*) as rows from ripen_internal.staged_links', [], rowsRow);
     await run('links/forget_staged_links');
     const doubt = stays ? doubtText(`The app ${appToken}`, 'links', listed) : null;
     return { links: staged?.rows ?? 0, removed, doubt };

@@ -87,7 +87,7 @@ const loadIdRow = z.object({ load_id: z.string() });
 
 /** Draws the ids of loads: before the transaction, so that all it does to the rows is one script. */
 async function numbered(warehouse: Warehouse, loads: readonly Replaceable[]): Promise<Load[]> {
-  const sql = "select nextval('ripen.load_ids')::varchar as load_id from range($1::bigint)";
+  const sql = "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
   const ids = await warehouse.rows(sql, [loads.length], loadIdRow);
   return loads.map((load, at) => ({ ...load, loadId: ids[at]?.load_id ?? '' }));
 }

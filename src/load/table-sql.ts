@@ -10,8 +10,7 @@ import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { CubeMetric } from '../model/slice.ts';
 import { EXTRA } from '../spool/columns/reading.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
-import { exactSum, sumText } from '../warehouse/sums.ts';
+import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import { staging, WINDOW } from './staged-sql.ts';
 import {
   additiveOf,

@@ -3,8 +3,7 @@
 import type { Day } from '../model/calendar.ts';
 import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
-import { exactSum, sumText } from '../warehouse/sums.ts';
+import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
 import { additiveOf, type Columns, periodOf } from '../tables/target.ts';
 

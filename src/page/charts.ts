@@ -1,5 +1,5 @@
 /**
- * Bars and areas as SVG, drawn by ECharts without a browser; the only place that knows it.
+ * Bars and lines as SVG, drawn by ECharts without a browser; the only place that knows it.
  *
  * What comes out loads nothing and carries no style of its own: colours are the page's variables, so that light and
  * dark are the page's choice, and a policy that allows the page's one style sheet alone is kept.
@@ -20,84 +20,42 @@ const FONT_SIZE = 13;
 
 use([BarChart, LineChart, GridComponent, SVGRenderer]);
 
+/** A value for each label; null where nothing is known: a line begins after it. */
 export interface Series {
-  /** One of the page's colours, such as `--series-1`, or a hatching, `url(#…)`; or one a value. */
-  readonly colour: string | readonly string[];
-  /** Null where nothing is known: a line begins after it. */
+  /** One of the page's colours, such as `--series-1`, or a hatching, `url(#…)`; of bars one a value. */
+  readonly colours: readonly string[];
   readonly values: readonly (number | null)[];
-  /** Whether a line is dashed. */
-  readonly isDashed?: boolean;
-}
-
-/** A value a label, as a filled line of steps. */
-export function areaChart(title: string, labels: readonly string[], series: Series): Markup {
-  const colour = colourOf(series, 0);
-  return drawn(title, {
-    ...frame(labels, false),
-    series: [
-      {
-        type: 'line',
-        step: 'middle',
-        symbol: 'none',
-        silent: true,
-        lineStyle: { color: colour, width: 1 },
-        areaStyle: { color: colour, opacity: 0.35 },
-        data: [...series.values],
-      },
-    ],
-  });
 }
 
 /** A line for each series over the labels; what their colours mean, a legend says. */
 export function lineChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
-  return drawn(title, {
-    ...frame(labels, false),
-    series: all.map((series) => ({
-      type: 'line',
-      symbol: 'none',
-      silent: true,
-      lineStyle: { color: colourOf(series, 0), width: 2, type: series.isDashed === true ? 'dashed' : 'solid' },
-      data: [...series.values],
-    })),
+  const series = all.map(({ colours: [colour = '--ink'], values: data }) => {
+    return { type: 'line', symbol: 'none', silent: true, lineStyle: { color: filled(colour), width: 2 }, data };
   });
+  return drawn(title, { ...frame(labels, false), series });
 }
 
 /** Bars a label, those of several series on top of each other; what their colours mean, a legend says. */
 export function barChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
-  return drawn(title, {
-    ...frame(labels, true),
-    series: all.map((series) => ({
-      type: 'bar',
-      stack: 'all',
-      silent: true,
-      barCategoryGap: '25%',
-      itemStyle: { color: colourOf(series, 0) },
-      data: series.values.map((value, index) => ({ value, itemStyle: { color: colourOf(series, index) } })),
-    })),
+  const series = all.map(({ colours, values }) => {
+    const data = values.map((value, at) => ({ value, itemStyle: { color: filled(colours[at] ?? '--ink') } }));
+    return { type: 'bar', stack: 'all', silent: true, barCategoryGap: '25%', data };
   });
+  return drawn(title, { ...frame(labels, true), series });
 }
 
-function colourOf({ colour }: Series, index: number): string {
-  const chosen = typeof colour === 'string' ? colour : (colour[index] ?? '--ink');
-  return chosen.startsWith('--') ? `var(${chosen})` : chosen;
-}
+const filled = (colour: string): string => (colour.startsWith('--') ? `var(${colour})` : colour);
 
 /** Axes and grid; bars want a gap at both ends, a line none. */
-function frame(labels: readonly string[], gap: boolean): EChartsCoreOption {
+function frame(labels: readonly string[], boundaryGap: boolean): EChartsCoreOption {
   const axisLabel = { color: 'var(--muted)', fontSize: FONT_SIZE, hideOverlap: true };
-  const line = { lineStyle: { color: 'var(--line)' } };
+  const axisLine = { lineStyle: { color: 'var(--line)' } };
+  const axisTick = { ...axisLine, alignWithLabel: true };
   return {
     animation: false,
     grid: { left: 4, right: 20, top: 10, bottom: 4, outerBoundsMode: 'same' },
-    xAxis: {
-      type: 'category',
-      data: [...labels],
-      boundaryGap: gap,
-      axisLabel,
-      axisLine: line,
-      axisTick: { ...line, alignWithLabel: true },
-    },
-    yAxis: { type: 'value', axisLabel, splitLine: line, splitNumber: 3, minInterval: 1 },
+    xAxis: { type: 'category', data: [...labels], boundaryGap, axisLabel, axisLine, axisTick },
+    yAxis: { type: 'value', axisLabel, splitLine: axisLine, splitNumber: 3, minInterval: 1 },
   };
 }
 

@@ -36,7 +36,7 @@ export function finalityMap(slice: SliceStatus): Markup {
     <figcaption>
       Finality: ${countText(total, 'period')} ×
       ${countText(slice.metrics.length, 'metric')}${step === 1 ? '' : `, of which ${metrics.length} are shown`},
-      ${spanText(slice)}
+      ${daysText({ first_day: slice.ages[0]?.first_day ?? '', last_day: slice.ages.at(-1)?.last_day ?? '' })}
     </figcaption>
     ${stateLegend(slice)}
     <table role="table">
@@ -100,13 +100,8 @@ function stretchText({ metric }: MetricStatus, span: CellSpan): string {
   return `${metric}: ${cellWords[span.state]}, ${daysText(span)} (${countText(span.periods, 'period')})`;
 }
 
-function daysText({ first_day: first, last_day: last }: CellSpan): string {
+function daysText({ first_day: first, last_day: last }: Pick<CellSpan, 'first_day' | 'last_day'>): string {
   return first === last ? first : `${first} … ${last}`;
-}
-
-function spanText({ ages }: SliceStatus): string {
-  const [first, last] = [ages.at(0), ages.at(-1)];
-  return first === undefined || last === undefined ? '' : `${first.first_day} … ${last.last_day}`;
 }
 
 const classOf = (state: CellState): string => state.replaceAll(' ', '-');

@@ -9,14 +9,14 @@ export const pageStyle = `
   --paper: #ffffff; --ink: #1c2530; --muted: #5b6672; --line: #dfe4ea; --card: #f6f8fa; --link: #0b5c96;
   --final: #0b5c96; --maturing: #3f93c9; --cut: #8a6fb0; --empty: #6f7a84; --rejected: #b3400a; --gap: #b06f00; --ground: #fff4dc;
   --well: #0b6e4f; --warn: #a35f00; --bad: #b3261e; --well-ground: #e8f5f0; --warn-ground: #fff6e5; --bad-ground: #fdecea;
-  --series-1: #0072b2; --series-2: #b87400; --series-3: #00875f; --series-4: #b85c91; --series-5: #727b84;
+  --series-1: #0072b2; --series-2: #b87400; --series-3: #00875f; --series-4: #b85c91;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #12171d; --ink: #e6ebf0; --muted: #9aa6b2; --line: #2c353f; --card: #1a2129; --link: #7cc4f5;
     --final: #7cc4f5; --maturing: #3d86bd; --cut: #a58fd0; --empty: #8b959e; --rejected: #ff7a45; --gap: #e6a117; --ground: #33270c;
     --well: #5fd0a5; --warn: #f0b848; --bad: #ff8a80; --well-ground: #12271f; --warn-ground: #2b2210; --bad-ground: #311917;
-    --series-1: #56b4e9; --series-2: #e69f00; --series-3: #2fc296; --series-4: #e39ac0; --series-5: #8a939c;
+    --series-1: #56b4e9; --series-2: #e69f00; --series-3: #2fc296; --series-4: #e39ac0;
   }
 }
 * { box-sizing: border-box; }
@@ -59,7 +59,7 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: url(#hatch-open); } .cut { fill: var(--cut); } .empty { fill: var(--empty); }
 .rejected { fill: var(--rejected); } .missing { fill: url(#hatch-missing); } .not-loaded { fill: url(#hatch-not-loaded); }
 .series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
-.series-4 { fill: var(--series-4); } .series-5 { fill: var(--series-5); }
+.series-4 { fill: var(--series-4); }
 .ground { fill: var(--ground); } .stroke { fill: var(--gap); } .paper { fill: var(--paper); }
 .money { fill: var(--series-1); } .money-maturing { fill: url(#hatch-money); } .money-coming { fill: url(#dots-money); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }

@@ -1,7 +1,7 @@
 /** The sections of the status page: its banner, its tables and its charts, from the facts that the text has too; pure. */
 
-import type { CohortCurve, Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
-import { amountText, groupedText } from '../terminal/measure.ts';
+import type { Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
+import { amountText } from '../terminal/measure.ts';
 import {
   auditText,
   backtestTable,
@@ -12,18 +12,15 @@ import {
   restatedTable,
   sliceFacts,
   unknownMaturation,
-  unmatchedText,
   unprojected,
   type FactTable,
 } from '../terminal/status-facts.ts';
-import { areaChart, barChart, lineChart } from './charts.ts';
+import { barChart, lineChart } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
 /** Two months of days; the JSON form has them all. */
 const MOST_PERIODS_LISTED = 62;
-/** More points than the drawing has pixels. */
-const MOST_POINTS = 480;
 /** Thinner bars cannot be told apart. */
 const MOST_BARS = 150;
 /** As many lines as can be told apart; the table has the other metrics. */
@@ -130,16 +127,11 @@ function loaded(slice: SliceStatus): Markup {
   const unknown = unknownMaturation(slice).map((reason) => note(`How its values mature is not known yet: ${reason}.`));
   const { money, maturation, backtest } = slice;
   const untried = backtest.length === 0 ? [] : unprojected(slice).map((reason) => note(`Not projected: ${reason}.`));
-  const pictures = [
-    ...money.filter(({ periods }) => periods.length > 0).map(moneyChart),
-    ...slice.curves.map(curveChart),
-    ...maturationChart(maturation),
-  ];
-  // Two stand beside each other: the rows fill a place that would stay empty.
-  const isEven = pictures.length > 0 && pictures.length % 2 === 0;
-  return html`<div class="side-by-side">${isEven ? pictures : [rowsChart(slice), ...pictures]}</div>
-    ${[...unmatchedText(slice), ...auditText(slice)].map(note)} ${unknown} ${factTable(restatedTable(slice))}
-    ${folded(moversTable(slice))} ${folded(maturationTable(slice))} ${folded(backtestTable(slice), untried)}`;
+  return html`<div class="side-by-side">
+      ${money.filter(({ periods }) => periods.length > 0).map(moneyChart)} ${maturationChart(maturation)}
+    </div>
+    ${auditText(slice).map(note)} ${unknown} ${factTable(restatedTable(slice))} ${folded(moversTable(slice))}
+    ${folded(maturationTable(slice))} ${folded(backtestTable(slice), untried)}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {
@@ -157,68 +149,32 @@ function grouped<T>(items: readonly T[], most: number): readonly (readonly T[])[
   );
 }
 
-const total = (values: readonly (number | null)[]): number =>
-  values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
-const perText = (groups: readonly (readonly unknown[])[]): string =>
-  (groups[0]?.length ?? 1) === 1 ? 'period' : `${groups[0]?.length} periods`;
-
-function rowsChart({ ages }: SliceStatus): Markup {
-  const groups = grouped(ages, MOST_POINTS);
-  const values = groups.map((group) => total(group.map(({ rows }) => rows)));
-  const labels = groups.map((group) => (group[0]?.first_day ?? '').slice(5));
-  const title = `Rows per ${perText(groups)}: ${groupedText(Math.min(...values))} to ${groupedText(Math.max(...values))}`;
-  return figure(title, areaChart(title, labels, { colour: '--series-1', values }));
-}
-
 /** What was spent or earned; what still matures is hatched, and what is expected to come is dotted on top of it. */
 function moneyChart({ kind, metric, currency, periods }: MoneyMetric): Markup {
   const groups = grouped(periods, MOST_BARS);
+  const each = groups[0]?.length === 1 ? 'period' : `${groups[0]?.length} periods`;
   const unit = currency === null ? '' : ` in ${currency}`;
-  const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${perText(groups)}${unit} (${metric})`;
-  const sumOf = (isFinal: boolean): number =>
-    total(periods.filter((period) => period.is_final === isFinal).map(({ value }) => value));
-  const comingOf = (group: typeof periods): number =>
-    total(group.map(({ value, projected }) => (projected === null ? 0 : Math.max(0, projected - (value ?? 0)))));
+  const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${each}${unit} (${metric})`;
+  const valueOf = (of: typeof periods): number => of.reduce((sum, { value }) => sum + (value ?? 0), 0);
+  const comingOf = (of: typeof periods): number =>
+    of.reduce((sum, { value, projected }) => sum + (projected === null ? 0 : Math.max(0, projected - (value ?? 0))), 0);
+  const final = periods.filter((period) => period.is_final);
   const coming = comingOf(periods);
-  const values = {
-    colour: groups.map((group) => (group.every((period) => period.is_final) ? '--series-1' : 'url(#hatch-money)')),
-    values: groups.map((group) => total(group.map(({ value }) => value))),
+  const known = {
+    colours: groups.map((group) => (group.every((period) => period.is_final) ? '--series-1' : 'url(#hatch-money)')),
+    values: groups.map(valueOf),
   };
-  const projected = coming === 0 ? [] : [{ colour: 'url(#dots-money)', values: groups.map(comingOf) }];
+  const expected = { colours: groups.map(() => 'url(#dots-money)'), values: groups.map(comingOf) };
   const labels = groups.map((group) => (group[0]?.first_day ?? '').slice(5));
   return figure(
     title,
     legend([
-      { fill: 'money', word: 'final', figure: amountText(sumOf(true)) },
-      { fill: 'money-maturing', word: 'still maturing', figure: amountText(sumOf(false)) },
+      { fill: 'money', word: 'final', figure: amountText(valueOf(final)) },
+      { fill: 'money-maturing', word: 'still maturing', figure: amountText(valueOf(periods) - valueOf(final)) },
       ...(coming === 0 ? [] : [{ fill: 'money-coming', word: 'projected to come', figure: amountText(coming) }]),
     ]),
-    barChart(title, labels, [values, ...projected]),
+    barChart(title, labels, coming === 0 ? [known] : [known, expected]),
   );
-}
-
-/** The values of a key of a cube by age, a line for each month; dashed from the first age on that is not final in all of it. */
-function curveChart({ cohort, points }: CohortCurve): Markup {
-  const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
-  const months = [...new Set(points.map(({ month }) => month))];
-  const lines = months.flatMap((month, index) => {
-    const ofMonth = new Map(points.filter((point) => point.month === month).map((point) => [point.age_days, point]));
-    const colour = `--series-${index + 1}`;
-    const firstOpen = ages.find((age) => ofMonth.get(age)?.is_final === false) ?? Infinity;
-    const lastFinal = ages.findLast((age) => age < firstOpen) ?? -Infinity;
-    const valueWhere = (isShown: (age: number) => boolean): (number | null)[] =>
-      ages.map((age) => (isShown(age) ? (ofMonth.get(age)?.value ?? null) : null));
-    return [
-      { colour, values: valueWhere((age) => age < firstOpen) },
-      { colour, values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity), isDashed: true },
-    ];
-  });
-  const title = `${cohort} by age in days, a line for each month; dashed where it is not final`;
-  const entries = months.map((month, index) => {
-    const last = points.findLast((point) => point.month === month);
-    return { fill: `series-${index + 1}`, word: month, figure: amountText(last?.value ?? 0) };
-  });
-  return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
 }
 
 /** How much of a final total is known by age: the medians of the metrics that take longest; none where that is not known. */
@@ -236,7 +192,7 @@ function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
     const last = Math.max(...curve.keys());
     // No fetch after the last age but the one that found the total final; nothing is known before the first.
     const values = ages.map((age) => curve.get(age) ?? (age > last ? 100 : null));
-    return { colour: `--series-${index + 1}`, values };
+    return { colours: [`--series-${index + 1}`], values };
   });
   const title = 'Known of the final total by age in days: the median in percent';
   const entries = slowest.map(([word, curve], index) => {

@@ -9,8 +9,7 @@ import * as z from 'zod';
 import { Failure, textOf } from '../errors.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { statement } from '../warehouse/sql.ts';
-import { rowsIn, statementsOn } from '../warehouse/statements.ts';
-import { isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
+import { rowsIn, statementsOn, isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
 import { ifThere } from './replacement.ts';
 
 /** What can be asked of a database, the warehouse or another. */
@@ -70,7 +69,7 @@ export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
 
 /** The id a warehouse, or a snapshot of one, states; null where it states none. */
 async function statedIdOf(database: Database): Promise<string | null> {
-  const sql = 'select id::varchar as id from ripen.warehouse_identity';
+  const sql = 'select id::varchar as id from ripen_internal.warehouse_identity';
   const rows = await database.rows(sql, [], z.object({ id: z.string() })).catch((error: unknown) => {
     if (isUnknownToEngine(error)) return [];
     throw error;
@@ -119,10 +118,10 @@ export async function readOccupant(path: string, own: Publisher): Promise<Occupa
   }
   const read = async (database: Database): Promise<Occupant> => {
     const names = await namesIn(database);
-    const isSnapshot = names.includes('ripen.migrations');
+    const isSnapshot = names.includes('ripen_internal.migrations');
     const slices = isSnapshot ? await database.rows(statement('publish/slices'), [], sliceRow) : [];
     const known = new Set([...own.tables, ...slices.map(({ slice }) => `main.${slice}`)]);
-    const foreign = isSnapshot ? names.filter((name) => !name.startsWith('ripen.') && !known.has(name)) : names;
+    const foreign = isSnapshot ? names.filter((name) => !/^ripen(_internal)?\./.test(name) && !known.has(name)) : names;
     return { owner: await statedIdOf(database), database: path, foreign };
   };
   try {

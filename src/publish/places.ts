@@ -96,8 +96,8 @@ function misnamed({ what, path, written: [place = path] }: Destination): Failure
   const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
   const wrong: string[] = [];
   if (isDatabase(what) && path.includes('?')) wrong.push('holds a ?, behind which DuckDB looks for no file');
-  if (isDatabase(what) && name.toLowerCase() === 'ripen')
-    wrong.push('makes ripen the name of the database, which is that of a schema in it');
+  if (isDatabase(what) && /^ripen(_internal)?$/i.test(name))
+    wrong.push(`makes ${name} the name of the database, which is that of a schema in it`);
   if (!isDatabase(what) && folder !== undefined)
     wrong.push(`holds the folder ${folder}, which engines take for a column of every table`);
   return wrong.map((words) => {

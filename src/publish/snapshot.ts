@@ -1,5 +1,5 @@
 /**
- * The snapshot: a copy of the whole warehouse, `main` and `ripen`, that readers may hold open for ever.
+ * The snapshot: a copy of the whole warehouse, `main`, `ripen` and `ripen_internal`, that readers may hold open for ever.
  *
  * Built beside the target, opened and compared with the warehouse, renamed over the target. A reader that holds the old
  * file keeps its view; a new one gets the new file. A killed run leaves the old snapshot and one unfinished file.

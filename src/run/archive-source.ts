@@ -22,7 +22,7 @@ import { carries } from '../model/ledger.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { nothingAsked } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { tolerated } from '../warehouse/future-fetch.ts';
+import { tolerated } from '../warehouse/ledger.ts';
 import { openColumns } from './columns.ts';
 import { adoptCatalog } from '../catalog/refresh-catalog.ts';
 import { recordFailed, type Run, warn } from './run.ts';

@@ -19,8 +19,7 @@ import { type AuditedPlan, auditWindow, type Draw, drawAudits, nightOf } from '.
 import type { SlicePlan } from '../plan/plan.ts';
 import { type BesideRows, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
 import type { Spool } from '../spool/spool.ts';
-import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
-import { exactSum, sumText } from '../warehouse/sums.ts';
+import { count, identifier, statement, timestamp, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Run } from './run.ts';
 
 /** Draws the audits of a nightly sync, and records them before anything is requested; a backfill draws none. */

@@ -6,7 +6,7 @@ import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import { disownFutureFetch, refuseFutureFetch } from '../warehouse/future-fetch.ts';
+import { disownFutureFetch, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';

@@ -20,9 +20,8 @@ import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits, type AuditedPlan } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
-import { futureFetch } from '../warehouse/future-fetch.ts';
+import { futureFetch, countReleased, readSliceLedger } from '../warehouse/ledger.ts';
 import { drawnTonight } from './audits.ts';
-import { countReleased, readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 

@@ -2,11 +2,11 @@
 
 import type { RunFailure } from './status-report.ts';
 
-/** A failure that stands for several; where they differ in slice or window, it has none. */
-export type GroupedFailure<F extends RunFailure> = F & { readonly count: number };
-
-/** One for each code and message, slices, days and numbers aside, in the order of their first: a service that refuses a token refuses every window. */
-export function groupedFailures<F extends RunFailure>(failures: readonly F[]): GroupedFailure<F>[] {
+/**
+ * One for each code and message, slices, days and numbers aside, in the order of their first: a service that refuses a token
+ * refuses every window. Where those of a group differ in slice or window, it has none.
+ */
+export function groupedFailures<F extends RunFailure>(failures: readonly F[]): (F & { readonly count: number })[] {
   const groups = new Map<string, F[]>();
   for (const failure of failures) {
     const key = JSON.stringify([failure.code, causeOf(failure), failure.hint]);
@@ -15,15 +15,12 @@ export function groupedFailures<F extends RunFailure>(failures: readonly F[]): G
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const same = <T>(values: readonly T[]): T | null => (new Set(values).size === 1 ? (values[0] ?? null) : null);
-    const slice = same(group.map((failure) => failure.slice));
-    const window = same(group.map((failure) => failure.window));
-    return [{ ...first, slice, window, message: messageOf(first, group), count: group.reduce(counted, 0) }];
+    const slice = group.every((each) => each.slice === first.slice) ? first.slice : null;
+    const window = group.every((each) => each.window === first.window) ? first.window : null;
+    const count = group.reduce((sum, each) => sum + (each.count ?? 1), 0);
+    return [{ ...first, slice, window, message: messageOf(first, group), count }];
   });
 }
-
-/** A failure may itself stand for several. */
-const counted = (sum: number, failure: RunFailure): number => sum + (failure.count ?? 1);
 
 /** The message without what tells one window from another. */
 function causeOf({ slice, message }: RunFailure): string {

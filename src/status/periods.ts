@@ -6,10 +6,9 @@ import { addDays, dayAt, lastDay, startOfDayAt, type WeekStart } from '../model/
 import { coveredPeriods, ageOf, DEFAULT_WEEK_START } from '../model/period.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
-import { count, dayShape, instant } from '../warehouse/sql.ts';
+import { count, dayShape } from '../warehouse/sql.ts';
 import {
   type CellSpan,
-  type CellState,
   cellStates,
   type MetricStatus,
   type ShownPeriodState,
@@ -23,12 +22,12 @@ export const heldPeriod = z.object({
   end_day: dayShape,
   asked_start: dayShape,
   asked_end: dayShape,
-  fetched_at: instant,
+  fetched_at: z.string(),
   rows: count,
   rejected: count,
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
-  next_refresh_at: instant.nullable(),
+  next_refresh_at: z.string().nullable(),
   /** False where the configured slice means something else, or has a metric more; null where that is not known. */
   is_as_configured: z.boolean().nullable(),
 });
@@ -37,7 +36,7 @@ export const heldPeriod = z.object({
 export const heldStretch = z.object({
   metric: z.string(),
   kind: z.string(),
-  horizon_seconds: count.nullable(),
+  horizon_days: z.number().nullable(),
   horizon_from: z.string(),
   state: z.enum(cellStates),
   first_day: z.string(),
@@ -63,7 +62,6 @@ export function expectedPeriods(
     const sameStart = byStart.get(period.bucket.start);
     // Of a slice that has another date dimension, or another date period and none, what is held is not this period.
     const found = sameStart?.end_day === period.bucket.end ? sameStart : undefined;
-    const next = found?.is_as_configured === false ? planAt : (found?.next_refresh_at ?? null);
     return {
       start: period.bucket.start,
       status: {
@@ -71,10 +69,10 @@ export function expectedPeriods(
         last_day: lastDay(period.asked),
         age_days: ageOf(period, planAt, slice.utcOffset),
         state: found?.state ?? 'missing',
-        fetched_at: found?.fetched_at.toISOString() ?? null,
+        fetched_at: found?.fetched_at ?? null,
         rows: found?.rows ?? null,
         rejected: found?.rejected ?? null,
-        next_refresh_at: next?.toISOString() ?? null,
+        next_refresh_at: found?.is_as_configured === false ? planAt.toISOString() : (found?.next_refresh_at ?? null),
       },
     };
   });
@@ -100,8 +98,6 @@ export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], pl
   return [...expected, ...moves].toSorted().at(0) ?? null;
 }
 
-const SECONDS_PER_DAY = 86_400;
-
 /** Every metric's finality over every period, in configured order; `meanings` are the comments of the columns. */
 export function metricStatuses(
   metrics: readonly string[],
@@ -112,7 +108,6 @@ export function metricStatuses(
   return metrics.map((metric) => {
     const held = stretches.filter((stretch) => stretch.metric === metric);
     const [first] = held;
-    const horizon = first?.horizon_seconds ?? null;
     const spans: CellSpan[] = [];
     for (const { start, status } of periods) {
       const stretch = held.find(({ first_day: from, last_day: to }) => from <= start && start <= to);
@@ -127,23 +122,31 @@ export function metricStatuses(
     return {
       metric,
       kind: first?.kind ?? null,
-      horizon_days: horizon === null ? null : horizon / SECONDS_PER_DAY,
+      horizon_days: first?.horizon_days ?? null,
       horizon_from: first?.horizon_from ?? null,
       meaning: meanings.get(metric) ?? null,
-      cells: countedCells(spans),
+      cells: summedCells([{ spans }]),
       spans,
     };
   });
 }
 
-function countedCells(spans: readonly CellSpan[]): Record<CellState, number> {
-  const counts = { final: 0, maturing: 0, open: 0, cut: 0, empty: 0, rejected: 0, 'not loaded': 0, missing: 0 };
-  for (const { state, periods } of spans) counts[state] += periods;
-  return counts;
-}
-
 /** The cells of several metrics together. */
-export function summedCells(metrics: readonly MetricStatus[]): SliceStatus['cells'] {
-  const spans = metrics.flatMap((metric) => metric.spans);
-  return { ...countedCells(spans), expected: spans.reduce((sum, { periods }) => sum + periods, 0) };
+export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): SliceStatus['cells'] {
+  const cells = {
+    final: 0,
+    maturing: 0,
+    open: 0,
+    cut: 0,
+    empty: 0,
+    rejected: 0,
+    'not loaded': 0,
+    missing: 0,
+    expected: 0,
+  };
+  for (const { state, periods } of metrics.flatMap(({ spans }) => spans)) {
+    cells[state] += periods;
+    cells.expected += periods;
+  }
+  return cells;
 }

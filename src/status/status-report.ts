@@ -2,7 +2,11 @@
 
 import * as z from 'zod';
 
+import { faultyShareBelow } from '../model/sampling.ts';
 import { count } from '../warehouse/sql.ts';
+
+/** A column that holds JSON as text. */
+const jsonOf = <T>(shape: z.ZodType<T>) => z.string().transform((text) => shape.parse(JSON.parse(text)));
 
 /**
  * How a period stands. `cut`: only some of its days were asked for, as the date period begins or ends inside it; `empty`: it
@@ -72,12 +76,11 @@ export const restatedMetric = z.object({
   change: z.number(),
 });
 
-/** What the loads of one day (UTC) found changed. */
-export interface RestatedNight {
-  readonly seen_day: string;
-  /** In alphabetical order. */
-  readonly metrics: readonly { readonly metric: string; readonly periods: number; readonly change: number }[];
-}
+/** What the loads of one day (UTC) found changed, metrics in alphabetical order: a row of `status/restated_nights`. */
+export const restatedNight = z.object({
+  seen_day: z.string(),
+  metrics: jsonOf(z.array(z.object({ metric: z.string(), periods: z.number(), change: z.number() }))),
+});
 
 /** One total of one period that changed. */
 export const mover = z.object({
@@ -133,16 +136,25 @@ export type MetricHistory = z.infer<typeof metricHistory>;
 /** Final cells count that were fetched again in so many days: older ones say little of the horizon that is configured now. */
 export const AUDITED_DAYS = 90;
 
-/** Final cells that were fetched again in that time, each counted once: a row of `status/audits`. */
-export const auditedCells = z.object({
-  periods: count,
-  cells: count,
-  changed: count,
-  /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
-  drawn_periods: count,
-  /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
-  drawn_changed: z.number(),
-});
+/**
+ * Final cells that were fetched again in that time, each counted once: a row of `status/audits`. A drawn period is one draw,
+ * however many cells it has, as these stand or fall together.
+ */
+export const auditedCells = z
+  .object({
+    periods: count,
+    cells: count,
+    changed: count,
+    /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
+    drawn_periods: count,
+    /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
+    drawn_changed: z.number(),
+  })
+  .transform((cells) => {
+    const { drawn_periods: drawn, drawn_changed: changed } = cells;
+    // With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw.
+    return { ...cells, wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn) };
+  });
 
 export const moneyPeriod = z.object({
   first_day: z.string(),
@@ -160,31 +172,6 @@ export interface MoneyMetric {
   readonly currency: string | null;
   /** In order; those without rows are left out. */
   readonly periods: readonly z.infer<typeof moneyPeriod>[];
-}
-
-export const curvePoint = z.object({
-  /** `2026-01`, of the first days of the periods. */
-  month: z.string(),
-  age_days: z.number(),
-  value: z.number(),
-  /** Whether the value of every period of the month is final. */
-  is_final: z.boolean(),
-});
-
-/** How the value of one key of a cube grows with age, for the newest months. */
-export interface CohortCurve {
-  readonly cohort: string;
-  /** In order of months and ages. */
-  readonly points: readonly z.infer<typeof curvePoint>[];
-}
-
-/** Rows of the newest days that found no link, or in a slice without networks no partner. */
-export interface Unmatched {
-  readonly days: number;
-  readonly rows: number;
-  readonly unmatched_rows: number;
-  /** The five networks, or else partners or apps, with most of them. */
-  readonly names: readonly { readonly name: string | null; readonly unmatched_rows: number }[];
 }
 
 export interface SliceStatus {
@@ -210,79 +197,69 @@ export interface SliceStatus {
   /** Over the last 7 days, the 10 totals that moved most, measured against what they were. */
   readonly movers: readonly z.infer<typeof mover>[];
   /** Over the last 30 days, oldest first; days on which nothing moved are left out. */
-  readonly restated_nights: readonly RestatedNight[];
+  readonly restated_nights: readonly z.infer<typeof restatedNight>[];
   /** By metric in configured order, then age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
   /** In configured order. */
   readonly histories: readonly MetricHistory[];
   /** Null before a final cell was fetched again. */
-  readonly audited:
-    | (z.infer<typeof auditedCells> & {
-        /** With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw. */
-        readonly wrong_share_below: number | null;
-      })
-    | null;
+  readonly audited: z.infer<typeof auditedCells> | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
-  /** Of a cube, the first keys whose values add up; empty for any other slice. */
-  readonly curves: readonly CohortCurve[];
-  /** Null for a slice whose rows name neither links nor partners, or no date. */
-  readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** One entry for each period of the coverage, in order: how old it is, and how it stands. */
   readonly ages: readonly PeriodStatus[];
 }
 
-export interface RunFailure {
-  readonly code: string;
-  readonly slice: string | null;
-  /** `2026-01-03:2026-01-09`, both inclusive. */
-  readonly window: string | null;
-  readonly message: string;
-  readonly hint: string | null;
+const runFailure = z.object({
+  code: z.string(),
+  slice: z.string().nullable(),
+  /** `2026-01-03:2026-01-09`, both inclusive, as in all windows below. */
+  window: z.string().nullable(),
+  message: z.string(),
+  hint: z.string().nullable(),
   /** How many failures of one cause it stands for; 1 by default. */
-  readonly count?: number | undefined;
-}
+  count: z.number().optional(),
+});
 
-export interface RunStatus {
-  readonly run_id: string;
-  readonly command: string;
-  readonly as_of: string;
-  readonly started_at: string;
+export type RunFailure = Readonly<z.infer<typeof runFailure>>;
+
+/** A row of `status/runs`. */
+export const runStatus = z.object({
+  run_id: z.string(),
+  command: z.string(),
+  as_of: z.string(),
+  started_at: z.string(),
   /**
    * Null for a run that was killed, whose status is `running`, and of which nothing below is known unless it was publishing.
    * In a copy that stands for the warehouse null, too, for the run that made it.
    */
-  readonly finished_at: string | null;
-  readonly status: string;
+  finished_at: z.string().nullable(),
+  status: z.string(),
   /** The status before anything was published; null for a run that was killed before. */
-  readonly refreshed: string | null;
+  refreshed: z.string().nullable(),
   /** Null, too, for a run that a signal stopped. */
-  readonly exit_code: number | null;
-  readonly rows_loaded: number | null;
-  readonly requests: number | null;
-  readonly retries: number | null;
-  readonly failures: readonly RunFailure[];
-}
+  exit_code: z.number().nullable(),
+  rows_loaded: count.nullable(),
+  requests: count.nullable(),
+  retries: count.nullable(),
+  failures: jsonOf(z.array(runFailure)),
+});
 
-/** Of the newest run; the code is one of `warningCodes`, or what the version that recorded it had instead. */
-export interface RunWarning {
-  readonly slice: string | null;
-  /** `2026-01-03:2026-01-09`, both inclusive. */
-  readonly window: string | null;
-  readonly code: string;
-  readonly message: string;
-}
+export type RunStatus = Readonly<z.infer<typeof runStatus>>;
 
-/** Of the newest run. */
-export interface RejectedRows {
-  readonly slice: string;
-  readonly window: string;
-  readonly reason: string;
-  readonly rows: number;
-}
+/** Of the newest run: a row of `status/run_warnings`. The code is one of `warningCodes`. */
+export const runWarning = z.object({
+  slice: z.string().nullable(),
+  window: z.string().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+
+/** Of the newest run: a row of `status/run_rejected_rows`. */
+export const rejectedRows = z.object({ slice: z.string(), window: z.string(), reason: z.string(), rows: count });
 
 /** Whether all is well, worst first: `failed` wants somebody now, `watch` can wait for the day, `well` needs nobody. */
 export const healthStates = ['failed', 'watch', 'well'] as const;
@@ -309,6 +286,6 @@ export interface StatusReport {
   readonly unconfigured: readonly string[];
   /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];
-  readonly warnings: readonly RunWarning[];
-  readonly rejected_rows: readonly RejectedRows[];
+  readonly warnings: readonly z.infer<typeof runWarning>[];
+  readonly rejected_rows: readonly z.infer<typeof rejectedRows>[];
 }

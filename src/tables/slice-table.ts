@@ -99,7 +99,7 @@ async function rebuildTable(
     const value = before === undefined ? `null::${type}` : castExactly(identifier(name), before, type);
     return `${value} as ${identifier(name)}`;
   });
-  const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
+  const copy = `ripen_internal.${identifier(`copy_${slice.name}`)}`;
   await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
   await warehouse.run(`drop table ${table}`);
   await warehouse.run(`create table ${table} as from ${copy}`);

@@ -12,7 +12,7 @@ import { describeSlice } from './describing.ts';
 import { insideDays, ledgerBounds, liveTable, type Target } from './target.ts';
 
 /** Where the rows of a slice are while its second table is built. */
-export const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
+export const buildingTable = (slice: string): string => `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /** The run makes it again at its end; until then it would name columns that the table may not have any more. */
 export async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {

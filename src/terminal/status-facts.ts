@@ -99,17 +99,6 @@ export function auditText({ audited }: SliceStatus): string[] {
   ];
 }
 
-/** The rows that found no link or partner, and where; none of a slice that has neither. */
-export function unmatchedText({ name, unmatched }: SliceStatus): string[] {
-  if (unmatched === null || unmatched.rows === 0) return [];
-  const { days, rows, unmatched_rows: without, names } = unmatched;
-  if (without === 0) return [`every row of the last ${days} days found its link or partner`];
-  const named = names.map((each) => `${each.name ?? 'without a name'} ${groupedText(each.unmatched_rows)}`).join(', ');
-  return [
-    `${groupedText(without)} of ${countText(rows, 'row')} of the last ${days} days (${percentText(without, rows)}) found no link or partner: ${named}; see ${name}_links`,
-  ];
-}
-
 /** What each metric means and whether it adds up, as the comment of its column says; when it is final, and by which rule. */
 export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
   title: 'What each metric means, and when it is final',

@@ -16,7 +16,6 @@ import {
   sourceText,
   unknownMaturation,
   unprojected,
-  unmatchedText,
   type FactTable,
 } from './status-facts.ts';
 import { indented, shortened, tableText, textWidth } from './table.ts';
@@ -86,7 +85,6 @@ function sliceLines(slice: SliceStatus, asOf: string, shown: Shown, terminal: nu
     ...sliceFacts(slice, asOf),
     ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS) - INDENT),
     ...auditText(slice),
-    ...unmatchedText(slice),
     ...tableLines(restatedTable(slice), terminal),
     ...ripening(shown.maturation, maturationTable(slice), unknown),
     ...ripening(shown.backtest, backtestTable(slice), untried),

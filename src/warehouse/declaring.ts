@@ -45,7 +45,7 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   const said = hashOf(from);
   const before = (await readDeclarations(warehouse, '')).get(name);
   if (before?.said === said && before.found === (await stateOf(warehouse, relations))) return;
-  const forgotten = `delete from ripen.declarations where name = ${literal(name)}`;
+  const forgotten = `delete from ripen_internal.declarations where name = ${literal(name)}`;
   await warehouse.run(asScript([...(await declaration.statements()), forgotten]));
   const found = await stateOf(warehouse, relations);
   await warehouse.run(statement('ledger/record_declaration'), [slice, name, said, found]);

@@ -25,20 +25,17 @@ const rowCount = z.object({ rows: count });
 
 /** The tables of a slice, the live one first; none for a slice that was never loaded. */
 export async function heldTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<HeldTable[]> {
-  const tables: HeldTable[] = [];
-  for (const row of await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow)) {
-    const columns = await columnTypes(warehouse, row.table_name).catch(missing);
-    const grain = dateDimensions.find((name) => columns?.has(name) === true) ?? null;
-    const { table_name: name, periods, end_day: endDay } = row;
-    tables.push({ name, isThere: columns !== null, grain, periods, endDay });
-  }
-  return tables;
-}
-
-/** What is known of a table that somebody removed. */
-function missing(error: unknown): null {
-  if (isUnknownToEngine(error)) return null;
-  throw error;
+  const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
+  return Promise.all(
+    rows.map(async ({ table_name: name, periods, end_day: endDay }) => {
+      const columns = await columnTypes(warehouse, name).catch((error: unknown) => {
+        if (isUnknownToEngine(error)) return null;
+        throw error;
+      });
+      const grain = dateDimensions.find((each) => columns?.has(each) === true) ?? null;
+      return { name, isThere: columns !== null, grain, periods, endDay };
+    }),
+  );
 }
 
 /** How many rows of the tables are to be forgotten. */
@@ -69,7 +66,7 @@ export async function forgetSlice(warehouse: Warehouse, slice: string, tables: r
   }
   for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
   for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
-    await warehouse.run(`delete from ripen.${identifier(table)} where slice = $1`, [slice]);
+    await warehouse.run(`delete from ${table} where slice = $1`, [slice]);
   }
   await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
 }
@@ -85,8 +82,8 @@ export async function forgetPeriods(
     await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
   const endDay = tables[0]?.endDay ?? before;
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
-    const table = `ripen.${identifier(ledger.table_name)}`;
-    if (ledger.table_name === 'loads') continue;
+    const table = ledger.table_name;
+    if (table === 'ripen.loads') continue;
     if (ledger.has_days) {
       await warehouse.run(`delete from ${table} where slice = $1 and end_day <= $2::date`, [slice, before]);
     } else if (ledger.has_period) {

@@ -1,8 +1,11 @@
-/** The ledger of slices: which table holds which meaning, and what is known of each period. */
+/** The ledger of slices: which table holds which meaning, and what is known of each period; fetches that lie in the future. */
 
 import * as z from 'zod';
 
-import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
+import { Failure } from '../errors.ts';
+import { day, lastDay, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
+import { resolveDatePeriod } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
 import type { Part } from '../model/window.ts';
 import {
   type LoadedPeriod,
@@ -13,7 +16,7 @@ import {
   verdicts,
 } from '../model/ledger.ts';
 import { rememberingEach } from './remembering.ts';
-import { count, instant, instantOf, statement, timestamp } from './sql.ts';
+import { count, dayShape, instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const partsShape = z.array(
@@ -123,23 +126,15 @@ export async function learnWeekStart(
 }
 
 /** Remembers that a request for more than this many days was too heavy, for a week. */
-export async function learnMaxDays(
-  warehouse: Warehouse,
-  { slice, fingerprint }: TableKey,
-  maxDays: number,
-  at: Date,
-): Promise<void> {
+export async function learnMaxDays(warehouse: Warehouse, of: TableKey, maxDays: number, at: Date): Promise<void> {
+  const { slice, fingerprint } = of;
   const parameters = [slice, fingerprint, Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
   await warehouse.run(statement('ledger/learn_max_days'), parameters);
 }
 
 /** Remembers the parts in which a single period was light enough, for a week; those of an earlier load give way to them. */
-export async function learnParts(
-  warehouse: Warehouse,
-  { slice, fingerprint }: TableKey,
-  parts: readonly Part[],
-  at: Date,
-): Promise<void> {
+export async function learnParts(warehouse: Warehouse, of: TableKey, parts: readonly Part[], at: Date): Promise<void> {
+  const { slice, fingerprint } = of;
   const parameters = [slice, fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
   await warehouse.run(statement('ledger/learn_parts'), parameters);
 }
@@ -150,4 +145,74 @@ const releasedRow = z.object({ periods: count });
 export async function countReleased(warehouse: Pick<Warehouse, 'rows'>, slice: string): Promise<number> {
   const [found] = await warehouse.rows(statement('status/released'), [slice], releasedRow);
   return found?.periods ?? 0;
+}
+
+/** Two machines that write one warehouse may differ by as much. */
+const TOLERANCE_MS = 5 * 60_000;
+
+/** The latest instant that counts as one of the past. */
+export const tolerated = (now: Date): Date => new Date(now.getTime() + TOLERANCE_MS);
+
+/** The machine's clock; a simulator's may stand later. */
+const nowOf = (planAt: Date): Date => new Date(Math.max(Date.now(), planAt.getTime()));
+
+const futureRow = z.object({
+  slice: z.string(),
+  periods: count,
+  start_day: dayShape,
+  end_day: dayShape,
+  fetched_at: instant,
+});
+
+interface Looking {
+  /** The configured slices: they can be loaded again. */
+  readonly slices: readonly Slice[];
+  /** The instant the work plans for. */
+  readonly planAt: Date;
+}
+
+/** The refusal to rely on periods that were recorded as fetched in the future, with the way out; null where there are none. */
+export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Looking): Promise<Failure | null> {
+  const now = nowOf(planAt);
+  const [found] = await warehouse.rows(statement('ledger/future_fetches'), [timestamp(tolerated(now))], futureRow);
+  if (found === undefined) return null;
+  const { slice: name, periods, fetched_at: fetchedAt } = found;
+  const slice = slices.find((each) => each.name === name);
+  const held = { start: found.start_day, end: found.end_day };
+  // A slice without a date dimension is loaded again as its date period is by now.
+  const days = slice?.grain === null ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? held) : held;
+  const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
+  const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
+  const facts = { slice: name, periods, from: held.start, to: lastDay(held), fetched_at: fetchedAt.toISOString() };
+  return new Failure(
+    'FETCH_IN_FUTURE',
+    `slice ${name}: ${periods} of its periods, from ${facts.from} to ${facts.to}, were recorded as fetched up to ${facts.fetched_at}, but this machine's clock says ${now.toISOString()}.`,
+    {
+      facts,
+      hint: `Set this machine's clock if it is behind; otherwise run \`${wayOut}\`, as a clock that was ahead recorded them.`,
+    },
+  );
+}
+
+/**
+ * Throws `FETCH_IN_FUTURE` where there are such periods; those of days that have not begun are forgotten, as nothing is known of
+ * them.
+ */
+export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
+  if ((await futureFetch(warehouse, looking)) === null) return;
+  await warehouse.transact(async () => {
+    await warehouse.run(statement('ledger/forget_unbegun'), [timestamp(tolerated(nowOf(looking.planAt)))]);
+    const failure = await futureFetch(warehouse, looking);
+    if (failure !== null) throw failure;
+  });
+}
+
+/** Makes a slice's periods of that kind count as fetched when they began, so that nothing of them is final and each is replaced. */
+export async function disownFutureFetch(warehouse: Warehouse, slice: string, planAt: Date): Promise<void> {
+  const at = timestamp(tolerated(nowOf(planAt)));
+  await warehouse.transact(async () => {
+    await warehouse.run(statement('ledger/forget_unbegun'), [at]);
+    await warehouse.run(statement('ledger/disown_periods'), [slice, at]);
+    await warehouse.run(statement('ledger/disown_loads'), [slice, at]);
+  });
 }

@@ -6,7 +6,7 @@
  * yet to be made.
  */
 
-import { readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { DuckDBInstance } from '@duckdb/node-api';
@@ -89,23 +89,13 @@ function identityOf(path: string): string | null {
   return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
-/** As many links as Linux follows. */
-const MOST_LINKS = 40;
-
-/** Where a path leads once every link is followed, also where nothing lies there yet; of links in a circle, one of them. */
-export function endOf(path: string, links = MOST_LINKS): string {
-  const absolute = resolve(path);
-  const found = orNull(() => realpathSync(absolute));
-  if (found !== null || absolute === dirname(absolute)) return found ?? absolute;
-  const folder = endOf(dirname(absolute), links);
-  const target = links === 0 ? null : orNull(() => readlinkSync(absolute));
-  return target === null ? join(folder, basename(absolute)) : endOf(resolve(folder, target), links - 1);
-}
-
-function orNull(read: () => string): string | null {
-  try {
-    return read();
-  } catch {
-    return null;
+/** Where a path leads once every link is followed, also where no file lies there yet. */
+function endOf(path: string): string {
+  for (const [found, rest] of [
+    [path, ''],
+    [dirname(path), basename(path)],
+  ] as const) {
+    if (existsSync(found)) return join(realpathSync(found), rest);
   }
+  return resolve(path);
 }

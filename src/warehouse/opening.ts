@@ -5,19 +5,20 @@
  * the process dies; it is the run lock.
  */
 
-import { existsSync, lstatSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { DuckDBInstance } from '@duckdb/node-api';
+import * as z from 'zod';
 
 import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
-import { migrate } from './migrate.ts';
-import { type Attempt, claimFile, endOf, type Mode } from './open-files.ts';
-import { storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
+import { type Attempt, claimFile, type Mode } from './open-files.ts';
+import { asScript, count, literal, migrations } from './sql.ts';
+import { isUnknownToEngine, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
 
 /** How a warehouse is to be opened, and what to do while somebody else has it. */
 export interface OpenRequest {
@@ -59,39 +60,8 @@ export async function expectBatch(warehouse: Warehouse, bytes: number): Promise<
   if (bytes > SMALL.batchBytes) await warehouse.run(`set threads = ${engineThreads()}`);
 }
 
-/** What the engine may keep of tables between large batches; pages of what it wrote would fill its memory, and nobody reads them. */
-const KEPT_BETWEEN_BATCHES = '64MB';
-
-/** Makes the engine let go of what it only keeps to be quick, where it can. */
-async function letPagesGo(warehouse: Warehouse): Promise<void> {
-  await warehouse.run(`set memory_limit = '${KEPT_BETWEEN_BATCHES}'`).catch(() => null);
-  await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`);
-}
-
-/** What a statement that reads a whole table needs beside it. */
-const ENOUGH_TO_READ_ONCE = '128MB';
-
-/**
- * Runs a statement that reads a whole table, and keeps little of it: pages of a large one would fill the engine's memory, and
- * nobody reads them again. Where that was too little, once more with all of it.
- */
-export async function runKeepingLittle(warehouse: Warehouse, sql: string): Promise<void> {
-  await warehouse.run(`set memory_limit = '${ENOUGH_TO_READ_ONCE}'`).catch(() => null);
-  try {
-    await warehouse.run(sql);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'ENGINE_MEMORY') throw error;
-    await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`);
-    await warehouse.run(sql);
-  } finally {
-    await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`).catch(() => null);
-  }
-}
-
 /** From so many rows on an insertion is worth a thread of its own. */
 const MANY_ROWS = 20_000;
-/** From so many on, more than one of the engine's row groups, its pages are worth letting go. */
-const MANY_PAGES_ROWS = 150_000;
 
 /**
  * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
@@ -106,7 +76,6 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
   } finally {
     // A database that failed takes no setting either, and what it failed of is to be told.
     await warehouse.run(`set threads = ${engineThreads()}`).catch(() => null);
-    if (rows >= MANY_PAGES_ROWS) await letPagesGo(warehouse).catch(() => null);
   }
 }
 
@@ -116,7 +85,7 @@ const LOCK_POLL_MS = 250;
 /**
  * Opens the warehouse; in `write` mode creates and migrates it. In one process those that read it share it. Throws `WAREHOUSE_LOCKED` after the wait,
  * `WAREHOUSE_FOREIGN` for a file that is not a warehouse (any DuckDB database without ripen's ledger, or a corrupt
- * one), `WAREHOUSE_NEWER` for one of a later version, in `read` mode `WAREHOUSE_OLDER` for one of an earlier version, `STORAGE_FAILED` when the path cannot be used.
+ * one), `WAREHOUSE_NEWER` for one of another version that this program may not change, `STORAGE_FAILED` when the path cannot be used.
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
@@ -125,11 +94,15 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
   if (exists) refuseOtherThanFile(file);
-  if (request.mode === 'write') makeDirectory(file);
+  try {
+    if (request.mode === 'write') makeDirectories(dirname(file));
+  } catch (error) {
+    throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
+  }
   const { instance, letGo } = await acquire(file, request);
   try {
     const warehouse = await warehouseOn(file, instance, letGo);
-    await migrate(warehouse, { mayChange: request.mode === 'write' });
+    await migrate(warehouse, request.mode);
     return warehouse;
   } catch (error) {
     letGo();
@@ -138,27 +111,28 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
 }
 
 /**
- * Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does, and as `refuseLinkToNowhere`.
+ * Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does, and `STORAGE_FAILED` for a link into
+ * a folder that is not there, such as that of a disk that is not mounted.
  */
 export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
-  refuseLinkToNowhere(path);
-  refuseStrayLog(resolve(path));
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    const to = resolve(dirname(path), readlinkSync(path));
+    if (!existsSync(dirname(to))) {
+      const message = `The warehouse ${path} was a symbolic link to ${to}, whose folder is not there.`;
+      throw new Failure('STORAGE_FAILED', message, {
+        facts: { path, to },
+        hint: 'Mount the disk or make the folder it leads to, or give `warehouse` another path.',
+      });
+    }
+  }
+  // DuckDB would replay the log of somebody else's database into a new file.
+  if (existsSync(`${path}.wal`)) {
+    throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${path}.wal without its database.`, {
+      hint: 'Move the .wal file away, or put its database back beside it.',
+    });
+  }
   return false;
-}
-
-/** Throws `STORAGE_FAILED` for a link into a folder that is not there, such as that of a disk that is not mounted, or in a circle. */
-export function refuseLinkToNowhere(path: string): void {
-  const isLink = (at: string): boolean => lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  if (existsSync(path) || !isLink(path)) return;
-  const end = endOf(path);
-  const isCircle = isLink(end);
-  if (!isCircle && existsSync(dirname(end))) return;
-  const where = isCircle ? 'that leads back to itself' : `to ${end}, whose folder is not there`;
-  throw new Failure('STORAGE_FAILED', `The warehouse ${path} could not be read: it is a symbolic link ${where}.`, {
-    facts: { path, to: end },
-    hint: 'Mount the disk or make the folder it leads to, or give `warehouse` another path.',
-  });
 }
 
 /** Whoever opens a pipe waits for another end that never comes, in a thread that nothing can stop. */
@@ -167,22 +141,6 @@ function refuseOtherThanFile(file: string): void {
   if (found === undefined || found.isFile() || found.isDirectory()) return;
   throw new Failure('STORAGE_FAILED', `The warehouse ${file} was no file, but a pipe, a device or a socket.`, {
     hint: 'Remove it, or point `warehouse` at another path.',
-  });
-}
-
-function makeDirectory(file: string): void {
-  try {
-    makeDirectories(dirname(file));
-  } catch (error) {
-    throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
-  }
-}
-
-/** A log without its database is somebody else's: DuckDB would replay it into the new file. */
-function refuseStrayLog(file: string): void {
-  if (!existsSync(`${file}.wal`)) return;
-  throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${file}.wal without its database.`, {
-    hint: 'Move the .wal file away, or put its database back beside it.',
   });
 }
 
@@ -242,6 +200,69 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
     }
     throw storageFailure(`The warehouse ${file} could not be opened`, error);
   }
+}
+
+const appliedRow = z.object({ version: count, name: z.string() });
+
+/** Applies the migrations that are missing, in one transaction; a warehouse that may not be changed has to have them all. */
+async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
+  const { path } = warehouse;
+  const known = migrations();
+  // To look through the tables first takes five times as long.
+  const applied = await warehouse
+    .rows('select version, name from ripen_internal.migrations order by version', [], appliedRow)
+    .catch((error: unknown) => {
+      if (!isUnknownToEngine(error)) throw error;
+      return null;
+    });
+  if (applied === null && (mode === 'read' || (await holdsTables(warehouse)))) {
+    throw new Failure('WAREHOUSE_FOREIGN', `The database ${path} held tables or views that are not ripen's.`, {
+      hint: 'Point `warehouse` at a path of its own.',
+    });
+  }
+  const missing = known.slice(applied?.length ?? 0);
+  const stranger = applied?.find(({ name }, at) => at < known.length && name !== known[at]?.name);
+  if (stranger !== undefined) {
+    const message = `The warehouse ${path} had a migration this program does not know: ${stranger.name}.`;
+    throw new Failure('WAREHOUSE_FOREIGN', message, {
+      facts: { version: stranger.version, migration: stranger.name },
+      hint: 'Use the version of ripen that wrote it, or restore the file from a copy.',
+    });
+  }
+  const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
+  if (versions.found > versions.known || (mode === 'read' && missing.length > 0)) {
+    const message = `The warehouse ${path} had version ${versions.found}; this program knows ${versions.known}.`;
+    throw new Failure('WAREHOUSE_NEWER', message, {
+      facts: versions,
+      hint:
+        missing.length === 0
+          ? 'Use the version of ripen that wrote it, or a newer one.'
+          : 'The next `ripen sync` migrates it. Copy the file first.',
+    });
+  }
+  if (missing.length === 0) return;
+  const scripts = missing.map(({ script, version, name }) =>
+    asScript([
+      script,
+      `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
+    ]),
+  );
+  await warehouse.transact(async () => warehouse.run(asScript([...(applied === null ? [SCHEMAS] : []), ...scripts])));
+}
+
+const SCHEMAS = `
+create schema ripen;
+create schema ripen_internal;
+create table ripen_internal.migrations (version integer not null, name varchar not null, applied_at timestamp not null)`;
+
+async function holdsTables(warehouse: Warehouse): Promise<boolean> {
+  const [found] = await warehouse.rows(
+    `select exists (from duckdb_tables() where not temporary)
+         or exists (from duckdb_views() where not internal and not temporary) as holds`,
+    [],
+    z.object({ holds: z.boolean() }),
+  );
+  return found?.holds === true;
 }
 
 /** Opens the warehouse for as long as `use` runs. */

@@ -81,13 +81,7 @@ export interface SchemaChange {
   readonly after: string | null;
 }
 
-export async function recordSchemaChange(warehouse: Warehouse, change: SchemaChange): Promise<void> {
-  await warehouse.run(statement('ledger/record_schema_change'), [
-    change.runId,
-    change.object,
-    change.name,
-    change.change,
-    change.before,
-    change.after,
-  ]);
+export async function recordSchemaChange(warehouse: Warehouse, of: SchemaChange): Promise<void> {
+  const { runId, object, name, change, before, after } = of;
+  await warehouse.run(statement('ledger/record_schema_change'), [runId, object, name, change, before, after]);
 }

@@ -1,4 +1,4 @@
-/** SQL: the fixed statements of `sql/`, names and texts in those that are built, and the shapes of what comes back. */
+/** SQL: the fixed statements of `sql/`, names, texts and exact sums in those that are built, and the shapes of what comes back. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -6,10 +6,10 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
+import type { ColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { remembering } from './remembering.ts';
-import type { Bindable } from './statements.ts';
-import { isUnknownToEngine } from './warehouse.ts';
+import { isUnknownToEngine, type Bindable } from './warehouse.ts';
 
 /** A name as a quoted identifier; safe for any text, also for names that are trouble as bare words. */
 export function identifier(name: string): string {
@@ -119,4 +119,38 @@ export async function heldColumnTypes(
       cause: error,
     });
   });
+}
+
+/** DuckDB ends the statement where a sum of decimals passes 38 digits: values of more digits than this are summed as integers of any length. */
+const MOST_SUMMED_DIGITS = 30;
+
+const isWide = (type: ColumnType): type is Extract<ColumnType, { kind: 'DECIMAL' }> =>
+  type.kind === 'DECIMAL' && type.width > MOST_SUMMED_DIGITS;
+
+/** The exact sum of a column of this type, to be summed on or compared with others of it; `sumText` says what it comes to. */
+export function exactSum(column: string, type: ColumnType): string {
+  return isWide(type) ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))` : `sum(${column})`;
+}
+
+/** What an exact sum of values of this type comes to, as text, whatever digits it has. */
+export function sumText(sum: string, type: ColumnType): string {
+  return isWide(type) ? scaled(sum, type.scale) : `${sum}::varchar`;
+}
+
+/** The same as a decimal, rounded to its scale; NULL where it does not fit. */
+export function sumAsDecimal(sum: string, type: ColumnType, into: string): string {
+  return `try_cast(${isWide(type) ? scaled(sum, type.scale) : sum} as ${into})`;
+}
+
+/** The sum of a column of this type as a double. */
+export function doubleSum(column: string, type: ColumnType): string {
+  return isWide(type) ? `sum(${column}::double)` : `sum(${column})::double`;
+}
+
+/** A number of units as text, with the point where it belongs. */
+function scaled(units: string, scale: number): string {
+  const text = `cast(${units} as VARCHAR)`;
+  if (scale === 0) return text;
+  const pointed = `regexp_replace(regexp_replace(${text}, '^-?', '\\0${'0'.repeat(scale)}'), '\\d{${scale}}$', '.\\0')`;
+  return `regexp_replace(${pointed}, '^(-?)0+(\\d)', '\\1\\2')`;
 }

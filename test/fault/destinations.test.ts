@@ -215,7 +215,7 @@ test('another warehouse, or its copy, is refused as a target and stays as it was
     await other.night(NOW, { publish: [snapshotAt(path('analytics.duckdb')), lakeAt(path('lake'))] });
     await scenario.night(NOW);
     const idOf = async (of: Scenario): Promise<string> =>
-      (await column(of, 'select id from ripen.warehouse_identity')).join();
+      (await column(of, 'select id from ripen_internal.warehouse_identity')).join();
     const [theirs, own] = [await idOf(other), await idOf(scenario)];
     for (const [target, file] of [
       [snapshotAt(path('analytics.duckdb')), path('analytics.duckdb')],

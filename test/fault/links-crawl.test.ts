@@ -55,7 +55,7 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
   expect(await scene.rows(`select * from main.links_history where app_token = '${broken}' order by all`)).toEqual(
     history,
   );
-  expect(await scene.rows('select token from ripen.staged_links')).toEqual([]);
+  expect(await scene.rows('select token from ripen_internal.staged_links')).toEqual([]);
 
   stop();
   scene.simulator.asked.reset();

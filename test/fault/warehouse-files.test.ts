@@ -97,7 +97,7 @@ const foreign: Record<string, readonly [put: (path: string) => Promise<void>, sa
   'a warehouse with a migration of another program': [
     async (path) => {
       await runNight(scenario, NOW);
-      await inDatabase(path, "update ripen.migrations set name = '0001_other'");
+      await inDatabase(path, "update ripen_internal.migrations set name = '0001_other'");
     },
     '0001_other',
   ],
@@ -131,7 +131,7 @@ async function overwrite(path: string, from: number, to: number): Promise<void> 
 
 test('a warehouse of version 99 is refused with both versions, and is not migrated back', async () => {
   await runNight(scenario, NOW);
-  await inDatabase(scenario.config.warehouse, "insert into ripen.migrations values (99, '0099_later', now())");
+  await inDatabase(scenario.config.warehouse, "insert into ripen_internal.migrations values (99, '0099_later', now())");
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
 });
 

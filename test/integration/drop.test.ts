@@ -114,12 +114,12 @@ async function relationsOf(name: string): Promise<unknown[]> {
 /** How many rows of each table of the ledger speak of a slice. */
 async function ledgerRows(name: string): Promise<Record<string, number>> {
   const tables = await inWarehouse(
-    `select table_name from duckdb_columns() where schema_name = 'ripen' and column_name = 'slice'
-     and table_name in (select table_name from duckdb_tables()) order by table_name`,
+    `select schema_name || '.' || table_name as name from duckdb_columns() where schema_name like 'ripen%' and column_name = 'slice'
+     and table_name in (select table_name from duckdb_tables()) order by name`,
   );
   const counts = tables.map(
-    ({ table_name: table }) =>
-      `select '${String(table)}' as name, count(*)::integer as n from ripen.${String(table)} where slice = '${name}'`,
+    ({ name: table }) =>
+      `select '${String(table)}' as name, count(*)::integer as n from ${String(table)} where slice = '${name}'`,
   );
   const found = await inWarehouse(counts.join(' union all '));
   return Object.fromEntries(found.map((row) => [String(row['name']), Number(row['n'])]));

@@ -4,8 +4,7 @@ import { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
-import type { Bindable } from '../../src/warehouse/statements.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import type { Bindable, Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
 let warehouse: Warehouse;

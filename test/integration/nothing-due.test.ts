@@ -71,7 +71,7 @@ test.each([
   'comment on view main.daily_cohorts is null',
   "comment on table main.other is 'Mine'",
   "delete from ripen.slice_metrics where metric = 'cost'",
-  'delete from ripen.declarations',
+  'delete from ripen_internal.declarations',
 ])('it makes good again: %s', async (damage) => {
   const said = await declared();
   expect(said.filter(({ view_name: name }) => views.includes(String(name)))).toHaveLength(views.length);

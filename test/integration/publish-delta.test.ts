@@ -27,10 +27,10 @@ const held = async (slice?: string) => sortedRows(await heldRows(sample, slice))
 
 test('every table holds every row of the warehouse, and the catalog the same', async () => {
   await sample.warehouse.run(`create view main.network_daily_maturation as
-    select metric, age_days, periods, share_median from ripen.maturation where slice = 'network_daily'`);
+    select metric, age_days, periods, share_median from ripen_internal.maturation where slice = 'network_daily'`);
   await sample.warehouse.run(`create view main.network_daily_projected as
     select day, app_token, 'installs' as metric, 2.0::double as projected from network_daily where day > DATE '2026-01-10'`);
-  await sample.warehouse.run(`insert into ripen.maturation by name
+  await sample.warehouse.run(`insert into ripen_internal.maturation by name
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as periods, 0.5 as share_q25, 0.75 as share_median, 1 as share_q75`);
   await sample.warehouse.run(`insert into ripen.projection_errors by name
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error`);

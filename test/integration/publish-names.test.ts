@@ -115,7 +115,7 @@ async function fill(target: Target): Promise<void> {
   );
   await warehouse.run(
     `insert into ripen.loads by name
-     select nextval('ripen.load_ids') as load_id, 'run' as run_id, $1 as slice, 'f' as fingerprint, [] as reasons,
+     select nextval('ripen_internal.load_ids') as load_id, 'run' as run_id, $1 as slice, 'f' as fingerprint, [] as reasons,
          DATE '2026-05-08' as start_day, DATE '2026-05-15' as end_day, '{}' as parameters,
          from_json($2::json, '["VARCHAR"]') as metrics, 1 as requests, 1 as bytes, 1 as rows_fetched, 1 as rows_loaded,
          0 as rows_rejected, 'proven' as verdict, '{}' as proof, now()::timestamp as requested_at,
@@ -125,7 +125,7 @@ async function fill(target: Target): Promise<void> {
   await warehouse.run(
     `insert into ripen.periods by name
      select $1 as slice, 'f' as fingerprint, DATE '2026-05-08' + d::integer as start_day, start_day + 1 as end_day,
-         start_day as asked_start, end_day as asked_end, currval('ripen.load_ids') as load_id,
+         start_day as asked_start, end_day as asked_end, currval('ripen_internal.load_ids') as load_id,
          TIMESTAMP '2026-05-15 12:00' as fetched_at, fetched_at as sound_at, end_day::timestamp as ends_at, true as whole, 3 as rows,
          0 as rejected, 'final' as state
      from range(${days}) as a(d)`,

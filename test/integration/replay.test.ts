@@ -197,7 +197,7 @@ describe('the archive', () => {
     expect(files.some(({ text }) => text.includes('"rows":'))).toBe(true);
     for (const entry of await entriesOf(scenario, 'daily')) {
       expect(((await stat(entry)).mode & 0o777).toString(8)).toBe('700');
-      expect(basename(entry)).toMatch(/^\d{8}T\d{9}Z\.2026-0\d-\d\d_2026-0\d-\d\d\.1$/);
+      expect(basename(entry)).toMatch(/^\d{8}T\d{9}Z\.2026-0\d-\d\d_2026-0\d-\d\d\.\w+$/);
     }
   });
 

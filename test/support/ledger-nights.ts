@@ -6,7 +6,7 @@ import { rowsOf, type Sample } from './sample-warehouse.ts';
 /** Replaces a day of a slice by what a query of its rows gives (`from held`), as one load. */
 export async function loadDay(warehouse: Warehouse, day: string, rows: string, slice = 'network_daily'): Promise<void> {
   await warehouse.run(`create or replace temp table held as select * from main.${slice} where day = DATE '${day}'`);
-  await warehouse.run(`create or replace temp table brought as select nextval('ripen.load_ids') as load_id`);
+  await warehouse.run(`create or replace temp table brought as select nextval('ripen_internal.load_ids') as load_id`);
   const [brought] = await rowsOf(warehouse, 'select load_id from brought');
   const id = String(brought?.['load_id']);
   await warehouse.run(`create or replace temp table loading as ${rows}`);

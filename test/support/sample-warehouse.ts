@@ -117,7 +117,7 @@ async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number):
          case when r % 5 = 0 then '{"partner":"9007199254740993"}' else '{}' end,
          null,
          l.load_id
-     from range(${days * rowsPerDay}) as t(r), (select nextval('ripen.load_ids') as load_id) as l`,
+     from range(${days * rowsPerDay}) as t(r), (select nextval('ripen_internal.load_ids') as load_id) as l`,
   );
   await warehouse.run(
     `insert into ripen.loads by name
@@ -147,7 +147,7 @@ export async function reloadDay(warehouse: Warehouse, day: string): Promise<void
   await warehouse.run(`delete from main.network_daily where day = DATE '${day}'`);
   await warehouse.run(
     `insert into main.network_daily
-     select * replace (nextval('ripen.load_ids') as _load_id) from again order by network desc, app_token desc`,
+     select * replace (nextval('ripen_internal.load_ids') as _load_id) from again order by network desc, app_token desc`,
   );
   await warehouse.run('drop table again');
 }

@@ -55,8 +55,6 @@ export function sampleSlice(given: {
     next_refresh_at: '2026-02-15T00:00:00.000Z',
     unproven_periods: 0,
     money: [],
-    curves: [],
-    unmatched: null,
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     periods: periodCounts(ages),
     cells: summedCells(metrics),
@@ -105,12 +103,6 @@ export function ripenedSlice(name: string, days: number): SliceStatus {
     // A browser takes no picture of a page much longer than ten of these.
     ...ripeningOf(seen.slice(0, 1)),
     maturation: ripeningOf(seen.slice(0, 5)).maturation,
-    unmatched: {
-      days: 30,
-      rows: 4936,
-      unmatched_rows: 1234,
-      names: [{ name: 'A network with a long name', unmatched_rows: 1234 }],
-    },
   };
 }
 
@@ -143,7 +135,7 @@ function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly str
   const common = {
     metric,
     kind: 'cohort',
-    horizon_seconds: horizonDays * 86_400,
+    horizon_days: horizonDays,
     horizon_from: 'documented as cohort',
   };
   const [first, lastFinal, firstMaturing, last] = [starts[0], starts[settled - 1], starts[settled], starts.at(-1)];

@@ -13,7 +13,7 @@ const heldOver = (start: string, end: string) => ({
   end_day: day(end),
   asked_start: day(start),
   asked_end: day(end),
-  fetched_at: new Date('2026-01-19T05:00:00Z'),
+  fetched_at: '2026-01-19T05:00:00.000Z',
   rows: 7,
   rejected: 0,
   state: 'final' as const,

@@ -270,24 +270,6 @@ test('each metric is explained in a closed list: its meaning, when it is final a
   );
 });
 
-test('rows without a link or a partner are counted, and named after their networks', () => {
-  const noteOf = (unmatched: SliceStatus['unmatched']): string =>
-    statusPage(
-      sampleReport([sampleSlice({ days: 5, metrics: [{ metric: 'cost', horizonDays: 1 }], change: { unmatched } })]),
-    )
-      .replaceAll(/<[^>]*>/g, '')
-      .replaceAll(/\s+/g, ' ');
-  const names = [
-    { name: 'Net <A>', unmatched_rows: 1200 },
-    { name: null, unmatched_rows: 34 },
-  ];
-  expect(noteOf({ days: 30, rows: 4936, unmatched_rows: 1234, names })).toContain(
-    '1,234 of 4,936 rows of the last 30 days (25 %) found no link or partner: Net &lt;A&gt; 1,200, without a name 34; see daily_links',
-  );
-  expect(noteOf({ days: 30, rows: 10, unmatched_rows: 0, names: [] })).toContain('every row of the last 30 days found');
-  expect(noteOf(null)).not.toContain('last 30 days (');
-});
-
 test('every mark of the page stands out from the paper by at least 3 : 1, and every text by 4.5 : 1, light and dark', () => {
   const page = statusPage(sampleReport([]));
   const luminance = (colour: string): number => {
@@ -318,7 +300,6 @@ test('every mark of the page stands out from the paper by at least 3 : 1, and ev
     'series-2',
     'series-3',
     'series-4',
-    'series-5',
   ];
   for (const colours of schemes) {
     const paper = colours.get('paper') ?? 0;

@@ -100,7 +100,7 @@ describe('the status as text', () => {
   test('reads so in 80 columns', () => {
     expect(statusText(report).split('\n')).toStrictEqual([
       'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something wants a look.',
-      '  daily: 1 period was never loaded: 2026-01-29.',
+      '  daily: 1 period was never loaded, the oldest 2026-01-29.',
       '    hint: Run `ripen sync --slice daily`.',
       '',
       '/srv/warehouse.duckdb, as of 2026-02-14 03:00 UTC',
