@@ -3,7 +3,7 @@
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-import { scrubEcho, type Secret, SecretSearch } from '../config/secret.ts';
+import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
@@ -56,7 +56,7 @@ export async function readStart(answer: WireAnswer, maxBytes: number): Promise<B
  */
 export async function readHead(answer: WireAnswer, maxBytes: number): Promise<string> {
   const { text, isWhole } = await readStart(answer, maxBytes);
-  return isWhole ? text : scrubEcho(text);
+  return isWhole ? text : scrubStart(text);
 }
 
 /** The failure of an answer that grew beyond its cap. */
@@ -148,7 +148,7 @@ export class PlainGauge {
   /** The beginning of the document, without a byte order mark. */
   get head(): string {
     const text = new TextDecoder().decode(this.#head);
-    return this.bytes > this.#head.length ? scrubEcho(text) : text;
+    return this.bytes > this.#head.length ? scrubStart(text) : text;
   }
 
   /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */
