@@ -11,7 +11,7 @@ import { open, rm } from 'node:fs/promises';
 import { parse } from 'lossless-json';
 import { z } from 'zod';
 
-import { scrubEcho, type Secret } from '../config/secret.ts';
+import { scrubStart, type Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
@@ -100,7 +100,7 @@ function expectObject(
 ): void {
   if (head.trim() === '') throw garbled(status, 'empty', 'an empty body');
   if (!head.trimStart().startsWith('{')) {
-    const shown = plainBytes > HEAD_BYTES ? scrubEcho(head.slice(0, HEAD_BYTES)) : head;
+    const shown = plainBytes > HEAD_BYTES ? scrubStart(head.slice(0, HEAD_BYTES)) : head;
     throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(shown)}`);
   }
   if (end.trimEnd().endsWith('}')) return;

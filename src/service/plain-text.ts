@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-import { scrubEcho, type Secret, SecretSearch } from '../config/secret.ts';
+import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
@@ -45,7 +45,7 @@ export async function readStart(
     isWhole = false;
   }
   const text = Buffer.concat(parts).toString('utf8');
-  return { text: isWhole ? text : scrubEcho(text), isWhole };
+  return { text: isWhole ? text : scrubStart(text), isWhole };
 }
 
 /** Fewer trips to the thread pool than with zlib's 16 KiB. */
