@@ -30,7 +30,9 @@ const listText =
 export const catalog = online(async (config, stated, { word, section }: Arguments<'catalog'>) => {
   const found = await searchCatalog(config, { ...stated, word, section });
   const isSearch = word !== undefined || section !== undefined;
-  return { json: { catalog: found.map(snakeCased) }, text: isSearch ? itemsText(found) : countsText(found) };
+  // Other fields of an item are in the warehouse.
+  const items = found.map((item) => snakeCased({ ...item, attributes: undefined }));
+  return { json: { catalog: items }, text: isSearch ? itemsText(found) : countsText(found) };
 });
 
 function countsText(found: readonly CatalogItem[]): string {

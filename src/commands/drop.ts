@@ -23,11 +23,9 @@ export const drop = offline(async (config, stated, args: Arguments<'drop'>, shel
   };
   const done = await dropSlice(config, { ...request, agree });
   const { dropped } = done;
-  const lines =
-    dropped === null
-      ? ['Nothing was deleted.']
-      : [`${nameOf(dropped)}: ${countsOf(dropped)} deleted`, ...(dropped.is_configured ? [again(dropped)] : [])];
-  return copiesOutcome(done, { dropped }, lines);
+  const what = dropped === null ? 'Nothing was deleted.' : `${nameOf(dropped)}: ${countsOf(dropped)} deleted`;
+  const outcome = copiesOutcome(done, { dropped }, [what]);
+  return dropped?.is_configured === true ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` } : outcome;
 });
 
 const unasked = (what: string): Failure =>

@@ -35,11 +35,7 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
 }
 
 /** What was published, behind what went before it. */
-export function copiesOutcome(
-  { published, failures }: Publication,
-  fields: object,
-  lines: readonly string[],
-): CommandOutcome {
+export function copiesOutcome({ published, failures }: Publication, fields: object, lines: readonly string[]) {
   return {
     json: { ...fields, published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) },
     text: [...lines, ...published.map((copy) => `${copy.kind} ${copy.path}: ${reportText(copy)}`)].join('\n'),

@@ -284,7 +284,7 @@ describe('with --before', () => {
 
 test('a slice that is configured is said to be loaded again, and is', async () => {
   expect(await dropped({ slice: 'daily', yes: true })).toBe(0);
-  expect(shell.printed.at(-1)).toBe('daily is configured: the next sync loads it again.');
+  expect(shell.printed.at(-1)).toMatch(/\ndaily is configured: the next sync loads it again\.$/);
   const there = { warehouse: config.warehouse, publish: config.publish };
   expect(await scenario.night(NIGHT, there)).toMatchObject({ failures: [] });
   expect(await inSnapshot('select count(distinct day)::integer as n from main.daily')).toEqual([{ n: 18 }]);
