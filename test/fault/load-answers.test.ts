@@ -161,7 +161,7 @@ const failing: readonly {
     name: 'a row that is null',
     fault: json('{"rows":[null]}'),
     code: 'DATA_MALFORMED',
-    says: 'no { where one belongs, at byte 9',
+    says: 'no object where one belongs, at byte 9',
     requests: 3,
   },
   {
