@@ -154,7 +154,8 @@ async function readDistinct(
 /** Why a window that holds rows of other days than were requested fails. */
 function outsideDays(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
-  const outside = [...rows].filter(([start]) => start < replaced.start || start >= replaced.end).toSorted();
+  const isOutside = (start: Day): boolean => start < replaced.start || start >= replaced.end;
+  const outside = [...rows].filter(([start]) => isOutside(start)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const [first] = outside;
   if (slice.grain === null || first === undefined) return null;
   const [example] = first;
