@@ -14,7 +14,8 @@ import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { readLiveSlices } from './slice-tables.ts';
+import { unlinkedPaths } from './fitting-links.ts';
+import { namesLinks, readLiveSlices, readSliceTables, rowScan } from './slice-tables.ts';
 import { type ListedLink, listedLink, replaceApp, type ReplacedApp } from './replace-app.ts';
 
 /** What a refresh of partners or links works with. */
@@ -61,20 +62,7 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run, links);
-  const turn = takeTurns();
-  const failures: Failure[] = [];
-  let removed = 0;
-  await eachInParallel(apps, APPS_AT_ONCE, async (app) => {
-    run.signal.throwIfAborted();
-    try {
-      const replaced = await refreshApp(run, app.token, links.maxLevel, turn);
-      removed += replaced.removed;
-    } catch (error) {
-      run.signal.throwIfAborted();
-      const failure = await judged(run, app, asFailure(error), turn);
-      if (failure !== null) failures.push(failure);
-    }
-  });
+  const refreshed = await crawlApps(run, apps, links.maxLevel);
   if (left.length > 0) {
     await warn(
       run,
@@ -82,6 +70,54 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
       `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
     );
   }
+  return refreshed;
+}
+
+/**
+ * Crawls once more the apps whose rows, loaded since the last search, name a link that is not known, although `every` would let
+ * them wait; not an app whose crawl failed already. A path is looked for by one crawl: `Organic` never has a link.
+ */
+export async function refreshNamedLinks(
+  run: Refreshing,
+  links: Links,
+  failed: ReadonlySet<unknown>,
+): Promise<RefreshedLinks> {
+  const { warehouse, planAt } = run;
+  const { searched, newest } = await rowScan(warehouse, 'links');
+  const slices = (await readSliceTables(warehouse)).filter((slice) => namesLinks(slice));
+  await warehouse.transact(async () => {
+    for (const slice of newest <= searched ? [] : slices) {
+      await warehouse.run(
+        `insert into ripen.unlisted_links
+select f.*, $1::timestamp as seen_at
+from (${unlinkedPaths(slice, searched)}) as f
+anti join ripen.unlisted_links as u on u.app_token = f.app_token and u.path = f.path`,
+        [timestamp(planAt)],
+      );
+    }
+    await warehouse.run(statement('links/record_row_scan'), ['links', newest]);
+  });
+  const naming = await warehouse.rows(statement('links/apps_naming_unlisted'), [timestamp(planAt)], appRow);
+  const { apps } = await chooseApps(run, links);
+  const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
+  return crawlApps(run, due, links.maxLevel);
+}
+
+async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: number): Promise<RefreshedLinks> {
+  const turn = takeTurns();
+  const failures: Failure[] = [];
+  let removed = 0;
+  await eachInParallel(apps, APPS_AT_ONCE, async (app) => {
+    run.signal.throwIfAborted();
+    try {
+      const replaced = await refreshApp(run, app.token, maxLevel, turn);
+      removed += replaced.removed;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      const failure = await judged(run, app, asFailure(error), turn);
+      if (failure !== null) failures.push(failure);
+    }
+  });
   return { rows: await storedLinks(run.warehouse), removed, failures };
 }
 

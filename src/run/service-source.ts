@@ -21,7 +21,7 @@ import type { Spool, Spooled } from '../spool/spool.ts';
 import { openColumns } from './columns.ts';
 import { auditByTotals, drawNightly } from './audits.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
-import { refreshDimensions } from './refresh-dimensions.ts';
+import { refreshDimensions, refreshNamed } from './refresh-dimensions.ts';
 import { type Run, warn } from './run.ts';
 import type { Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
@@ -91,6 +91,7 @@ function openSource(run: Run, service: Service): Source {
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     discard: async (answers) => discard({ answers }),
     async finish() {
+      await refreshNamed(run, service, clock);
       // A wrong clock would remove what is to be kept.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;

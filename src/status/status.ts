@@ -41,7 +41,12 @@ export async function readStatus(
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
-  const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
+  const crawls =
+    warehouse === null || config.links === null
+      ? []
+      : await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
+  const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
+  const report = { ...about, slices, unconfigured, crawls, ...runs };
   const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
@@ -97,6 +102,8 @@ function withoutSnapshot(held: Failure, snapshot: string, unread: unknown): Fail
 const RUNS = 14;
 
 const isoInstant = instant.transform((at) => at.toISOString());
+
+const crawlRow = z.object({ app_token: z.string(), crawled_at: isoInstant });
 
 /** What of a run's summary is shown; a summary that an earlier version wrote may lack it. */
 const summaryShape = z

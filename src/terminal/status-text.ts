@@ -12,6 +12,7 @@ import { countText, groupedText } from './measure.ts';
 import { oneLine } from './printable.ts';
 import {
   auditText,
+  crawlsText,
   backtestTable,
   cellWords,
   factText,
@@ -60,6 +61,7 @@ export function statusText(report: StatusReport, terminal: number | null = null,
     ),
     '',
     sourceText(report),
+    ...crawlsText(report),
     '',
     ...(hasDetails || slices.length === 0 ? [] : [factText(slicesTable(report), terminal), '']),
     ...(hasDetails ? slices.flatMap((slice) => [...sliceLines(slice, report.as_of, { shown, terminal }), '']) : []),
