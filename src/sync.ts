@@ -1,5 +1,5 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → retain → measure → publish;
+ * The pipeline of every run: catalog → partners and links → plan → load → swap → retain → measure → publish;
  * where a copy keeps released periods, they are deleted after it is published.
  *
  * What enters: a configuration, a request, a source of answers: the service, or the archive of what it once answered. What
@@ -61,8 +61,6 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
   await recordPostponed(run.warehouse, planned, run.planAt);
 
   await loadWindows(planning, run, source, targets);
-  const audits = await source.audits(targets, run.signal);
-  await loadWindows({ plans: [], windows: audits }, run, source, targets);
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets, prepared);

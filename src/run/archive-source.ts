@@ -72,7 +72,6 @@ function openSource(run: Run): Source {
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
-    audits: async () => [],
     async *answers(queue, _, signal) {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
         const found = chosen.get(next.window.id);

@@ -226,14 +226,11 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
     periods: periods.length,
     reasons,
     requests,
-    // An audit requests the totals of its period first, which are one row.
     rows_expected:
-      reasons.audit === periods.length
-        ? periods.length
-        : (rowsOf?.(
-            periods.map(({ period }) => period),
-            window.slice,
-          ) ?? null),
+      rowsOf?.(
+        periods.map(({ period }) => period),
+        window.slice,
+      ) ?? null,
   };
 }
 

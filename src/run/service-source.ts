@@ -13,13 +13,12 @@ import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../load/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
-import type { Draw } from '../plan/audit.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { openColumns } from './columns.ts';
-import { auditByTotals, drawNightly } from './audits.ts';
+import { withNightlyAudits } from './audits.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
 import { refreshDimensions, refreshNamed } from './refresh-dimensions.ts';
 import { type Run, warn } from './run.ts';
@@ -45,7 +44,6 @@ function openSource(run: Run, service: Service): Source {
     await columns.answers.discard(answers);
     await spool.discard({ answers });
   };
-  let drawn: readonly Draw[] = [];
   return {
     canAsk: true,
     read: columns.answers,
@@ -64,12 +62,9 @@ function openSource(run: Run, service: Service): Source {
       return { catalog, slices: run.slices };
     },
     async plan(targets) {
-      const plans = await planTargets(run, targets);
-      drawn = await drawNightly(run, targets, plans);
+      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
       return { plans, windows: inOrder(plans) };
     },
-    audits: async (targets, signal) =>
-      auditByTotals(drawn, targets, { run, service, spool: { ...spool, discard }, signal }),
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
       const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };

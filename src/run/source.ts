@@ -47,8 +47,6 @@ export interface Source {
     signal: AbortSignal,
     came: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
-  /** Periods whose final cells an audit could not confirm by their totals, to load again. */
-  audits(targets: Targets, signal: AbortSignal): Promise<readonly Window[]>;
   /** Answers that were read into columns already. */
   readonly read: LoadRequest['read'];
   /** Keeps what of a batch was loaded, where the source is to keep it. */
