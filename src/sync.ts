@@ -13,13 +13,20 @@ import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/slice-metrics.ts';
 import type { Target } from './load/target.ts';
 import { publishEach } from './publish/publish.ts';
-import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
-import { letPeriodsGo, prepareTargets, standingTargets, starredSlices, swapComplete } from './run/tables.ts';
+import {
+  letPeriodsGo,
+  measureSlices,
+  prepareTargets,
+  standingTargets,
+  starredSlices,
+  swapComplete,
+  warnOfChangedFinals,
+} from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit, RunEvent } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { withService } from '../run/service-in-use.ts';
+import { withService } from '../run/circumstances.ts';
 import { withRemedy } from '../terminal/explain.ts';
 import { countText, groupedText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding } from './finding.ts';

@@ -17,13 +17,11 @@ import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { openColumns } from './columns.ts';
-import { withNightlyAudits } from './audits.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
 import { refreshDimensions, refreshNamed } from './refresh-dimensions.ts';
 import { type Run, warn } from './run.ts';
-import type { Source, SourceDoor } from './source.ts';
-import { planTargets } from './tables.ts';
+import { openColumns, type Source, type SourceDoor } from './source.ts';
+import { planTargets, withNightlyAudits } from './tables.ts';
 
 /** A run with it asks the service. */
 export function fromService(service: Service): SourceDoor {
