@@ -94,13 +94,8 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
   const { checkAppToken } = await import('./links/write-link.ts');
   const { app, parent = null } = options;
   const standing = circumstancesOf(config, options);
-  return onService(config, standing, async (service) => {
-    const message = checkAppToken(app);
-    if (message !== null) {
-      standing.emit({ type: 'warning', code: 'APP_TOKEN_UNUSUAL', slice: null, window: null, message });
-    }
-    return allPages(service.links(app, parent, standing.signal));
-  });
+  checkAppToken(app);
+  return onService(config, standing, async (service) => allPages(service.links(app, parent, standing.signal)));
 });
 
 /** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */

@@ -65,7 +65,6 @@ export type FailureCode = keyof typeof failureCodes;
 
 /** Every code a warning can carry: of what was odd, and stopped nothing. */
 export const warningCodes = [
-  'APP_TOKEN_UNUSUAL',
   'ARCHIVE_FAILED',
   'AS_OF_OLDER',
   'BACKFILL_CUT',
@@ -89,7 +88,6 @@ export const warningCodes = [
   'NAMES_UNREADABLE',
   'NOTIFY_FAILED',
   'NOT_ADDITIVE',
-  'PARTNER_UNKNOWN',
   'PARTS_NOT_PROVEN',
   'REJECTED_ROWS',
   'REPLAY_EMPTY',

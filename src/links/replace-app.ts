@@ -1,4 +1,4 @@
-/** Puts an app's listed links in the place of its stored ones, with their versions: the only writer of `main.links`. */
+/** Puts an app's listed links in the place of its stored ones. */
 
 import * as z from 'zod';
 
@@ -7,6 +7,7 @@ import { count, instant, statement, storable, timestamp } from '../warehouse/sql
 import type { Bindable } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
+import { replaceStaged } from './replace-staged.ts';
 
 /** A few hundred kilobytes of JSON. */
 const LINKS_PER_STATEMENT = 500;
@@ -94,16 +95,10 @@ export async function replaceApp(warehouse: Warehouse, planAt: Date, crawl: Comp
     const listed = { subject: appToken, open, missing };
     const stays = await isDoubted(warehouse, planAt, listed);
     if (stays) await run('links/stage_missing_links', appToken, true, maxLevel);
-    const at = timestamp(changedAt);
-    await run('links/close_link_versions', appToken, at);
-    await run('links/drop_empty_link_versions', appToken);
-    await run('links/open_link_versions', appToken, at);
-    await run('links/delete_links', appToken);
-    await run('links/insert_links', appToken);
     const removed = stays ? 0 : missing;
     await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
     const [staged] = await warehouse.rows('select count(*) as rows from ripen.staged_links', [], rowsRow);
-    await run('links/forget_staged_links');
+    await replaceStaged(warehouse, { of: 'links', appToken }, changedAt);
     const doubt = stays ? doubtText(`The app ${appToken}`, 'links', listed) : null;
     return { links: staged?.rows ?? 0, removed, doubt };
   });
