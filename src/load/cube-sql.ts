@@ -58,16 +58,6 @@ where ${REJECTED} is null
 group by 1, 2`;
 }
 
-/** A query of the table with a column for each of some metrics, of which one has a value in each row. */
-export function metricColumns(table: string, columns: CubeColumns): string {
-  const cells = columns.metrics.map(({ id, type }) => {
-    const value = castExactly('"value"', columns.cube.value, type);
-    return `case when metric = ${literal(id)} then ${value} end as ${identifier(id)}`;
-  });
-  const selected = [...columns.dimensions.map(identifier), ...cells].join(', ');
-  return `(select ${selected} from ${table} where metric in (${idsOf(columns)}))`;
-}
-
 /** Copies staged rows into the table, a row for each value. */
 export function insertCells(
   table: string,
