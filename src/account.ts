@@ -8,7 +8,7 @@
 import { resolve } from 'node:path';
 
 import type { Config } from './config/config.ts';
-import { failedEvent, warningEvent } from './events.ts';
+import { failedEvent } from './events.ts';
 import type { CreatedLink, NewLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
@@ -95,11 +95,8 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
   const { checkAppToken } = await import('./links/write-link.ts');
   const { app, parent = null } = options;
   const standing = circumstancesOf(config, options);
-  return onService(config, standing, async (service) => {
-    const message = checkAppToken(app);
-    if (message !== null) standing.emit(warningEvent('APP_TOKEN_UNUSUAL', message));
-    return allPages(service.links(app, parent, standing.signal));
-  });
+  checkAppToken(app);
+  return onService(config, standing, async (service) => allPages(service.links(app, parent, standing.signal)));
 });
 
 /** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */

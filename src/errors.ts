@@ -64,7 +64,6 @@ export type FailureCode = keyof typeof failureCodes;
 
 /** Every code a warning can carry: of what was odd, and stopped nothing. */
 export const warningCodes = [
-  'APP_TOKEN_UNUSUAL',
   'ARCHIVE_FAILED',
   'AS_OF_OLDER',
   'BACKFILL_CUT',
@@ -88,17 +87,14 @@ export const warningCodes = [
   'NAMES_UNREADABLE',
   'NOTIFY_FAILED',
   'NOT_ADDITIVE',
-  'PARTNER_UNKNOWN',
   'PARTS_NOT_PROVEN',
   'REJECTED_ROWS',
   'REPLAY_EMPTY',
   'REPLAY_SKIPPED',
   'SERVICE_WARNING',
-  'SPEND_AMOUNT_FINE',
   'SPEND_COLUMN_UNKNOWN',
   'SPEND_EMPTY',
   'SPEND_LEDGER_NEW',
-  'SPEND_TYPE_UNKNOWN',
   'STATUS_UNREAD',
   'TOTALS_ROUNDED',
   'UNKNOWN_KEYS',

@@ -18,7 +18,14 @@ import type { Day, DayInterval } from './model/calendar.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
-import { checkForced, chosenSlices, circumstancesOf, onWarehouse } from './run/circumstances.ts';
+import {
+  checkForced,
+  chosenSlices,
+  circumstancesOf,
+  onWarehouse,
+  simulatedNow,
+  withService,
+} from './run/circumstances.ts';
 import type {
   BackfillOptions,
   Circumstances,
@@ -29,7 +36,6 @@ import type {
 } from './run/circumstances.ts';
 import { asked, checkConfig, checkOptions, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
-import { simulatedNow, withService } from './run/service-in-use.ts';
 import type { RunRequest } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
 import type * as simulated from './simulator/simulator.ts';

@@ -1,5 +1,5 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → retain → measure → publish;
+ * The pipeline of every run: catalog → partners and links → plan → load → swap → retain → measure → publish;
  * where a copy keeps released periods, they are deleted after it is published.
  *
  * What enters: a configuration, a request, a source of answers: the service, or the archive of what it once answered. What
@@ -13,13 +13,20 @@ import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import type { Target } from './tables/target.ts';
 import { publishEach } from './publish/publish.ts';
-import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
-import { letPeriodsGo, prepareTargets, standingTargets, starredSlices, swapComplete } from './run/tables.ts';
+import {
+  letPeriodsGo,
+  measureSlices,
+  prepareTargets,
+  standingTargets,
+  starredSlices,
+  swapComplete,
+  warnOfChangedFinals,
+} from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
 /**
@@ -61,8 +68,6 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
   await recordPostponed(run.warehouse, planned, run.planAt);
 
   await loadWindows(planning, run, source, targets);
-  const audits = await source.audits(targets, run.signal);
-  await loadWindows({ plans: [], windows: audits }, run, source, targets);
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets, prepared);

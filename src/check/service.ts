@@ -5,7 +5,7 @@ import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { withService } from '../run/service-in-use.ts';
+import { withService } from '../run/circumstances.ts';
 import { withRemedy } from '../terminal/explain.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding, placeOf } from './finding.ts';

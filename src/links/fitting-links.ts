@@ -196,6 +196,16 @@ chosen as (
 )`;
 }
 
+/** The app and the labels, from the network down, of rows that find no link: of loads after one. */
+export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
+  const recent = { ...slice, table: `(select * from ${slice.table} where "_load_id" > ${afterLoad})` };
+  const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);
+  return `${fittingLinks(recent)}
+select distinct s.${APP} as app_token, [${labels.join(', ')}] as path
+${rowsWithLink(recent)}
+where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')} is not null`;
+}
+
 /** The versions on one level that fit a key, valid by the clock of the slice's days, and how loosely. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
   const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];

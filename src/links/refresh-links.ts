@@ -14,7 +14,8 @@ import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { readLiveSlices } from './slice-tables.ts';
+import { unlinkedPaths } from './fitting-links.ts';
+import { namesLinks, readLiveSlices, readSliceTables, rowScan } from './slice-tables.ts';
 import { type ListedLink, listedLink, replaceApp, type ReplacedApp } from './replace-app.ts';
 
 /** What a refresh of partners or links works with. */
@@ -39,8 +40,6 @@ export interface RefreshedLinks {
   readonly failures: readonly Failure[];
 }
 
-/** Apps with few links would otherwise leave the campaign API's limit unused. */
-const APPS_AT_ONCE = 4;
 /** Failures that concern every app, or that no other app would escape. */
 const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'CLOCK_UNTRUSTED',
@@ -61,26 +60,60 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run, links);
-  const turn = takeTurns();
-  const failures: Failure[] = [];
-  let removed = 0;
-  await eachInParallel(apps, APPS_AT_ONCE, async (app) => {
-    run.signal.throwIfAborted();
-    try {
-      const replaced = await refreshApp(run, app.token, links.maxLevel, turn);
-      removed += replaced.removed;
-    } catch (error) {
-      run.signal.throwIfAborted();
-      const failure = await judged(run, app, asFailure(error), turn);
-      if (failure !== null) failures.push(failure);
-    }
-  });
+  const refreshed = await crawlApps(run, apps, links.maxLevel);
   if (left.length > 0) {
     await warn(
       run,
       'LINKS_APPS_LEFT',
       `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
     );
+  }
+  return refreshed;
+}
+
+/**
+ * Crawls once more the apps whose rows, loaded since the last search, name a link that is not known, although `every` would let
+ * them wait; not an app whose crawl failed already. A path is looked for by one crawl: `Organic` never has a link.
+ */
+export async function refreshNamedLinks(
+  run: Refreshing,
+  links: Links,
+  failed: ReadonlySet<unknown>,
+): Promise<RefreshedLinks> {
+  const { warehouse, planAt } = run;
+  const { searched, newest } = await rowScan(warehouse, 'links');
+  const slices = (await readSliceTables(warehouse)).filter((slice) => namesLinks(slice));
+  await warehouse.transact(async () => {
+    for (const slice of newest <= searched ? [] : slices) {
+      await warehouse.run(
+        `insert into ripen_internal.unlisted_links
+select f.*, $1::timestamp as seen_at
+from (${unlinkedPaths(slice, searched)}) as f
+anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.path = f.path`,
+        [timestamp(planAt)],
+      );
+    }
+    await warehouse.run(statement('links/record_row_scan'), ['links', newest]);
+  });
+  const naming = await warehouse.rows(statement('links/apps_naming_unlisted'), [timestamp(planAt)], appRow);
+  const { apps } = await chooseApps(run, links);
+  const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
+  return crawlApps(run, due, links.maxLevel);
+}
+
+async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: number): Promise<RefreshedLinks> {
+  const failures: Failure[] = [];
+  let removed = 0;
+  for (const app of apps) {
+    run.signal.throwIfAborted();
+    try {
+      const replaced = await refreshApp(run, app.token, maxLevel);
+      removed += replaced.removed;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      const failure = await judged(run, app, asFailure(error));
+      if (failure !== null) failures.push(failure);
+    }
   }
   return { rows: await storedLinks(run.warehouse), removed, failures };
 }
@@ -92,13 +125,13 @@ export async function storedLinks(warehouse: Warehouse): Promise<number> {
 }
 
 /** Crawls an app and replaces its links. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<ReplacedApp> {
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<ReplacedApp> {
   const { warehouse, clock, runId, planAt } = run;
   const crawl: Crawl = { appToken, maxLevel, links: new Map(), read: new Set(), requests: 0 };
   await crawlLists(run, crawl, [null]);
   // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
   const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
-  const missing = (await turn(() => warehouse.rows(stored, [appToken, maxLevel], storedRow)))
+  const missing = (await warehouse.rows(stored, [appToken, maxLevel], storedRow))
     .filter(({ token }) => !crawl.links.has(token))
     .map(({ parent_token: parent }) => (parent === null ? null : crawl.links.get(parent)));
   const lists = [...new Set(missing)].filter((above) => above !== undefined);
@@ -110,19 +143,19 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
   clock.check();
   const { links, requests } = crawl;
   const complete = { appToken, maxLevel, links: [...links.values()], requests, runId };
-  const replaced = await turn(() => replaceApp(warehouse, planAt, complete));
+  const replaced = await replaceApp(warehouse, planAt, complete);
   const { doubt } = replaced;
-  if (doubt !== null) await turn(() => warn(run, 'LIST_SHRUNK', doubt));
+  if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
   run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
   return replaced;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
-async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
+async function judged(run: Refreshing, app: ChosenApp, failure: Failure): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
   if (!app.isNamed && unknownApp.has(failure.code)) {
-    await turn(() => warn(run, 'LINKS_APP_UNKNOWN', message));
+    await warn(run, 'LINKS_APP_UNKNOWN', message);
     return null;
   }
   const { facts, hint, cause } = failure;
@@ -206,7 +239,7 @@ interface Crawl {
 async function crawlLists(run: Refreshing, crawl: Crawl, lists: readonly (ListedLink | null)[]): Promise<void> {
   for (let next = lists; next.length > 0;) {
     const below: ListedLink[] = [];
-    await eachInParallel(next, LISTINGS_AT_ONCE, async (above) => {
+    await eachInParallel(next, async (above) => {
       below.push(...(await readList(run, crawl, above)));
     });
     next = below;
@@ -237,11 +270,8 @@ async function readList(
   return below;
 }
 
-/**
- * Acts on every item, some at once and in order. After a failure no further one is begun; those under way are waited for, then
- * the first failure is thrown.
- */
-async function eachInParallel<T>(items: readonly T[], atOnce: number, act: (item: T) => Promise<void>): Promise<void> {
+/** Acts on every item, some at once. After a failure no further one is begun; those under way are awaited, then the first is thrown. */
+async function eachInParallel<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
   const failures: unknown[] = [];
   const work = async (): Promise<void> => {
@@ -250,19 +280,6 @@ async function eachInParallel<T>(items: readonly T[], atOnce: number, act: (item
       if (failures.length > 0) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  await Promise.all(Array.from({ length: LISTINGS_AT_ONCE }, work));
   if (failures.length > 0) throw failures[0];
-}
-
-/** Runs one piece of work after the other, in the order they came, whether or not those before it failed. */
-type Turn = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** The warehouse has one connection: what belongs to another's transaction must not slip in between. */
-function takeTurns(): Turn {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work, work);
-    last = next.catch(() => null);
-    return next;
-  };
 }

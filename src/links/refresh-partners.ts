@@ -7,10 +7,11 @@
 import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
-import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import { count, identifier, instant, statement, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
-import { namesPartners, readSliceTables, rowIdSql, type StoredSlice } from './slice-tables.ts';
+import { replaceStaged } from './replace-staged.ts';
+import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from './slice-tables.ts';
 import { type Refreshing, warn } from './refresh-links.ts';
 
 /**
@@ -68,32 +69,22 @@ function partnersJson(listed: ReadonlyMap<string, Partner>): string {
  * that no earlier run has searched, also those of tables that are being built.
  */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
-  const [scan] = await warehouse.rows(statement('links/partner_scan'), [], scanRow);
-  const { searched = 0, newest = 0 } = scan ?? {};
+  const { searched, newest } = await rowScan(warehouse, 'partners');
   if (newest <= searched) return;
   const tables = (await readSliceTables(warehouse)).filter((table) => namesPartners(table));
   await replacePartners(warehouse, planAt, async () => {
     if (tables.length > 0) await warehouse.run(stageCarried(tables, searched));
     await warehouse.run(statement('links/stage_missing_partners'), [true]);
-    await warehouse.run(statement('links/record_partner_scan'), [newest]);
+    await warehouse.run(statement('links/record_row_scan'), ['partners', newest]);
   });
 }
-
-const scanRow = z.object({ searched: count, newest: count });
 
 /** Puts the partners that `stage` stages in the place of the stored ones. Returns how many there are. */
 async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => Promise<void>): Promise<number> {
   return warehouse.transact(async () => {
-    await warehouse.run(statement('links/forget_staged_partners'));
     await stage();
     const changed = await changedAt(warehouse);
-    const at = timestamp(changed !== null && changed > planAt ? changed : planAt);
-    await warehouse.run(statement('links/close_partner_versions'), [at]);
-    await warehouse.run(statement('links/drop_empty_partner_versions'));
-    await warehouse.run(statement('links/open_partner_versions'), [at]);
-    await warehouse.run(statement('links/delete_partners'));
-    await warehouse.run(statement('links/insert_partners'));
-    await warehouse.run(statement('links/forget_staged_partners'));
+    await replaceStaged(warehouse, { of: 'partners' }, changed !== null && changed > planAt ? changed : planAt);
     return storedPartners(warehouse);
   });
 }

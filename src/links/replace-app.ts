@@ -1,4 +1,4 @@
-/** Puts an app's listed links in the place of its stored ones, with their versions: the only writer of `main.links`. */
+/** Puts an app's listed links in the place of its stored ones. */
 
 import * as z from 'zod';
 
@@ -6,6 +6,7 @@ import type { Link } from '../model/link.ts';
 import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Bindable, Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
+import { replaceStaged } from './replace-staged.ts';
 
 /** A few hundred kilobytes of JSON. */
 const LINKS_PER_STATEMENT = 500;
@@ -93,16 +94,10 @@ export async function replaceApp(warehouse: Warehouse, planAt: Date, crawl: Comp
     const listed = { subject: appToken, open, missing };
     const stays = await isDoubted(warehouse, planAt, listed);
     if (stays) await run('links/stage_missing_links', appToken, true, maxLevel);
-    const at = timestamp(changedAt);
-    await run('links/close_link_versions', appToken, at);
-    await run('links/drop_empty_link_versions', appToken);
-    await run('links/open_link_versions', appToken, at);
-    await run('links/delete_links', appToken);
-    await run('links/insert_links', appToken);
     const removed = stays ? 0 : missing;
     await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
     const [staged] = await warehouse.rows('select count(*) as rows from ripen_internal.staged_links', [], rowsRow);
-    await run('links/forget_staged_links');
+    await replaceStaged(warehouse, { of: 'links', appToken }, changedAt);
     const doubt = stays ? doubtText(`The app ${appToken}`, 'links', listed) : null;
     return { links: staged?.rows ?? 0, removed, doubt };
   });

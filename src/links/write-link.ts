@@ -5,8 +5,7 @@
  * crawl, as of every other change at the service.
  */
 
-import { nearest } from '../config/nearest.ts';
-import { Failure, type WarningCode } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { isPartnerId, isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
@@ -49,7 +48,7 @@ export async function createLink(writing: LinkWriting, wanted: NewLink): Promise
 
 /** What can be known before a link is created: throws as `createLink` does, and returns the links of its name. Sends nothing. */
 export async function judgeLink(writing: LinkWriting, { appToken, name, parent }: NewLink): Promise<Link[]> {
-  warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
+  checkAppToken(appToken);
   checkName(name);
   const found: Link[] = [];
   for await (const page of writing.service.links(appToken, parent, writing.signal)) {
@@ -57,7 +56,8 @@ export async function judgeLink(writing: LinkWriting, { appToken, name, parent }
   }
   if (found.length > 0) {
     const tokens = found.map(({ token }) => token).join(', ');
-    warnOf(writing, 'LINK_NAME_TAKEN', `A link named ${JSON.stringify(name)} was there before: ${tokens}.`);
+    const message = `A link named ${JSON.stringify(name)} was there before: ${tokens}.`;
+    writing.emit({ type: 'warning', code: 'LINK_NAME_TAKEN', slice: null, window: null, message });
   }
   return found;
 }
@@ -73,8 +73,8 @@ export async function updateLink(
   change: LinkChange,
 ): Promise<Link> {
   const { service, signal } = writing;
-  warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
-  warnOf(writing, 'PARTNER_UNKNOWN', await checkChange(change, service, signal));
+  checkAppToken(appToken);
+  checkChange(change);
   const stated = withChange(await service.updateLink(appToken, token, change, signal), change);
   const otherwise = unlike(change, stated);
   if (otherwise.length === 0) return linkOf(stated);
@@ -107,26 +107,15 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
   ];
 }
 
-function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: WarningCode, message: string | null): void {
-  if (message !== null) emit({ type: 'warning', code, slice: null, window: null, message });
-}
-
 const APP_TOKEN = /^[A-Za-z0-9]+$/;
-/** service-interface: "exactly 12 alphanumeric characters"; some of its examples have 10 (observed). */
-const USUAL_LENGTH = 12;
 
-/**
- * Throws `USAGE_INVALID` for what holds more than letters and digits; returns a warning for a token of an unusual length,
- * on which the service has the last word, else null.
- */
-export function checkAppToken(token: string): string | null {
-  if (!APP_TOKEN.test(token)) {
-    throw new Failure('USAGE_INVALID', `The app token ${JSON.stringify(token)} was not made of letters and digits.`, {
-      facts: { app_token: token },
-      hint: 'Take the token from `ripen catalog`.',
-    });
-  }
-  return token.length === USUAL_LENGTH ? null : `The app token ${token} had ${token.length} characters instead of 12.`;
+/** Throws `USAGE_INVALID` for what holds more than letters and digits. */
+export function checkAppToken(token: string): void {
+  if (APP_TOKEN.test(token)) return;
+  throw new Failure('USAGE_INVALID', `The app token ${JSON.stringify(token)} was not made of letters and digits.`, {
+    facts: { app_token: token },
+    hint: 'Take the token from `ripen catalog`.',
+  });
 }
 
 /** Throws `USAGE_INVALID` for a name that is blank, has blanks around it, with which no label matches, or holds control characters. */
@@ -146,35 +135,16 @@ function nameProblem(name: string): string | null {
   return bare === name ? null : 'had blanks around it';
 }
 
-/**
- * Throws `USAGE_INVALID` for a change of nothing, or to a partner id that is no integer; returns a warning when the service's
- * partners lack it, else null. Both name the nearest partner.
- */
-async function checkChange(
-  { partnerId, costDataEnabled }: LinkChange,
-  service: Pick<Service, 'partners'>,
-  signal: AbortSignal,
-): Promise<string | null> {
+/** Throws `USAGE_INVALID` for a change of nothing, or to a partner id that is no integer. */
+function checkChange({ partnerId, costDataEnabled }: LinkChange): void {
   if (partnerId === undefined && costDataEnabled === undefined) {
     throw new Failure('USAGE_INVALID', 'The link was given nothing to change.', {
       hint: 'Give --partner, --cost-data or both.',
     });
   }
-  if (partnerId === undefined) return null;
-  const nameOf = new Map<string, string>();
-  for await (const page of service.partners(signal)) {
-    for (const { id, displayName } of page) nameOf.set(id, displayName);
-  }
-  if (nameOf.has(partnerId)) return null;
-  if (!isPartnerId(partnerId)) {
-    const idOf = new Map([...nameOf].map(([id, name]) => [name, id]));
-    const name = nearest(partnerId, idOf.keys());
-    throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
-      facts: { partner_id: partnerId },
-      hint: name === null ? 'Take the id from `ripen partners`.' : `Give ${idOf.get(name)}, the id of ${name}.`,
-    });
-  }
-  const id = nearest(partnerId, nameOf.keys());
-  const suggestion = id === null ? '' : `; the nearest is ${id} (${nameOf.get(id)})`;
-  return `The partner id ${partnerId} is not among the ${nameOf.size} partners of the service${suggestion}.`;
+  if (partnerId === undefined || isPartnerId(partnerId)) return;
+  throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
+    facts: { partner_id: partnerId },
+    hint: 'Take the id from `ripen partners`.',
+  });
 }

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../version.ts';
 import { minuteText } from '../terminal/measure.ts';
-import { oddTable, runsTable, slicesTable, sourceText } from '../terminal/status-facts.ts';
+import { crawlsText, oddTable, runsTable, slicesTable, sourceText } from '../terminal/status-facts.ts';
 import { html, Markup, name } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
@@ -39,7 +39,7 @@ export function statusPage(report: StatusReport): string {
         <main>
           <header>
             <h1>ripen status</h1>
-            <p class="note">${sourceText(report)}; ripen ${version}</p>
+            <p class="note">${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}</p>
           </header>
           ${healthBanner(report.health)} ${overview(report)}
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))}

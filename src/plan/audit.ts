@@ -64,7 +64,7 @@ const isSamePeriod = (one: Candidate, other: Candidate): boolean =>
   one.plan === other.plan && one.period === other.period;
 
 /** The window that loads a drawn period again; in a cube the ages that were drawn. */
-export function auditWindow({ plan, period, metrics }: Draw): Window {
+function auditWindow({ plan, period, metrics }: Draw): Window {
   const { slice, fingerprint, table, planAt } = plan;
   const parts = knownSize(table, planAt)?.parts ?? undefined;
   return windowOf(ofSameAges(slice, metrics), fingerprint, [{ period, reason: 'audit' }], parts);

@@ -23,10 +23,9 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { nothingAsked } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { tolerated } from '../warehouse/ledger.ts';
-import { openColumns } from './columns.ts';
 import { adoptCatalog } from '../catalog/refresh-catalog.ts';
 import { recordFailed, type Run, warn } from './run.ts';
-import type { Source, SourceDoor } from './source.ts';
+import { openColumns, type Source, type SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 
 /** A run with it loads again what the archive of the warehouse holds. Throws `USAGE_INVALID` where there is none. */
@@ -70,7 +69,6 @@ function openSource(run: Run): Source {
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
-    audits: async () => [],
     async *answers(queue, _, signal) {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
         const found = chosen.get(next.window.id);

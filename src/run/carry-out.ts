@@ -12,8 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, checkReach, chosenSlices } from './circumstances.ts';
 import type { Run } from './run.ts';
-import { RunRecord } from './run-record.ts';
-import type { SyncSummary } from './summary.ts';
+import { RunRecord, type SyncSummary } from './summary.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from '../publish/places.ts';
 
 type Stage = (run: Run) => Promise<void>;

@@ -100,78 +100,52 @@ const day = z.custom<string>(isDay);
 const milliseconds = z.custom<number>((value) => typeof value === 'number' && value >= 0);
 const days = z.object({ start: day, end: day }).refine(({ start, end }) => start < end);
 const verb = z.custom((value) => typeof value === 'function');
-const world = z
-  .strictObject({ seed: whole(0), apps: whole(1), partners: whole(1), links: whole(0), rowsPerDay: whole(1) })
-  .partial();
+const stream = z.custom((value) => isObject(value) && 'write' in value);
 
-/** What an option must be, in words that follow "as", and the options of that kind; a name means the same in every function. */
+/** What an option must be, and the options of that kind; a name means the same in every function. */
 const kinds = [
-  {
-    form: 'a text',
-    schema: z.string(),
-    names: ['app', 'costCredential', 'directory', 'engine', 'file', 'link', 'name', 'output', 'parent', 'partner'],
-  },
-  { form: 'a text', schema: z.string(), names: ['slice', 'table', 'token', 'word'] },
-  { form: 'a text, or null', schema: z.string().nullable(), names: ['format', 'metricsFile'] },
-  { form: 'a list of names', schema: z.array(z.string()), names: ['slices'] },
-  { form: `one of ${catalogSections.join(', ')}`, schema: z.enum(catalogSections), names: ['section'] },
-  {
-    form: 'true or false',
-    schema: z.boolean(),
-    names: [
-      'acceptLoss',
-      'asIs',
-      'costData',
-      'dryRun',
-      'evenIfTaken',
-      'finalOnly',
-      'offline',
-      'resendUnknown',
-      'simulator',
-    ],
-  },
-  { form: 'days, as `parseDay` gives them, with a start before the end', schema: days, names: ['days'] },
-  { form: 'a day, as `parseDay` gives it, or null', schema: day.nullable(), names: ['before', 'from', 'to'] },
-  { form: 'a Date that is an instant, or null', schema: z.date().nullable(), names: ['asOf', 'now'] },
-  { form: 'milliseconds from 0 on, or null', schema: milliseconds.nullable(), names: ['deadlineMs', 'lockWaitMs'] },
-  { form: 'rights of a file, from 0 to 0o777', schema: whole(0, 0o777), names: ['mode'] },
-  { form: 'a whole number from 1 on', schema: whole(1), names: ['nights'] },
-  { form: 'a whole number from 0 to 65535', schema: whole(0, 65_535), names: ['port'] },
-  { form: `an object of whole numbers, of ${Object.keys(world.shape).join(', ')}`, schema: world, names: ['world'] },
-  { form: 'an object', schema: z.custom(isObject), names: ['account', 'environment'] },
-  {
-    form: 'a stream to write to',
-    schema: z.custom((value) => isObject(value) && 'write' in value),
-    names: ['stream'],
-  },
-  { form: 'a function', schema: verb, names: ['emit', 'tell'] },
-  { form: 'true or a function', schema: z.union([z.literal(true), verb]), names: ['agree'] },
-  { form: 'an AbortSignal', schema: z.instanceof(AbortSignal), names: ['signal'] },
+  [z.string(), ['app', 'costCredential', 'directory', 'engine', 'file', 'link', 'name', 'output', 'parent', 'partner']],
+  [z.string(), ['slice', 'table', 'token', 'word']],
+  [z.string().nullable(), ['format', 'metricsFile']],
+  [z.array(z.string()), ['slices']],
+  [z.enum(catalogSections), ['section']],
+  [z.boolean(), ['acceptLoss', 'asIs', 'costData', 'dryRun', 'evenIfTaken', 'finalOnly', 'offline']],
+  [z.boolean(), ['resendUnknown', 'simulator']],
+  [days, ['days']],
+  [day.nullable(), ['before', 'from', 'to']],
+  [z.date().nullable(), ['asOf', 'now']],
+  [milliseconds.nullable(), ['deadlineMs', 'lockWaitMs']],
+  [whole(0, 0o777), ['mode']],
+  [whole(1), ['nights']],
+  [whole(0, 65_535), ['port']],
+  [z.record(z.string(), whole(0)), ['world']],
+  [z.custom(isObject), ['account', 'environment']],
+  [stream, ['stream']],
+  [verb, ['emit', 'tell']],
+  [z.union([z.literal(true), verb]), ['agree']],
+  [z.instanceof(AbortSignal), ['signal']],
 ] as const;
 
-type OptionName = (typeof kinds)[number]['names'][number];
+type OptionName = (typeof kinds)[number][1][number];
 
 /** Throws `USAGE_INVALID` with every option that is not what it must be, or that is needed and missing. */
 export function checkOptions(options: unknown, needed: readonly OptionName[]): void {
-  if (!isObject(options)) throw refusal([`The options were ${shown(options)}.`], 'Give an object.');
+  if (!isObject(options)) throw refusal([`The options were ${shown(options)}.`]);
   const given = new Map<string, unknown>(Object.entries(options));
-  const wrong = kinds.flatMap(({ form, schema, names }) =>
+  const wrong = kinds.flatMap(([schema, names]) =>
     names.flatMap((name: OptionName) => {
       const value = given.get(name);
       const isRight = value === undefined ? !needed.includes(name) : schema.safeParse(value).success;
-      return isRight ? [] : [{ message: `The option ${name} was ${shown(value)}.`, remedy: `${name} as ${form}` }];
+      return isRight ? [] : [`The option ${name} was ${shown(value)}.`];
     }),
   );
-  if (wrong.length === 0) return;
-  const remedies = wrong.map(({ remedy }) => remedy).join('; ');
-  throw refusal(
-    wrong.map(({ message }) => message),
-    `Give ${remedies}.`,
-  );
+  if (wrong.length > 0) throw refusal(wrong);
 }
 
-const refusal = (messages: readonly string[], hint: string): Failure =>
-  new Failure('USAGE_INVALID', messages.join(' '), { hint });
+const refusal = (messages: readonly string[]): Failure =>
+  new Failure('USAGE_INVALID', messages.join(' '), {
+    hint: 'Give each option as its type says, and days as `parseDay` gives them, the start before the end.',
+  });
 
 /** A value in words; of one with parts only what it is, as they may be secret. */
 function shown(value: unknown): string {

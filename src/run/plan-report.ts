@@ -5,11 +5,10 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalog } from '../catalog/stored-catalog.ts';
-import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { carries, emptyLedger, heldAt, type SliceTable } from '../model/ledger.ts';
+import { carries, heldAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
@@ -17,12 +16,12 @@ import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
-import { withAudits, type AuditedPlan } from '../plan/audit.ts';
+import { withAudits } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
-import { chosenSlices } from './circumstances.ts';
-import { futureFetch, countReleased, readSliceLedger } from '../warehouse/ledger.ts';
-import { drawnTonight } from './audits.ts';
-import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
+import { chosenSlices, onScratchWarehouse, onWarehouse } from './circumstances.ts';
+import { refuseFutureFetch, countReleased, readSliceLedger } from '../warehouse/ledger.ts';
+import { drawnTonight } from './tables.ts';
+import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface PlannedWindow {
@@ -93,12 +92,21 @@ export interface ExplainRequest {
  */
 export async function explainPlan(config: Config, request: ExplainRequest): Promise<PlanReport> {
   const slices = chosenSlices(config, request.slices);
-  const plans = await planFrom(config, slices, request);
-  const planned = plans.map((plan) => describePlan(plan));
+  const { planAt } = request;
+  const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
+    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
+    const explained = await explainedPlans(warehouse, slices, planAt);
+    const plans = explained.map(({ plan }) => plan);
+    const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, explained));
+    return explained.map((each, at) => describePlan({ ...each, plan: audited[at] ?? each.plan }));
+  };
+  const planned = warehouseExists(config.warehouse)
+    ? await onWarehouse(config, 'read', request, explain)
+    : await onScratchWarehouse(config, request, explain);
   const rowsExpected = sumOf(planned.map((slice) => slice.rows_expected ?? 0));
   const refetchAllRows = sumOf(planned.map((slice) => slice.refetch_all_rows ?? 0));
   return {
-    as_of: request.planAt.toISOString(),
+    as_of: planAt.toISOString(),
     slices: planned,
     requests: sumOf(planned.map((slice) => slice.requests)),
     rows_expected: rowsExpected,
@@ -107,60 +115,44 @@ export async function explainPlan(config: Config, request: ExplainRequest): Prom
   };
 }
 
-type ExplainedPlan = SlicePlan & {
-  /** Periods of the meaning before that copies alone hold. */
-  readonly released: number;
-  readonly stars: readonly PlannedStar[];
-  readonly unfinal: readonly Period[];
+interface ExplainedPlan {
+  readonly plan: SlicePlan;
   readonly metrics: readonly Metric[];
   /** The table that is served, of this meaning or of the one before. */
   readonly live: SliceTable | null;
-};
-
-async function planFrom(config: Config, slices: readonly Slice[], request: ExplainRequest): Promise<ExplainedPlan[]> {
-  const warehouse = await openIfPresent(config, request);
-  try {
-    const future =
-      warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt: request.planAt });
-    if (future !== null) throw future;
-    const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
-    const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const planned: (AuditedPlan & Pick<ExplainedPlan, 'live' | 'stars' | 'released'>)[] = [];
-    for (const stated of slices) {
-      // Before the first catalog nobody knows what a star stands for.
-      const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
-      if (refusal !== null) throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
-      const slice = withStars(stated, listed);
-      const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
-      if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
-      const seen = warehouse === null ? new Map<string, boolean>() : await readAdditivity(warehouse, slice.name);
-      const metrics = metricsOf(slice, catalog, seen);
-      const plan = planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null });
-      const stars = listed.length === 0 ? [] : plannedStars(stated, listed, ledger.live);
-      const isOther = ledger.live !== null && !carries(ledger.live.fingerprint, fingerprintOf(slice));
-      const released = warehouse === null || !isOther ? 0 : await countReleased(warehouse, slice.name);
-      planned.push({ plan, metrics, live: ledger.live, stars, released });
-    }
-    const drawn = warehouse === null ? [] : await drawnTonight({ config, warehouse, planAt: request.planAt }, planned);
-    const plans = planned.map(({ plan }) => plan);
-    return withAudits(plans, drawn).flatMap((plan, at) => {
-      const { plan: _, ...rest } = planned[at] ?? { plan, metrics: [], live: null, stars: [], released: 0 };
-      const { metrics } = rest;
-      return [{ ...plan, ...rest, unfinal: unfinalPeriods(plan, metrics) }];
-    });
-  } finally {
-    await warehouse?.close();
-  }
+  readonly stars: readonly PlannedStar[];
+  /** Periods of the meaning before that copies alone hold. */
+  readonly released: number;
 }
 
-/**
- * The catalog, and with it the ledgers, which are remembered: while one answer is made sense of, the engine finds the next. A
- * ledger that cannot be read is met again where it is asked for; nothing is left under way.
- */
-async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<Catalog> {
-  const catalog = readCatalog(warehouse, slices);
-  await Promise.allSettled([catalog, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
-  return catalog;
+async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], planAt: Date): Promise<ExplainedPlan[]> {
+  const stored = readCatalog(warehouse, slices);
+  // Ledgers are remembered: while one answer is made sense of, the engine finds the next.
+  await Promise.allSettled([stored, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
+  const catalog = await stored;
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const explained: ExplainedPlan[] = [];
+  for (const stated of slices) {
+    // Before the first catalog nobody knows what a star stands for.
+    const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
+    if (refusal !== null) throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
+    const slice = withStars(stated, listed);
+    const ledger = await readSliceLedger(warehouse, slice.name);
+    await refuseUnloadable(warehouse, slice, ledger);
+    const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
+    const plan = planSlice({ slice, metrics, ledger, planAt, forced: null });
+    const { live } = ledger;
+    const isOther = live !== null && !carries(live.fingerprint, fingerprintOf(slice));
+    const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
+    explained.push({
+      plan,
+      metrics,
+      live,
+      stars,
+      released: isOther ? await countReleased(warehouse, slice.name) : 0,
+    });
+  }
+  return explained;
 }
 
 function plannedStars(slice: Slice, listed: readonly string[], live: SliceTable | null): PlannedStar[] {
@@ -182,34 +174,31 @@ function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly 
   );
 }
 
-async function openIfPresent(config: Config, request: ExplainRequest): Promise<Warehouse | null> {
-  if (!warehouseExists(config.warehouse)) return null;
-  const { lockWaitMs, emit, signal } = request;
-  return openWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal });
-}
-
-function describePlan(plan: ExplainedPlan): PlannedSlice {
-  const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, plan.live);
+function describePlan({ plan, metrics, live, stars, released }: ExplainedPlan): PlannedSlice {
+  const { slice, periods, planAt } = plan;
+  const unfinal = unfinalPeriods(plan, metrics);
+  const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, live);
   const adding = addingAmong(
-    plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
+    metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
   );
-  const requestCount = (window: Window): number => requestsOf(window).length + wholeRequests(window, adding);
-  const windows = plan.windows.map((window) => describeWindow(window, requestCount(window), rowsOf));
-  const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
-  const { datePeriod, utcOffset } = plan.slice;
-  const reversed = reversedAt(datePeriod, plan.planAt, utcOffset, plan.weekStartsOn);
+  const windows = plan.windows.map((window) => {
+    const requests = requestsOf(window).length + wholeRequests(window, adding);
+    return describeWindow(window, requests, rowsOf);
+  });
+  const due = new Set(plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)));
+  const reversed = reversedAt(slice.datePeriod, planAt, slice.utcOffset, plan.weekStartsOn);
   return {
-    name: plan.slice.name,
-    ...(plan.stars.length === 0 ? {} : { stars: plan.stars }),
+    name: slice.name,
+    ...(stars.length === 0 ? {} : { stars }),
     windows,
-    ...(plan.released === 0 ? {} : { released_periods: plan.released }),
+    ...(released === 0 ? {} : { released_periods: released }),
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
-    refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal, plan.slice),
+    refetch_all_rows: rowsOf === null ? null : rowsOf(unfinal, slice),
     reversed_period: reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
-    periods: plan.periods.length,
-    unfinal_periods: plan.unfinal.length,
-    saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
+    periods: periods.length,
+    unfinal_periods: unfinal.length,
+    saved_periods: unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
   };
 }
 
@@ -217,6 +206,10 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
   const { asked, periods } = window;
+  const rows = rowsOf?.(
+    periods.map(({ period }) => period),
+    window.slice,
+  );
   return {
     ...(window.slice.cube === undefined ? {} : { metrics: window.slice.metrics.length }),
     first_day: asked.start,
@@ -224,14 +217,7 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
     periods: periods.length,
     reasons,
     requests,
-    // An audit requests the totals of its period first, which are one row.
-    rows_expected:
-      reasons.audit === periods.length
-        ? periods.length
-        : (rowsOf?.(
-            periods.map(({ period }) => period),
-            window.slice,
-          ) ?? null),
+    rows_expected: rows ?? null,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { asFailure, type FailureCode } from '../errors.ts';
 import { refreshJoins } from '../links/joins.ts';
-import { refreshLinks, storedLinks } from '../links/refresh-links.ts';
+import { refreshLinks, refreshNamedLinks, storedLinks } from '../links/refresh-links.ts';
 import { completePartners, refreshPartners, storedPartners } from '../links/refresh-partners.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
@@ -28,6 +28,20 @@ export async function refreshDimensions(run: Run, service: Service, clock: Machi
   await orRecord(run, async () => {
     const { rows, removed, failures } = await refreshLinks(crawl, links);
     record.links = { rows, removed };
+    for (const failure of failures) record.fail(failure);
+  });
+}
+
+/** Crawls the apps whose loaded rows name links that are not known, where `every` lets apps wait. Fails as `refreshDimensions` does. */
+export async function refreshNamed(run: Run, service: Service, clock: MachineClock): Promise<void> {
+  const { config, warehouse, record, runId, planAt, emit, signal } = run;
+  const { links } = config;
+  if (run.request.command !== 'sync' || links?.everyMs === undefined || signal.aborted) return;
+  await orRecord(run, async () => {
+    const failed = new Set(record.failures.map(({ facts }) => facts['app_token']));
+    const crawl = { warehouse, service, clock, runId, planAt, emit, signal };
+    const { rows, removed, failures } = await refreshNamedLinks(crawl, links, failed);
+    record.links = { rows, removed: record.links.removed + removed };
     for (const failure of failures) record.fail(failure);
   });
 }

@@ -11,7 +11,7 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { learnParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';

@@ -13,18 +13,15 @@ import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../tables/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
-import type { Draw } from '../plan/audit.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { openColumns } from './columns.ts';
-import { auditByTotals, drawNightly } from './audits.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
-import { refreshDimensions } from './refresh-dimensions.ts';
+import { refreshDimensions, refreshNamed } from './refresh-dimensions.ts';
 import { type Run, warn } from './run.ts';
-import type { Source, SourceDoor } from './source.ts';
-import { planTargets } from './tables.ts';
+import { openColumns, type Source, type SourceDoor } from './source.ts';
+import { planTargets, withNightlyAudits } from './tables.ts';
 
 /** A run with it asks the service. */
 export function fromService(service: Service): SourceDoor {
@@ -45,7 +42,6 @@ function openSource(run: Run, service: Service): Source {
     await columns.answers.discard(answers);
     await spool.discard({ answers });
   };
-  let drawn: readonly Draw[] = [];
   return {
     canAsk: true,
     read: columns.answers,
@@ -64,12 +60,9 @@ function openSource(run: Run, service: Service): Source {
       return { catalog, slices: run.slices };
     },
     async plan(targets) {
-      const plans = await planTargets(run, targets);
-      drawn = await drawNightly(run, targets, plans);
+      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
       return { plans, windows: inOrder(plans) };
     },
-    audits: async (targets, signal) =>
-      auditByTotals(drawn, targets, { run, service, spool: { ...spool, discard }, signal }),
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
       const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };
@@ -91,6 +84,7 @@ function openSource(run: Run, service: Service): Source {
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     discard: async (answers) => discard({ answers }),
     async finish() {
+      await refreshNamed(run, service, clock);
       // A wrong clock would remove what is to be kept.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;

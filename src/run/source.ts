@@ -2,13 +2,15 @@
 
 import type { Asking, Batch } from '../extract/extract.ts';
 import type { LoadRequest, LoadResult } from '../load/load-result.ts';
+import { ReadAnswers } from '../load/read-answers.ts';
 import type { Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import type { Spooled } from '../spool/spool.ts';
+import { openColumnReader } from '../spool/columns/column-reader.ts';
+import { openSpool, type Spool, type Spooled } from '../spool/spool.ts';
 import type { Run } from './run.ts';
 
 /** The tables that windows are loaded into, by slice; replaced as columns widen. */
@@ -47,8 +49,6 @@ export interface Source {
     signal: AbortSignal,
     came: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
-  /** Periods whose final cells an audit could not confirm by their totals, to load again. */
-  audits(targets: Targets, signal: AbortSignal): Promise<readonly Window[]>;
   /** Answers that were read into columns already. */
   readonly read: LoadRequest['read'];
   /** Keeps what of a batch was loaded, where the source is to keep it. */
@@ -67,4 +67,26 @@ export interface SourceDoor {
   /** Now by this machine's clock, where answers of the service agreed with it; null where they did not, or none told the time. */
   confirmedNow(): Date | null;
   open(run: Run): Source;
+}
+
+/** The spool of a run, and the answers of it, or of the archive, that are read into columns there. */
+export interface RunColumns {
+  readonly spool: Spool;
+  readonly answers: ReadAnswers;
+  close(): Promise<void>;
+}
+
+/** Opens both, emptied: also when nothing turns out to be due, as what a killed run left there takes room. */
+export function openColumns({ warehouse }: Pick<Run, 'warehouse'>): RunColumns {
+  const spool = openSpool(warehouse.path);
+  const reader = openColumnReader();
+  const answers = new ReadAnswers(reader, spool.root);
+  return {
+    spool,
+    answers,
+    async close() {
+      await reader.close();
+      spool.clear();
+    },
+  };
 }

@@ -1,4 +1,6 @@
-/** The tables of a run's slices: prepared, planned for, swapped and let go of. */
+/** The tables of a run's slices: prepared, planned for with the night's audits, swapped, cut to what is kept, and measured. */
+
+import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import { recordedUnknown } from '../tables/slice-metrics.ts';
@@ -11,10 +13,13 @@ import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, withStars } from '../model/stars.ts';
 import type { Window } from '../model/window.ts';
+import { type AuditedPlan, type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
 import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
+import { count, statement, timestamp } from '../warehouse/sql.ts';
+import { measureTables } from '../insight/insight.ts';
 
 /** The slices with what their stars stand for in the catalog; one whose stars stand for nothing, or too much, fails by itself. */
 export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catalog): Slice[] {
@@ -119,4 +124,62 @@ export async function turnTarget(
   const turned = await prepareTable(run.warehouse, slice, target.catalog, run.runId);
   targets.set(slice.name, turned);
   return inOrder(await planTargets(run, [turned]));
+}
+
+/** The plans of a nightly sync with its audits, which are recorded before anything is requested; a backfill has none. */
+export async function withNightlyAudits(
+  run: Run,
+  targets: readonly Target[],
+  plans: readonly SlicePlan[],
+): Promise<readonly SlicePlan[]> {
+  if (run.request.forced !== null) return plans;
+  const metricsBy = new Map(targets.map(({ slice, metrics }) => [slice.name, metrics]));
+  const drawn = await drawnTonight(
+    run,
+    plans.map((plan) => ({ plan, metrics: metricsBy.get(plan.slice.name) ?? [] })),
+  );
+  const draws = drawn.map(({ plan, period, seed, waits }) => {
+    return { slice: plan.slice.name, period: period.bucket.start, seed, waits };
+  });
+  const parameters = [run.runId, timestamp(run.planAt), JSON.stringify(draws)];
+  if (drawn.length > 0) await run.warehouse.run(statement('insight/record_draws'), parameters);
+  return withAudits(plans, drawn);
+}
+
+const drawsRow = z.object({ draws: count });
+
+/** What the night's earlier runs, killed ones too, have left to draw. */
+export async function drawnTonight(
+  { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
+  plans: readonly AuditedPlan[],
+): Promise<Draw[]> {
+  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], drawsRow);
+  return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);
+}
+
+/** Measures the live tables that have changed; the targets as they stand at the end of the run. */
+export async function measureSlices(
+  { warehouse, runId }: Pick<Run, 'warehouse' | 'runId'>,
+  targets: readonly Target[],
+): Promise<void> {
+  const live = targets.filter(({ state }) => state === 'live');
+  await measureTables(warehouse, live, runId);
+}
+
+const changedRow = z.object({
+  slice: z.string(),
+  metric: z.string(),
+  periods: count,
+  horizon_days: z.number(),
+  last_age: count,
+});
+
+/** Warns of final totals that changed, whatever request found them: of this run, and of runs that were killed before they could. */
+export async function warnOfChangedFinals(run: Run): Promise<void> {
+  const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
+  for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
+    const of = periods === 1 ? '1 final total' : `${periods} final totals`;
+    const message = `${of} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
+    await warn({ code: 'FINAL_CHANGED', message }, slice, run);
+  }
 }

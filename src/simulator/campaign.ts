@@ -6,8 +6,16 @@
 
 import { randomUUID } from 'node:crypto';
 import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
-import type { LinkStore } from './link-store.ts';
-import { linksOf, type CursorPage, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './paging.ts';
+import {
+  type LinkStore,
+  linksOf,
+  type CursorPage,
+  type Positioned,
+  pageOf,
+  pageRequestOf,
+  pagingV1,
+  pagingV2,
+} from './lists.ts';
 import type { Route } from './routes.ts';
 import type { World, WorldLink } from './world/world.ts';
 

@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 
 import { makeDurable } from '../warehouse/directories.ts';
 import { Failure, storageFailed } from '../errors.ts';
-import { rejectColumns } from './spend-columns.ts';
+import { rejectColumns } from './rules.ts';
 import type { RejectedLine } from './staging.ts';
 
 /** Amounts and ids are nobody else's business. */

@@ -8,7 +8,17 @@ import { createHash } from 'node:crypto';
 
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
-import { type SpendColumn, spendColumns } from './spend-columns.ts';
+
+/** The columns every line must fill. */
+export const requiredColumns = ['cost_id', 'cost_type', 'cost_currency', 'cost_amount', 'tag'] as const;
+
+/** All columns that mean something, in the order they are documented; `engaged_at` is checked where it is given, never sent. */
+export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
+
+type SpendColumn = (typeof spendColumns)[number];
+
+/** What a rejects file adds; such a file can be corrected and sent as it is. */
+export const rejectColumns: readonly string[] = ['line', 'reasons'];
 
 export interface SpendRecord {
   /** Line of the file it begins on, counted from 1 as an editor does; in Parquet the row. */
@@ -21,9 +31,6 @@ export interface SpendRecord {
   readonly raw?: string | readonly string[];
 }
 
-/** A spend file, opened: its records in order, read as they are needed. */
-export type SpendRecords = AsyncGenerator<SpendRecord, void>;
-
 /** What bytes become that are no UTF-8. */
 const NOT_UTF8 = '\uFFFD';
 
@@ -31,9 +38,6 @@ const NOT_UTF8 = '\uFFFD';
 const COST_ID_CHARACTERS = { min: 12, max: 256 } as const;
 const MAX_TAG_CHARACTERS = 128;
 const ACCEPTED_FOR_DAYS = 7;
-
-/** The full set is not shown (service-interface: POST /cost): another one is told, not refused. */
-const familiarCostTypes = ['cpc', 'cpi', 'cpe', 'cpm'] as const;
 
 /**
  * The active codes of ISO 4217 (list one, with the amendments up to 2025), without XTS (tests) and XXX (no currency). Codes that
@@ -52,6 +56,7 @@ const currencies: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
+/** The full set is not documented (service-interface: POST /cost). */
 const costTypeForm = /^[a-z][a-z0-9_-]*$/;
 const amountForm = /^\d+(?:\.\d+)?$/;
 const instantForm =
@@ -110,11 +115,6 @@ function brokenRules(
       'engaged_at was neither an ISO 8601 instant with its zone nor a date',
     ),
   ];
-}
-
-/** Whether a cost type is one the service's interface names. */
-export function isFamiliarCostType(costType: string): boolean {
-  return familiarCostTypes.some((known) => known === costType);
 }
 
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';

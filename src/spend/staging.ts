@@ -7,17 +7,13 @@
 
 import * as z from 'zod';
 
-import type { Emit } from '../events.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { isFamiliarCostType, judgeLine, type SpendRecords } from './rules.ts';
+import { judgeLine } from './rules.ts';
+import type { SpendRecords } from './spend-file.ts';
 
 /** Some hundred kilobytes of JSON a statement. */
 const LINES_PER_PAGE = 1000;
-/** The service's rule is not documented; zeros at the end say nothing. */
-const TOO_FINE = /\.\d{5}\d*[1-9]/;
-/** A column of free text in place of the cost type would warn for ever. */
-const MAX_COST_TYPE_WARNINGS = 20;
 
 const countsRow = z.object({ lines: count, rejected: count, accepted: count, unknown: count, due: count });
 
@@ -51,26 +47,12 @@ export type RejectedLine = z.infer<typeof rejectedRow>;
 export async function stageLines(
   warehouse: Warehouse,
   records: SpendRecords,
-  {
-    now,
-    resendUnknown,
-    emit,
-    signal,
-  }: {
-    readonly now: Date;
-    readonly resendUnknown: boolean;
-    readonly emit: Emit;
-    readonly signal: AbortSignal;
-  },
+  { now, resendUnknown, signal }: { readonly now: Date; readonly resendUnknown: boolean; readonly signal: AbortSignal },
 ): Promise<StagedCounts> {
   await warehouse.run(statement('spend/make_lines'));
-  const costTypes = new Set<string>();
   let page: object[] = [];
-  let tooFine = 0;
   for await (const record of records) {
     const { values, ...judged } = judgeLine(record, now);
-    if (judged.reasons.length === 0) noteCostType(values.cost_type, costTypes, emit);
-    if (judged.reasons.length === 0 && TOO_FINE.test(values.cost_amount)) tooFine += 1;
     page.push({ ...judged, ...values, given: record.raw === undefined ? record.given : { raw: record.raw } });
     if (page.length === LINES_PER_PAGE) {
       signal.throwIfAborted();
@@ -79,10 +61,6 @@ export async function stageLines(
     }
   }
   if (page.length > 0) await warehouse.run(statement('spend/stage_lines'), [JSON.stringify(page)]);
-  if (tooFine > 0) {
-    const message = `cost_amount had more than 5 decimals in ${tooFine} lines; it is sent as written, and the service may round it.`;
-    emit({ type: 'warning', code: 'SPEND_AMOUNT_FINE', slice: null, window: null, message });
-  }
   await warehouse.run(statement('spend/reject_copies'));
   await warehouse.run(statement('spend/compare_lines'));
   await warehouse.run(statement('spend/judge_lines'), [resendUnknown]);
@@ -115,11 +93,4 @@ export async function* rejectedPages(warehouse: Warehouse, since: string): Async
 /** Frees what was staged. */
 export async function dropLines(warehouse: Warehouse): Promise<void> {
   await warehouse.run('drop table if exists spend_lines');
-}
-
-function noteCostType(costType: string, warned: Set<string>, emit: Emit): void {
-  if (isFamiliarCostType(costType) || warned.has(costType) || warned.size >= MAX_COST_TYPE_WARNINGS) return;
-  warned.add(costType);
-  const message = `A cost_type was ${JSON.stringify(costType.slice(0, 100))}; the service's interface names cpc, cpi, cpe and cpm.`;
-  emit({ type: 'warning', code: 'SPEND_TYPE_UNKNOWN', slice: null, window: null, message });
 }

@@ -3,7 +3,7 @@
  * go. After a crash only those that were on the wire together are unknown.
  *
  * Stops, keeping what is recorded, when the service refuses the credential or is down, when the disk fails, on the caller's
- * signal, and when line after line stays without an answer or is forbidden.
+ * signal, and when no line of a batch is answered, or every one is forbidden before any was accepted.
  */
 
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
@@ -19,10 +19,7 @@ const AT_ONCE = 8;
 const GRACE_MS = 10_000;
 /** Often enough to watch, and no flood of lines in a log. */
 const PROGRESS_EVENTS = 20;
-/** Whatever answers like this does it to every line, and each would be left in doubt. */
-const MAX_UNANSWERED_IN_A_ROW = 20;
-/** A credential that may post nothing is refused line by line; where it is a matter of the lines, some are accepted. */
-const MAX_FORBIDDEN_IN_A_ROW = 10;
+const FORBIDDEN = 403;
 
 export interface Submitted {
   /** Lines of the three outcomes; one whose outcome could not be recorded is unknown. */
@@ -45,30 +42,51 @@ export interface LinesToSubmit {
 
 /** Sends every due line. Never throws: what stopped it is in the result. */
 export async function submitLines(lines: LinesToSubmit, signal: AbortSignal): Promise<Submitted> {
+  const { warehouse, service, due, emit } = lines;
   const wire = new AbortController();
   let grace: NodeJS.Timeout | undefined;
   const giveUpLater = (): void => void (grace = setTimeout(() => wire.abort(), GRACE_MS));
   signal.addEventListener('abort', giveUpLater, { once: true });
-  const progress = new Progress(lines);
-  const due = dueLines(lines.warehouse, AT_ONCE);
+  const counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
+  const left = (): number => due - counts.accepted - counts.rejected - counts.unknown;
+  let failure: Failure | null = null;
   let done: readonly Submission[] = [];
+  const settle = async (next: readonly DueLine[]): Promise<void> => {
+    await record(lines, done, next);
+    const stepsBefore = Math.floor((PROGRESS_EVENTS * (due - left())) / due);
+    for (const { outcome } of done) counts[outcome] += 1;
+    done = [];
+    const settled = due - left();
+    if (Math.floor((PROGRESS_EVENTS * settled) / due) > stepsBefore) emit({ type: 'spend_settled', settled, due });
+  };
   try {
-    do {
-      const { value: next = [] } = signal.aborted || progress.isStopped ? {} : await due.next();
-      await record(lines, done, next);
-      for (const { settled } of done) progress.count(settled.outcome);
-      done = await Promise.all(next.map(async (line) => submitLine(lines.service, line, wire.signal)));
-      for (const submission of done) progress.judge(submission);
-    } while (done.length > 0);
+    for await (const next of dueLines(warehouse, AT_ONCE)) {
+      if (signal.aborted || failure !== null) break;
+      await settle(next);
+      done = await Promise.all(next.map(async (line) => submitLine(service, line, wire.signal)));
+      failure = judged(done, left() - done.length, counts.accepted > 0);
+    }
+    await settle([]);
   } catch (error) {
     // These lines went out, and the ledger will never say more of them.
-    for (const { settled } of done) if (settled.outcome !== 'unsent') progress.count('unknown');
-    progress.fail(error);
+    counts.unknown += done.filter(({ outcome }) => outcome !== 'unsent').length;
+    failure ??= asFailure(error);
   } finally {
     clearTimeout(grace);
     signal.removeEventListener('abort', giveUpLater);
   }
-  return progress.submitted(signal.aborted);
+  if (signal.aborted && left() > 0) failure ??= stopped(left());
+  return { accepted: counts.accepted, refused: counts.rejected, unknown: counts.unknown, failure };
+}
+
+/** What the answers to a whole batch say of all lines after it. */
+function judged(batch: readonly Submission[], left: number, hasAccepted: boolean): Failure | null {
+  const error = batch.map((each) => each.error).find((each) => each !== null);
+  if (error !== undefined) return asFailure(error);
+  if (batch.length < AT_ONCE) return null;
+  if (batch.every(({ answered }) => answered === null)) return endlessDoubt();
+  const isForbidden = !hasAccepted && batch.every(({ answered }) => answered === FORBIDDEN);
+  return isForbidden ? forbidden(left) : null;
 }
 
 /** Commits what became of lines, and which ones go out now. */
@@ -78,10 +96,11 @@ async function record(
   next: readonly DueLine[],
 ): Promise<void> {
   if (done.length + next.length === 0) return;
-  const isUnsent = ({ settled }: Submission): boolean => settled.outcome === 'unsent';
-  const unsent = done.filter(isUnsent).map(({ line }) => line.cost_id);
+  const unsent = done.filter(({ outcome }) => outcome === 'unsent').map(({ line }) => line.cost_id);
   const rows = [
-    ...done.flatMap((each) => (isUnsent(each) ? [] : [{ ...each.line, ...each.settled }])),
+    ...done.flatMap(({ line, outcome, status, reason }) =>
+      outcome === 'unsent' ? [] : [{ ...line, outcome, status, reason }],
+    ),
     ...next.map((line) => ({ ...line, outcome: 'sending' })),
   ];
   await warehouse.transact(async () => {
@@ -93,74 +112,14 @@ async function record(
   });
 }
 
-/** How far the sending got, and whether there is a point in going on. */
-class Progress {
-  readonly #lines: LinesToSubmit;
-  readonly #counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
-  #unansweredInARow = 0;
-  #forbiddenInARow = 0;
-  #isForbidden = false;
-  #failure: Failure | null = null;
-
-  constructor(lines: LinesToSubmit) {
-    this.#lines = lines;
-  }
-
-  get isStopped(): boolean {
-    return this.#isForbidden || this.#failure !== null;
-  }
-
-  /** Counts a line whose outcome is recorded. */
-  count(outcome: Settled['outcome']): void {
-    const { due, emit } = this.#lines;
-    this.#counts[outcome] += 1;
-    if (outcome === 'unsent') return;
-    const settled = due - this.#left;
-    const step = Math.ceil(due / PROGRESS_EVENTS);
-    if (settled === due || settled % step === 0) emit({ type: 'spend_settled', settled, due });
-  }
-
-  /** Learns what one line's answer says of all others. */
-  judge({ settled, wasAnswered, isForbidden, error }: Submission): void {
-    if (error !== null) this.fail(error);
-    this.#unansweredInARow = wasAnswered ? 0 : this.#unansweredInARow + 1;
-    if (this.#unansweredInARow === MAX_UNANSWERED_IN_A_ROW) this.fail(endlessDoubt());
-    // Where one was accepted, the credential may post.
-    if (settled.outcome === 'accepted') this.#forbiddenInARow = Number.NEGATIVE_INFINITY;
-    this.#forbiddenInARow = isForbidden ? this.#forbiddenInARow + 1 : Math.min(0, this.#forbiddenInARow);
-    this.#isForbidden ||= this.#forbiddenInARow === MAX_FORBIDDEN_IN_A_ROW;
-  }
-
-  fail(error: unknown): void {
-    this.#failure ??= asFailure(error);
-  }
-
-  submitted(wasInterrupted: boolean): Submitted {
-    const { accepted, rejected: refused, unknown } = this.#counts;
-    const left = this.#left;
-    const failure = this.#failure ?? (this.#isForbidden ? forbidden(left) : null);
-    return { accepted, refused, unknown, failure: failure ?? (wasInterrupted && left > 0 ? stopped(left) : null) };
-  }
-
-  get #left(): number {
-    const { accepted, rejected, unknown } = this.#counts;
-    return this.#lines.due - accepted - rejected - unknown;
-  }
-}
-
-/** What became of a line; `unsent`: it was certainly not received, and all is as if it had not been tried. */
-type Settled =
-  | { readonly outcome: 'accepted' | 'unsent'; readonly status: null; readonly reason: null }
-  | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
-  | { readonly outcome: 'unknown'; readonly status: null; readonly reason: string };
-
 interface Submission {
   readonly line: DueLine;
-  readonly settled: Settled;
-  /** Whether the service said what became of this sending. */
-  readonly wasAnswered: boolean;
-  /** Whether the service answered 403, which may be a matter of the line or of the credential. */
-  readonly isForbidden: boolean;
+  /** `unsent`: it was certainly not received, and all is as if it had not been tried. */
+  readonly outcome: 'accepted' | 'rejected' | 'unknown' | 'unsent';
+  readonly status: number | null;
+  readonly reason: string | null;
+  /** The status by which the service said what became of this sending; null where it did not. */
+  readonly answered: number | null;
   /** What must stop all others; null for a matter of this line alone. */
   readonly error: unknown;
 }
@@ -175,11 +134,6 @@ const notReceived: ReadonlySet<FailureCode> = new Set([
   'SOURCE_UNAVAILABLE',
 ]);
 
-const unsent: Settled = { outcome: 'unsent', status: null, reason: null };
-const accepted: Settled = { outcome: 'accepted', status: null, reason: null };
-const FORBIDDEN = 403;
-const doubt = (reason: string): Settled => ({ outcome: 'unknown', status: null, reason });
-
 /** Sends a line; never throws. */
 async function submitLine(
   service: Pick<Service, 'submitSpend'>,
@@ -187,28 +141,21 @@ async function submitLine(
   signal: AbortSignal,
 ): Promise<Submission> {
   const { cost_id: costId, cost_type: costType, cost_currency: costCurrency, cost_amount: costAmount, tag } = line;
-  const answered = { line, wasAnswered: true, isForbidden: false, error: null } as const;
-  const unanswered = { ...answered, wasAnswered: false } as const;
+  const nothing = { line, status: null, reason: null, answered: null, error: null };
   try {
     const answer = await service.submitSpend({ costId, costType, costCurrency, costAmount, tag }, signal);
-    if (answer.outcome === 'accepted') return { ...answered, settled: accepted };
-    if (answer.outcome === 'unknown') {
-      return { ...unanswered, settled: doubt(answer.reason), error: answer.failure ?? null };
-    }
-    const isForbidden = answer.status === FORBIDDEN;
-    return { ...answered, isForbidden, settled: rejection(line, answer.status, answer.reason) };
+    if (answer.outcome === 'accepted') return { ...nothing, outcome: 'accepted', answered: 200 };
+    const { reason } = answer;
+    if (answer.outcome === 'unknown') return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
+    const { status } = answer;
+    if (line.outcome_before !== 'unknown') return { ...nothing, outcome: 'rejected', status, reason, answered: status };
+    const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
+    return { ...nothing, outcome: 'unknown', reason: doubt, answered: status };
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return { ...unanswered, settled: unsent };
-    if (error instanceof Failure && notReceived.has(error.code)) return { ...answered, settled: unsent, error };
-    const reason = textOf(error);
-    return { ...unanswered, settled: doubt(reason), error: error instanceof Failure ? null : error };
+    if (signal.aborted && error === signal.reason) return { ...nothing, outcome: 'unsent' };
+    if (error instanceof Failure && notReceived.has(error.code)) return { ...nothing, outcome: 'unsent', error };
+    return { ...nothing, outcome: 'unknown', reason: textOf(error), error: error instanceof Failure ? null : error };
   }
-}
-
-function rejection({ outcome_before: before }: DueLine, status: number, reason: string): Settled {
-  return before === 'unknown'
-    ? doubt(`sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`)
-    : { outcome: 'rejected', status, reason };
 }
 
 function stopped(left: number): Failure {
@@ -219,22 +166,18 @@ function stopped(left: number): Failure {
 }
 
 function endlessDoubt(): Failure {
-  return new Failure(
-    'SPEND_UNKNOWN',
-    `${MAX_UNANSWERED_IN_A_ROW} lines in a row stayed without a certain answer; no more were sent.`,
-    {
-      facts: { lines: MAX_UNANSWERED_IN_A_ROW },
-      hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
-    },
-  );
+  return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
+    facts: { lines: AT_ONCE },
+    hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
+  });
 }
 
 function forbidden(left: number): Failure {
   return new Failure(
     'ACCESS_FORBIDDEN',
-    `The ad spend API answered 403 to ${MAX_FORBIDDEN_IN_A_ROW} lines in a row before it accepted any; ${left} more were not sent.`,
+    `The ad spend API answered 403 to ${AT_ONCE} lines in a row before it accepted any; ${left} more were not sent.`,
     {
-      facts: { status: 403, lines: MAX_FORBIDDEN_IN_A_ROW, unsent: left },
+      facts: { status: FORBIDDEN, lines: AT_ONCE, unsent: left },
       hint: 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out of the file.',
     },
   );

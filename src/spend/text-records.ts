@@ -11,8 +11,7 @@ import { parse } from 'lossless-json';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { storable } from '../warehouse/sql.ts';
-import type { SpendColumns } from './spend-columns.ts';
-import type { SpendRecord, SpendRecords } from './rules.ts';
+import type { SpendRecord } from './rules.ts';
 
 /** No honest line is longer; a quote that is never closed would otherwise fill the memory. */
 const MAX_LINE_CHARACTERS = 65_536;
@@ -27,40 +26,15 @@ const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,]*)(,|$)/gy;
 /** What tells the keys of an object from all else: texts, and the marks around them. */
 const TEXT_OR_MARK = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 
-/** The records of a CSV file. Throws `SPEND_REJECTED` for a header that is missing or wrong. */
-export async function* csvRecords(file: string, columns: SpendColumns): SpendRecords {
-  let header: readonly string[] | null = null;
-  for await (const { line, values, defect } of csvLines(file)) {
-    if (header === null) {
-      header = values;
-      columns.checkHeader(header);
-    } else yield underHeader(header, { line, values, defect });
-  }
-  if (header !== null) return;
-  throw new Failure('SPEND_REJECTED', `${file} was empty: it had no header.`, {
-    facts: { file },
-    hint: 'Write the names of the columns into the first line; nothing was sent.',
-  });
-}
-
-interface CsvLine {
+/** A line of CSV, quotes resolved. */
+export interface CsvLine {
   readonly line: number;
   readonly values: readonly string[];
   readonly defect: string | null;
 }
 
-function underHeader(header: readonly string[], { line, values, defect }: CsvLine): SpendRecord {
-  const given = Object.fromEntries(header.flatMap((name, at) => (at < values.length ? [[name, values[at]]] : [])));
-  const noun = values.length === 1 ? 'value' : 'values';
-  const defects = [
-    ...(values.length === header.length ? [] : [`the line had ${values.length} ${noun} for ${header.length} columns`]),
-    ...(defect === null ? [] : [defect]),
-  ];
-  return defects.length === 0 ? { line, given, defects } : { line, given, defects, raw: values };
-}
-
-/** A line whose quote is open goes on in the next one. */
-async function* csvLines(file: string): AsyncGenerator<CsvLine, void> {
+/** The lines of a CSV file; one whose quote is open goes on in the next one. */
+export async function* csvLines(file: string): AsyncGenerator<CsvLine, void> {
   let open: string[] = [];
   let [first, characters] = [1, 0];
   for await (const [line, part] of numberedLines(file)) {
@@ -91,14 +65,17 @@ function csvValues(text: string): Pick<CsvLine, 'values' | 'defect'> & { readonl
   return { values, isOpen, defect };
 }
 
-/** The records of a newline-delimited JSON file, bare numbers by their text. Throws `SPEND_REJECTED` for a known column in wrong case. */
-export async function* ndjsonRecords(file: string, columns: SpendColumns): SpendRecords {
+/** The records of a newline-delimited JSON file, bare numbers by their text. */
+export async function* ndjsonRecords(
+  file: string,
+  checkKeys: (line: number, keys: readonly string[]) => void,
+): AsyncGenerator<SpendRecord, void> {
   for await (const [line, text] of numberedLines(file)) {
     if (text.trim() === '') continue;
     const given = parsedObject(text);
     const defects = given === null ? ['the line was no JSON object'] : brokenKeys(text);
     if (given !== null && defects.length === 0) {
-      columns.checkKeys(line, Object.keys(given));
+      checkKeys(line, Object.keys(given));
       yield { line, given, defects };
     } else yield { line, given: {}, defects, raw: storable(text.trim().slice(0, RAW_CHARACTERS)) };
   }

@@ -13,7 +13,7 @@ import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters, type CatalogFilter, type CatalogItem } from '../model/catalog.ts';
 import { isMetricItem } from '../model/metric.ts';
 import { MOST_STARRED, starsOf } from '../model/stars.ts';
-import { withService } from '../run/service-in-use.ts';
+import { withService } from '../run/circumstances.ts';
 import { printable } from '../terminal/printable.ts';
 
 /** The account, as who starts with it states it; what is absent is taken from the environment, or from the account. */

@@ -19,7 +19,7 @@ import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { explainPlan, type PlanReport } from '../run/plan-report.ts';
-import { connected, type SimulatedWorld, startWorld } from '../run/service-in-use.ts';
+import { connected, type SimulatedWorld, startWorld } from '../run/circumstances.ts';
 import { fromService } from '../run/service-source.ts';
 import type { SourceDoor } from '../run/source.ts';
 import type { SyncSummary } from '../run/summary.ts';

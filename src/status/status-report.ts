@@ -284,6 +284,8 @@ export interface StatusReport {
   readonly slices: readonly SliceStatus[];
   /** Names of slices the warehouse holds that are no longer configured. */
   readonly unconfigured: readonly string[];
+  /** When the links of each app were last crawled whole, the oldest first; empty where links are not configured. */
+  readonly crawls: readonly { readonly app_token: string; readonly crawled_at: string }[];
   /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];
   readonly warnings: readonly z.infer<typeof runWarning>[];

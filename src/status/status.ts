@@ -16,7 +16,7 @@ import { metricFilterNames } from '../model/catalog.ts';
 import { hasStars, withStars } from '../model/stars.ts';
 import { futureFetch } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { statement } from '../warehouse/sql.ts';
+import { instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
@@ -42,10 +42,15 @@ export async function readStatus(
   const held = (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
   const configured = new Set(config.slices.map(({ name }) => name));
   const unconfigured = held.map(({ slice }) => slice).filter((name) => !configured.has(name));
-  const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
+  const crawls =
+    config.links === null ? [] : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
+  const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
+  const report = { ...about, slices, unconfigured, crawls, ...runs };
   const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
+
+const crawlRow = z.object({ app_token: z.string(), crawled_at: instant.transform((at) => at.toISOString()) });
 
 /** The ids of all metrics that filters-data listed when it was last seen, sorted; none before the first time. */
 async function listedMetrics(warehouse: Warehouse): Promise<string[]> {

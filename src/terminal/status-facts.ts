@@ -47,6 +47,15 @@ export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): 
   return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
 }
 
+/** How old the crawls of links are, in one line; none without a crawl. */
+export function crawlsText({ crawls, as_of: asOf }: StatusReport): string[] {
+  const [oldest, newest] = [crawls[0], crawls.at(-1)];
+  if (oldest === undefined || newest === undefined) return [];
+  const age = (at: string): string => elapsedText(Math.max(0, Date.parse(asOf) - Date.parse(at)));
+  const first = `links of ${countText(crawls.length, 'app')} crawled, the oldest (${oldest.app_token}) ${age(oldest.crawled_at)} ago`;
+  return [crawls.length === 1 ? first : `${first}, the newest ${age(newest.crawled_at)} ago`];
+}
+
 /** Freshness, coverage and finality of every slice, one row each. */
 export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable => ({
   title: '',

@@ -5,6 +5,7 @@ import { countText } from './measure.ts';
 import { oneLine } from './printable.ts';
 import {
   auditText,
+  crawlsText,
   backtestTable,
   cellWords,
   maturationTable,
@@ -61,6 +62,7 @@ export function statusText(report: StatusReport, terminal: number | null = null,
     ),
     '',
     sourceText(report),
+    ...crawlsText(report),
     '',
     ...body,
     runs.length === 0 ? 'no runs yet' : tableText(runsTable(runs.slice(0, SHOWN)), terminal),

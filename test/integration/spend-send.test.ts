@@ -56,11 +56,14 @@ describe('a file', () => {
     expect((await desk.rejects(file))?.map(({ line: at }) => at)).toEqual([3, 4]);
   });
 
-  test('of 90 lines tells 18 times how far it got, every 5 lines, the last time that all are settled', async () => {
+  test('of 90 lines tells 12 times how far it got, every 8 lines, the last time that all are settled', async () => {
     const lines = Array.from({ length: 90 }, (_, index) => line(String(index).padStart(6, '0')));
     await desk.send(await desk.write('f.csv', csvOf([...lines, line('x')])), service);
     const told = desk.events.flatMap((event) => (event.type === 'spend_settled' ? [event] : []));
-    expect(told.map(({ settled }) => settled)).toEqual(Array.from({ length: 18 }, (_, index) => (index + 1) * 5));
+    expect(told.map(({ settled }) => settled)).toEqual([
+      ...Array.from({ length: 11 }, (_, index) => (index + 1) * 8),
+      90,
+    ]);
     expect(new Set(told.map(({ due }) => due))).toEqual(new Set([90]));
   });
 
@@ -149,26 +152,6 @@ describe('a file', () => {
     expect(told()).toBe(1);
     await desk.send(await desk.write('g.csv', csvOf([line('000002')])), service);
     expect(told()).toBe(1);
-  });
-
-  test('a cost type the interface does not name is sent, with one warning', async () => {
-    const file = await desk.write(
-      'f.csv',
-      csvOf([line('000001', { cost_type: 'cpa' }), line('000002', { cost_type: 'cpa' })]),
-    );
-    expect(await desk.send(file, service)).toMatchObject({ accepted: 2 });
-    const told = desk.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []));
-    expect(told).toEqual(['SPEND_TYPE_UNKNOWN', 'SPEND_LEDGER_NEW']);
-  });
-
-  test('an amount with more than 5 decimals is sent as written, with one warning, and one with 5 without', async () => {
-    const amounts = ['0.123456', '0.1234567', '0.12345'];
-    const lines = amounts.map((cost_amount, at) => line(`00000${at}`, { cost_amount }));
-    expect(await desk.send(await desk.write('f.csv', csvOf(lines)), service)).toMatchObject({ accepted: 3 });
-    const warned = desk.events.flatMap((event) =>
-      event.type === 'warning' && event.code === 'SPEND_AMOUNT_FINE' ? [event.message] : [],
-    );
-    expect(warned).toEqual([expect.stringMatching(/2 /)]);
   });
 });
 

@@ -176,6 +176,7 @@ export function sampleReport(slices: readonly SliceStatus[], change: Partial<Sta
     slices,
     runs: [sampleRun()],
     unconfigured: [],
+    crawls: [],
     warnings: [],
     rejected_rows: [],
     ...change,

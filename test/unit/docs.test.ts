@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { parameterNames } from '../../src/config/report-settings.ts';
 import { catalogFilters, catalogSections } from '../../src/model/catalog.ts';
 import { dimensionFilters, dimensions, metricFilters } from '../../src/model/dimension.ts';
-import { requiredColumns } from '../../src/spend/spend-columns.ts';
+import { requiredColumns } from '../../src/spend/rules.ts';
 
 const FAULTS = 51;
 

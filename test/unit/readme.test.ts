@@ -16,7 +16,7 @@ import { day } from '../../src/model/calendar.ts';
 import { catalogTables } from '../../src/model/catalog.ts';
 import { dueReason } from '../../src/model/maturity.ts';
 import { metricsOf } from '../../src/model/metric.ts';
-import { spendColumns } from '../../src/spend/spend-columns.ts';
+import { spendColumns } from '../../src/spend/rules.ts';
 import { loadedPeriod, slice } from '../support/slice.ts';
 
 const figuresShape = z.object({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { isFamiliarCostType, judgeLine, type JudgedLine } from '../../src/spend/rules.ts';
+import { judgeLine, type JudgedLine } from '../../src/spend/rules.ts';
 import { goodLine, NOW } from '../support/spend-desk.ts';
 
 const judge = (change: Readonly<Record<string, unknown>>): JudgedLine =>
@@ -134,8 +134,4 @@ describe('the currencies', () => {
     expect(all.filter((code) => !heard.has(code))).toEqual([]);
     expect(all.length).toBeGreaterThan(170);
   });
-});
-
-test('the familiar cost types are the 4 of the interface', () => {
-  expect(['cpc', 'cpi', 'cpe', 'cpm', 'cpa'].map(isFamiliarCostType)).toEqual([true, true, true, true, false]);
 });

@@ -39,7 +39,7 @@ const VANISHING_HOURS = 120;
 /** About 100 bytes each. */
 const MAX_ATOMS_KEPT = 1_000_000;
 
-/** The atoms of a world by day (days since 1970, UTC); the least recently used days are forgotten first. */
+/** The atoms of a world by day (days since 1970, UTC), forgotten when they are too many. */
 export class AtomStore {
   readonly #seed: number;
   readonly #lanes: readonly TrafficLane[];
@@ -55,14 +55,15 @@ export class AtomStore {
 
   /** Every atom of a UTC day, in the lanes' order. */
   onDay(dayNumber: number): readonly Atom[] {
-    const atoms = this.#days.get(dayNumber) ?? this.#create(dayNumber);
-    this.#days.delete(dayNumber);
-    this.#days.set(dayNumber, atoms);
-    for (const [oldest, forgotten] of this.#days) {
-      if (this.#kept <= MAX_ATOMS_KEPT || oldest === dayNumber) break;
-      this.#days.delete(oldest);
-      this.#kept -= forgotten.length;
+    const known = this.#days.get(dayNumber);
+    if (known !== undefined) return known;
+    if (this.#kept > MAX_ATOMS_KEPT) {
+      this.#days.clear();
+      this.#kept = 0;
     }
+    const atoms = this.#create(dayNumber);
+    this.#days.set(dayNumber, atoms);
+    this.#kept += atoms.length;
     return atoms;
   }
 
@@ -94,7 +95,6 @@ export class AtomStore {
         });
       }
     }
-    this.#kept += atoms.length;
     return atoms;
   }
 }

@@ -16,8 +16,9 @@ import {
   currencies,
   revenueModes,
   revenueSources,
+  invalid,
+  missing,
 } from './parameters.ts';
-import { invalid, missing } from './refusal.ts';
 
 /** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
 export interface FilterItem {

@@ -2,7 +2,7 @@
 
 import { dimensionFilters, metricFilters } from '../../model/dimension.ts';
 import { inUnits, type WorldMetric, type Vocabulary } from './metric.ts';
-import { invalid, unsupported } from './refusal.ts';
+import { invalid, unsupported } from './parameters.ts';
 
 export interface DimensionFilter {
   readonly dimension: string;

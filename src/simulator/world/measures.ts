@@ -10,8 +10,7 @@
 import type { Atom } from './atoms.ts';
 import { choose, fraction, mix } from './hash.ts';
 import { pricings } from './lanes.ts';
-import type { adSpendModes } from './parameters.ts';
-import { revenueSources } from './parameters.ts';
+import { type adSpendModes, revenueSources } from './parameters.ts';
 
 /** When and in which terms a report looks at the atoms. */
 export interface Moment {

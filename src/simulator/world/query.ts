@@ -28,8 +28,10 @@ import {
   reattributedValues,
   revenueModes,
   revenueSources,
+  invalid,
+  missing,
+  unsupported,
 } from './parameters.ts';
-import { invalid, missing, unsupported } from './refusal.ts';
 
 export interface SortKey {
   /** A requested dimension or metric. */

@@ -3,8 +3,7 @@
 import { addDays, startOfDayAt } from '../../model/calendar.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import type { AtomStore } from './atoms.ts';
-import { type RowBucket, createBuckets } from './buckets.ts';
-import { type Dependency, type Group, groupAtoms } from './groups.ts';
+import { type RowBucket, createBuckets, type Dependency, type Group, groupAtoms } from './groups.ts';
 import { choose, hashText, mix } from './hash.ts';
 import type { TrafficLane } from './lanes.ts';
 import { inUnits, type WorldMetric } from './metric.ts';

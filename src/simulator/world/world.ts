@@ -17,16 +17,17 @@ import {
   type WorldApp,
   type WorldLink,
   type WorldPartner,
+  type Names,
+  ordinaryNames,
 } from './entities.ts';
 import { createLanes, type Texts } from './lanes.ts';
 import { SETTLING_DAYS } from './measures.ts';
 import type { WorldMetric } from './metric.ts';
 import { metrics } from './metrics.ts';
-import { type Names, ordinaryNames } from './names.ts';
 import { parseQuery } from './query.ts';
 import { createReport, type Report } from './report.ts';
 
-export { RequestRefused } from './refusal.ts';
+export { RequestRefused } from './parameters.ts';
 export type { FilterItem, Report, WorldApp, WorldLink, WorldPartner };
 
 export interface WorldOptions {

@@ -5,7 +5,7 @@
  * formulas, markup. Text of the world is stored and answered byte for byte.
  */
 
-import { type Names, ordinaryNames } from '../../../src/simulator/world/names.ts';
+import { type Names, ordinaryNames } from '../../../src/simulator/world/entities.ts';
 
 const LONG_LENGTH = 1_200;
 

@@ -1,7 +1,7 @@
 /** A next link of a list that leads astray. */
 
 import { isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
-import { encodeCursor, START } from '../../../src/simulator/paging.ts';
+import { encodeCursor, START } from '../../../src/simulator/lists.ts';
 
 export type NextLink =
   /** Points at the same page on another origin. */

@@ -14,7 +14,7 @@ import {
   pagingV1,
   pagingV2,
   START,
-} from '../../../src/simulator/paging.ts';
+} from '../../../src/simulator/lists.ts';
 import type { NextLink } from './next-link.ts';
 import type { PagesQuirk } from './quirks.ts';
 

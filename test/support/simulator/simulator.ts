@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { acceptsGzip, bareAnswer, send } from '../../../src/simulator/answer.ts';
-import type { LinkStore as PlainLinkStore } from '../../../src/simulator/link-store.ts';
+import type { LinkStore as PlainLinkStore } from '../../../src/simulator/lists.ts';
 import { isCapped } from '../../../src/simulator/routes.ts';
 import {
   type SomeOf,
