@@ -16,7 +16,7 @@ export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts',
 export const nightly = [
   'test/e2e/{archive-kills,publish-readers}.test.ts',
   'test/fault/{failing-steps,publish-kills,publish-delta-kills,sync-chaos}.test.ts',
-  'test/integration/{cube-half-year,kept-sequences,wide-worlds}.test.ts',
+  'test/integration/{cube-half-year,wide-worlds}.test.ts',
   'test/fuzz/*.fuzz.ts',
 ];
 

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { cli, openInstallation, TOKEN, type Ended, type Installation } from '../support/installation.ts';
@@ -23,7 +23,6 @@ let installation: Installation;
 beforeEach(async () => {
   installation = await openInstallation();
 });
-afterEach(async () => installation.close());
 
 const ripen = (...argv: string[]): Promise<Ended> => installation.run(argv, { TZ: 'Pacific/Apia' });
 const path = (...names: string[]): string => installation.path(...names);

@@ -3,7 +3,7 @@
 import { cp, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator } from '../../src/simulator/simulator.ts';
@@ -17,7 +17,6 @@ let installation: Installation;
 beforeEach(async () => {
   installation = await openInstallation();
 });
-afterEach(async () => installation.close());
 
 /** Under another mask than that of the tests' process. */
 const masked = (mask: string, words: string, folder: string): Promise<Ended> =>

@@ -30,7 +30,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await server?.close();
   server = null;
-  await installation.close();
 });
 
 const accept: Script = () => ({ status: 200, body: 'ok' });

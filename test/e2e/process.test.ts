@@ -3,7 +3,7 @@
 import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { cli, openInstallation, startProcess, type Installation } from '../support/installation.ts';
 
@@ -13,8 +13,6 @@ beforeEach(async () => {
   installation = await openInstallation();
   await installation.configure({ service: 'simulator', warehouse: 'w.duckdb' });
 });
-
-afterEach(() => installation.close());
 
 test('in a directory that was removed every command is refused with 78, in JSON where that was asked for', async () => {
   const gone = installation.path('gone');

@@ -2,7 +2,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { openInstallation, type Installation } from '../support/installation.ts';
 
@@ -27,7 +27,6 @@ beforeEach(async () => {
   const { code, err } = await installation.run(['sync']);
   if (code !== 0) throw new Error(err);
 });
-afterEach(async () => installation.close());
 
 const output = 'rows.csv';
 const exporting = ['export', '--slice', 'daily', '--output', output];

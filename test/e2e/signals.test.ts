@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -49,11 +49,6 @@ const configured = () => ({
     metrics: ['installs'],
     date_period: `${month}-01:${month}-07`,
   })),
-});
-
-afterEach(async () => {
-  await installation.close();
-  await simulator.close();
 });
 
 /** The report of January never comes, whoever asks for it; the function returned lets it come. */

@@ -1,6 +1,6 @@
 /** What an answer says against its own finality: cells it calls immature, when it was computed, back-ends that failed. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -21,7 +21,6 @@ const daily = slice({
 });
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const beside = (members: Readonly<Record<string, unknown>>): Fault => ({
   kind: 'report',

@@ -54,7 +54,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   reading.mockRestore();
-  await scenario.close();
 });
 
 /** Befalls the answers that hold the odd day. */

@@ -4,7 +4,7 @@ import files, { cp, mkdir, readdir, readFile, rename, rm, symlink, truncate, wri
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { readArchive } from '../../src/archive/archive.ts';
 import { newestWhole } from '../../src/archive/newest.ts';
@@ -33,8 +33,6 @@ let scenario: Scenario;
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 12 } } });
 });
-
-afterEach(() => scenario.close());
 
 async function changeByte(path: string, at: number): Promise<void> {
   const bytes = await readFile(path);

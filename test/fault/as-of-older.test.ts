@@ -1,6 +1,6 @@
 /** A run for an instant before what was loaded: nothing newer is replaced, dated or not, and it says so. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, stateOf } from '../support/contents.ts';
@@ -10,8 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } as const;
 const EARLIER = new Date('2026-06-01T02:30:00Z');

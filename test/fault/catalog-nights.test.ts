@@ -2,7 +2,7 @@
 
 import { copyFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
@@ -33,8 +33,6 @@ let scenario: Scenario;
 beforeEach(async () => {
   scenario = await openScenario([paid, plain], { simulator: { world: smallWorld } });
 });
-
-afterEach(() => scenario.close());
 
 /** Changes the next answer of filters-data. */
 function scriptListing(change: (lists: JsonDocument) => JsonDocument): void {

@@ -14,7 +14,6 @@ let scenario: Scenario;
 
 afterEach(async () => {
   vi.useRealTimers();
-  await scenario.close();
 });
 
 const DAY_MS = 86_400_000;

@@ -34,7 +34,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.unstubAllEnvs();
   for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
-  await scenario.close();
 });
 
 const snapshotAt = (path: string): PublishTarget => ({ kind: 'duckdb', path, mode: 0o644 });

@@ -1,6 +1,6 @@
 /** Answers without rows, or with the newest alone: asked for once more, told, and final only once a later run agrees. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
@@ -13,8 +13,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } as const;
 const FIRST = new Date('2026-06-01T02:30:00Z');

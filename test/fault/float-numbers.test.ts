@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { ReportMutation } from '../support/simulator/mutations.ts';
@@ -34,7 +34,6 @@ const given = {
 const daily = slice({ ...given, name: 'daily' });
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const open = async (): Promise<void> => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });

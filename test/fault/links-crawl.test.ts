@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -9,8 +9,6 @@ import { connectTo, json, type Reply, startScriptedServer } from '../support/scr
 import { openLinksScene, storedTree, trueTree, type LinksScene, type StoredLink } from '../support/links-scene.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';

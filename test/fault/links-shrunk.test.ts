@@ -1,6 +1,6 @@
 /** Lists of links and partners that are empty, or end early, for a night. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { RunEvent } from '../../src/events.ts';
 import { sync } from '../../src/index.ts';
@@ -42,11 +42,6 @@ beforeEach(async () => {
     simulator: { world: smallWorld },
     service: { baseUrl: campaign.origin },
   });
-});
-
-afterEach(async () => {
-  await scenario.close();
-  await campaign.close();
 });
 
 /** The codes of the failures and warnings of a night. */

@@ -1,6 +1,6 @@
 /** Links that are written: what is checked before, what becomes of an answer that is lost, and of one that says otherwise. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -10,8 +10,6 @@ import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
 import { useService } from '../support/use-service.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 async function writingScene(): Promise<{
   readonly writing: LinkWriting;

@@ -2,7 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -371,7 +371,6 @@ describe('a slice', () => {
 
 describe('alone', () => {
   let scenario: Scenario;
-  afterEach(() => scenario.close());
 
   test('one answer that nobody thought of fails alone: the windows that came with it are loaded', async () => {
     const bounds = { first: { day: day('2026-04-20') }, last: { day: day('2026-05-24') } };

@@ -1,6 +1,6 @@
 /** Numbers the service may write: stored exactly as stated, or set aside with a reason; never rounded, clipped or NULL. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
@@ -201,7 +201,6 @@ describe('what is no number', () => {
 
 describe('a window', () => {
   let scenario: Scenario;
-  afterEach(() => scenario.close());
 
   const spoil = (...texts: readonly string[]): void => {
     const mutate = combined(...texts.map((text, row) => replacedValue(row, 'installs', text)));

@@ -1,6 +1,6 @@
 /** Answers that would take most of settled days: asked for once more, then held, day by day, until somebody says that it is right. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -32,7 +32,6 @@ beforeEach(async () => {
   await runNight(scenario, FIRST);
   scenario.simulator.asked.reset();
 });
-afterEach(() => scenario.close());
 
 const script = (times: number, fault: Fault): void => {
   scenario.simulator.script({ match: reports(), times, fault });

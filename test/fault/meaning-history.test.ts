@@ -1,6 +1,6 @@
 /** A changed meaning on a slice whose rolling date period is shorter than its history: no loaded day is lost by it. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { Slice } from '../../src/model/slice.ts';
 import { column, contentOf, storedAndTrue } from '../support/contents.ts';
@@ -32,7 +32,6 @@ beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
   for (const night of NIGHTS) await runNight(scenario, night);
 });
-afterEach(() => scenario.close());
 
 const daysHeld = async (): Promise<string> =>
   (

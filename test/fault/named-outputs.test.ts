@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { link, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -40,7 +40,6 @@ beforeEach(async () => {
   const slices = [{ name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:-1d' }];
   await writeFile(config.file, JSON.stringify({ service, warehouse: 'warehouse.duckdb', publish: targets, slices }));
 });
-afterEach(() => scenario.close());
 
 const exportTo = (output: string) => exportRows(config, { slice: 'daily', output, format: 'csv' });
 const pageTo = (html: string): Promise<number> =>

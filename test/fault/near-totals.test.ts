@@ -1,6 +1,6 @@
 /** Totals that agree with the rows, or with each other, but for rounding: what that proves, and what it does not. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { bareNumber } from '../support/simulator/answer.ts';
@@ -24,7 +24,6 @@ const given = {
 } as const;
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 async function openWorld(quirks: Partial<Quirks>, metrics: readonly string[]): Promise<void> {
   const world = { apps: 1, partners: 3, links: 12, rowsPerDay: 80, quirks: { ...noQuirks, ...quirks } };

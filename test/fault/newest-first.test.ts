@@ -12,7 +12,6 @@ let scenario: Scenario;
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await scenario.close();
 });
 
 const NOW = new Date('2026-06-01T02:30:00Z');

@@ -1,6 +1,6 @@
 /** A row that comes twice with another spelling of `attr_dependency`, which is part of its key: it is compared by what it says. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -19,7 +19,6 @@ const daily = slice({
 });
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 /** A number that the column reader leaves to SQL. */
 const ways = { columns: '"1"', SQL: '"+1"' } as const;

@@ -1,6 +1,6 @@
 /** A service that is too heavy for a while: what a day had to be divided into then is requested as a whole again, once a week. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { FaultedRequest } from '../support/simulator/faults.ts';
@@ -11,8 +11,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const MAY_31 = day('2026-05-31');
 /** One day, asked for again each night. */

@@ -3,7 +3,7 @@
 import { copyFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
@@ -21,7 +21,6 @@ afterAll(async () => publisher.remove());
 beforeEach(async () => {
   sample = await openSample(5, 4);
 });
-afterEach(async () => sample.close());
 
 const saying = (part: string): unknown => expect.stringContaining(part);
 const held = async () => sortedRows(await heldRows(sample));

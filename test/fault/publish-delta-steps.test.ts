@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
@@ -22,7 +22,6 @@ let sample: Sample;
 beforeEach(async () => {
   sample = await openSample(5, 4);
 });
-afterEach(async () => sample.close());
 
 const target = (keepMs = 3 * 86_400_000) =>
   ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;

@@ -1,6 +1,6 @@
 /** Delta tables in an S3 store that stops, loses answers, or is committed to by others. */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
@@ -17,7 +17,6 @@ beforeEach(async () => {
   store = await useObjectStore();
   sample = await openSample(5, 4);
 });
-afterEach(async () => sample.close());
 
 const held = async () => sortedRows(await heldRows(sample));
 let downloads = 0;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
@@ -24,7 +24,6 @@ afterAll(async () => publisher.remove());
 beforeEach(async () => {
   sample = await openSample(DAYS, 20);
 });
-afterEach(async () => sample.close());
 
 const targets = (): Parameters<Sample['publish']>[0] => [
   { kind: 'parquet', path: sample.path('lake'), mode: 0o644 },

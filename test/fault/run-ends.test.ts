@@ -37,8 +37,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await letGo();
-  await server.close();
-  await scenario.close();
 });
 
 async function takeWarehouse(): Promise<void> {

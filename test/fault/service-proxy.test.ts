@@ -155,9 +155,7 @@ describe.skipIf(!certified())('a call', () => {
   let connection: Connection;
 
   afterEach(async () => {
-    await connection.service.close();
     await proxy.close();
-    await server.close();
   });
 
   /** The service under a name that only the proxy can reach. */

@@ -1,6 +1,6 @@
 /** Faults, row 34: what becomes of lines whose call is refused, lost, or answered strangely. */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { exitCodeOf, Failure } from '../../src/errors.ts';
@@ -29,12 +29,6 @@ beforeEach(async () => {
   reply = () => ({ status: 200 });
   server = await startScriptedServer((request) => reply(request, costIdOf(request)));
   connection = connectTo(server.origin, { requestTimeoutMs: 2000 });
-});
-
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-  await desk.close();
 });
 
 const costIdOf = ({ body }: Received): string => new URLSearchParams(body).get('cost_id') ?? '';

@@ -29,7 +29,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.restoreAllMocks();
   syncBuiltinESMExports();
-  await scenario.close();
 });
 
 test.each([FULL, GONE])('a commit that ends with "%s" is STORAGE_FAILED, of a load as of a copy', async (words) => {

@@ -11,7 +11,6 @@ let scenario: Scenario;
 
 afterEach(async () => {
   vi.useRealTimers();
-  await scenario.close();
 });
 
 const MINUTE_MS = 60_000;

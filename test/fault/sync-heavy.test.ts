@@ -1,6 +1,6 @@
 /** Reports that are too heavy: split by days until they fit, remembered, and at last failed alone. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
@@ -9,8 +9,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const NEXT = new Date('2026-06-02T02:30:00Z');

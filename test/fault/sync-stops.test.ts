@@ -29,7 +29,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await scenario.close();
 });
 
 /** Every load of the ledger has exactly its rows in the table, and no row is without a load. */

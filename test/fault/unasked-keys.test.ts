@@ -1,6 +1,6 @@
 /** Keys of rows that nobody asked for: kept beside the row, and never lost where one of two rows is. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -26,7 +26,6 @@ const given = {
 const report = (mutate: ReportMutation): Fault => ({ kind: 'report', mutate });
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 test('a key nobody asked for is kept in _extra for its rows, with a warning', async () => {
   scenario = await openScenario([slice(given)], { simulator: { world } });

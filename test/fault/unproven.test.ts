@@ -1,6 +1,6 @@
 /** Answers that are loaded although something is wrong with them: unproven under `completeness: warn`, with rejected rows. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
@@ -12,8 +12,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-20T02:30:00Z');
 const SECOND = new Date('2026-06-21T02:30:00Z');

@@ -1,6 +1,6 @@
 /** Faults, row 19: reports that name a next page which cannot be followed, while their totals are those of one page. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { type ReportMutation, rowsOf, withEachRow } from '../support/simulator/mutations.ts';
@@ -22,7 +22,6 @@ const given = {
 } as const;
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 /** The first 3 rows with the sums of these, and whatever it says of further pages. */
 const firstOf =

@@ -1,6 +1,6 @@
 /** Values that neither half of a divided day has: the parts are held against the whole, which is requested by the year alone. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -13,8 +13,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const DAYS = '2026-05-30:2026-05-31';

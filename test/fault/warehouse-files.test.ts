@@ -6,7 +6,7 @@ import { copyFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
@@ -30,7 +30,6 @@ const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: da
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
 });
-afterEach(() => scenario.close());
 
 /** Runs statements in a DuckDB file and closes it, its log folded in. */
 async function inDatabase(path: string, ...statements: readonly string[]): Promise<void> {

@@ -31,7 +31,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await holder?.release();
   holder = null;
-  await scenario.close();
 });
 
 test.each(['READ_ONLY', 'READ_WRITE'] as const)(

@@ -1,6 +1,6 @@
 /** A metric whose type widens after loads: by the catalog, by the configuration, by a value. What fails widens nothing. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { ReportMutation } from '../support/simulator/mutations.ts';
@@ -12,8 +12,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');

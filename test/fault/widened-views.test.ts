@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { Config } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -28,8 +28,6 @@ const daily = slice({
 });
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 async function exported(change: Partial<ExportOptions>): Promise<string> {
   const output = join(scenario.directory, 'rows.csv');

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { statement } from '../../src/warehouse/sql.ts';
@@ -46,8 +46,6 @@ const LATER = new Date('2026-08-01T10:30:00Z');
 const MONDAY = '2026-04-06';
 
 let world: StatedWorld;
-
-afterEach(() => world.close());
 
 describe('a network that is NULL is one like any other', () => {
   test('its revenue is set against its spend', async () => {

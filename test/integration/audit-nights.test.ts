@@ -1,6 +1,6 @@
 /** Audits of final cells, night by night through the pipeline, where the horizon is shorter than the service's own. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
@@ -20,7 +20,6 @@ const HISTORY_DAYS = 24;
 const DAY_MS = 86_400_000;
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const daily = (horizonDays: number | null): Slice =>
   slice({

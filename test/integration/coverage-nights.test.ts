@@ -1,6 +1,6 @@
 /** Nights over a rolling date period of 7 days: what it leaves behind ripens on, and what a pause left out is filled. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { status, type SliceStatus } from '../../src/index.ts';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
@@ -10,8 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 4 } as const;
 const FIRST = new Date('2026-01-10T02:30:00Z');

@@ -1,6 +1,6 @@
 /** Services that disagree with what their caller expects, and are right: everything loads, equal to the truth. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { calculatedMetrics, noQuirks, type Quirks } from '../support/simulator/quirks.ts';
@@ -20,7 +20,6 @@ const daily = slice({
 });
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 async function openWorld(quirks: Partial<Quirks>, of = daily): Promise<Scenario> {
   scenario = await openScenario([of], {

@@ -3,7 +3,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { drop, type Loss } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -30,8 +30,6 @@ beforeEach(async () => {
   await scenario.night(NIGHT, archived);
   await backfill('2026-05-22', '2026-05-28');
 });
-
-afterEach(() => scenario.close());
 
 async function backfill(start: string, end: string): Promise<void> {
   const forced = { start: day(start), end: day(end) };

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { utcOffset } from '../../src/model/calendar.ts';
 import { dimensionFilters, metricFilters } from '../../src/model/dimension.ts';
@@ -9,8 +9,6 @@ import { slice } from '../support/slice.ts';
 import { storedRows, truthRows } from '../support/truth.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 

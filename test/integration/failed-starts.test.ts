@@ -40,7 +40,6 @@ slices:
 });
 
 afterEach(async () => {
-  await server.close();
   await rm(directory, { recursive: true });
 });
 

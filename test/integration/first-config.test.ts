@@ -18,7 +18,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server?.close();
-  await installation.close();
 });
 
 interface Chosen {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { drop } from '../../src/index.ts';
@@ -15,8 +15,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const DAYS = '2026-05-12:2026-05-31';

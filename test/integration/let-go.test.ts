@@ -1,6 +1,6 @@
 /** `retain`: the one setting that lets go of periods. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
@@ -10,7 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const world = { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 20 } };
 

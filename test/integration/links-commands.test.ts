@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { linksCreate, linksList, linksUpdate, partners } from '../../src/commands/account.ts';
@@ -10,8 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 async function opened(baseUrl?: string): Promise<{ readonly shell: RecordedShell; readonly app: string }> {
   scenario = await openScenario([], { simulator: { token: 'simulator-token', world: { apps: 1, links: 20 } } });

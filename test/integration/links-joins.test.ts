@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
@@ -18,8 +18,6 @@ import { httpService, openScenario, type Scenario } from '../support/scenario.ts
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const asOf = new Date('2026-06-01T02:30:00Z');
 const days = { first: { daysAgo: 6 }, last: { daysAgo: 1 } };

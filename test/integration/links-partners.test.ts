@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import type { Partner } from '../../src/model/link.ts';
@@ -12,8 +12,6 @@ import { openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';

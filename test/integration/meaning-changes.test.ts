@@ -1,6 +1,6 @@
 /** What happens to a slice's table when its configuration changes: metrics are columns, anything else is a new meaning. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { warehouseFindings } from '../../src/check/warehouse.ts';
@@ -13,8 +13,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const DAYS = '2026-05-12:2026-05-31';

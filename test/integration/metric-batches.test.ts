@@ -1,6 +1,6 @@
 /** Slices whose metrics do not fit an address: requested in batches, and stored as if they had been requested whole. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { agesIn } from '../../src/model/cube.ts';
@@ -17,8 +17,6 @@ import { type ReportMutation, rowsOf } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const nightAt = (number: number): Date => new Date(Date.UTC(2026, 5, number, 2, 30));
 const simulator = { world: smallWorld };

@@ -1,6 +1,6 @@
 /** Names that stand for something in SQL, in JavaScript or in a load: they load, are restated and published as any other. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { oddlyNamedDimensions, oddlyNamedMetrics, unaskedKeys } from '../support/simulator/quirks.ts';
@@ -11,8 +11,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');

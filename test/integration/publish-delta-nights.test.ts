@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { draws, passNight } from '../support/delta-worlds.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
@@ -21,7 +21,6 @@ let store: RunningStore;
 beforeEach(async () => {
   store = await useObjectStore();
 });
-afterEach(async () => sample.close());
 
 test.each(['disk', 'S3'])(
   `after each of ${NIGHTS} nights (seed ${SEED}) tables on %s hold what the warehouse does, and as long as they are kept, what it did`,

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSyn
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
@@ -19,7 +19,6 @@ const KEEP_MS = 3 * 86_400_000;
 beforeEach(async () => {
   sample = await openSample(DAYS, 5);
 });
-afterEach(async () => sample.close());
 
 const target = (keepMs = KEEP_MS) => ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;
 const at = (table = 'network_daily'): string => join(sample.path('tables'), table);

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 
@@ -28,7 +28,6 @@ beforeEach(async () => {
   sample = await openSample(12, 20);
   shell = recordedShell({ directory: sample.directory });
 });
-afterEach(async () => sample.close());
 
 interface Asked {
   readonly ddl?: 'clickhouse' | 'trino' | 'spark' | 'athena' | 'duckdb';

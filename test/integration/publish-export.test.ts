@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportOptions } from '../../src/publish/export.ts';
@@ -14,7 +14,6 @@ let sample: Sample;
 beforeEach(async () => {
   sample = await openSample(4, 5);
 });
-afterEach(async () => sample.close());
 
 const nowhere = new Writable();
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { lakesDdl } from '../../src/publish/ddl.ts';
@@ -24,7 +24,6 @@ const open = async (days: number): Promise<void> => {
 };
 
 beforeEach(async () => open(DAYS));
-afterEach(async () => sample.close());
 
 const publishLake = async (): Promise<number> => {
   const [published] = await sample.publish([{ kind: 'parquet', path: root, mode: 0o640 }]);

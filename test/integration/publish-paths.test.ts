@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { lakesDdl } from '../../src/publish/ddl.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
@@ -12,7 +12,6 @@ let sample: Sample;
 beforeEach(async () => {
   sample = await openSample(3, 5);
 });
-afterEach(async () => sample.close());
 
 const places = ['what?/with blanks/la*ke', `quo'te"s/bra[c]kets/{a,b}/lake`, 'ha#sh/per%20cent/100%/día/🙂'];
 

@@ -3,7 +3,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { publish } from '../../src/commands/publish.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
@@ -23,7 +23,6 @@ slices:
 `,
   );
 });
-afterEach(async () => sample.close());
 
 /** Runs the command and returns what it printed, without the directory. */
 async function ripenPublish(json = false): Promise<{ readonly exitCode: number; readonly printed: string }> {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, link, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
@@ -21,7 +21,6 @@ beforeEach(async () => {
   sample = await openSample(3, 20);
   target = sample.path('analytics.duckdb');
 });
-afterEach(async () => sample.close());
 
 const publishSnapshot = async (): Promise<void> => {
   await sample.publish([{ kind: 'duckdb', path: target, mode: 0o640 }]);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
 import { withStore } from '../../src/publish/open-store.ts';
@@ -21,7 +21,6 @@ beforeEach(async () => {
   sample = await openSample(DAYS, 20);
   store = await useObjectStore();
 });
-afterEach(async () => sample.close());
 
 const publishLake = async (): Promise<Awaited<ReturnType<Sample['publish']>>[number]> => {
   const [published] = await sample.publish([store.lake(PREFIX)]);

@@ -1,6 +1,6 @@
 /** Nights in a row: what is asked for again, what changes, and what does not. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, query, stateOf, storedAndTrue } from '../support/contents.ts';
@@ -10,8 +10,6 @@ import { slice } from '../support/slice.ts';
 import { storedRows } from '../support/truth.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');

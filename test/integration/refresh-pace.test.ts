@@ -1,6 +1,6 @@
 /** How many report calls are in flight: as many as allowed, never one more. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
@@ -10,8 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const world = { apps: 1, partners: 1, links: 4, rowsPerDay: 4 };

@@ -1,6 +1,6 @@
 /** Weeks that begin on another day than Monday: learned from the service's labels, then asked for whole. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
@@ -8,8 +8,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-03T02:30:00Z');
 const NEXT = new Date('2026-06-04T02:30:00Z');

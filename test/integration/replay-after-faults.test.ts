@@ -1,6 +1,6 @@
 /** A replay of nights on which things went wrong leaves what those nights left. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -13,8 +13,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const nights = ['2026-06-01', '2026-06-02', '2026-06-05'].map((each) => new Date(`${each}T02:30:00Z`));
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 8 } as const;

@@ -1,6 +1,6 @@
 /** Replays of answers that share one as-of instant: which of them a period is loaded from, killed or not, and what is told of it. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { RunEvent } from '../../src/events.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -27,8 +27,6 @@ const lenient = slice({ ...daily, completeness: 'warn' });
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator });
 });
-
-afterEach(() => scenario.close());
 
 /** Asks for days up to 30 May again, so many days later, as of the one instant. */
 async function ask(first: string, daysLater: number, change: Parameters<Scenario['night']>[1] = {}): Promise<void> {

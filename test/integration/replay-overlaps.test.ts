@@ -3,7 +3,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day, type DayInterval } from '../../src/model/calendar.ts';
@@ -17,8 +17,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 8 } as const;
 const FIRST = new Date('2026-06-01T02:30:00Z');

@@ -3,7 +3,7 @@
 import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import {
@@ -23,8 +23,6 @@ import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');

@@ -3,7 +3,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
 import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-desk.ts';
@@ -18,8 +18,6 @@ beforeEach(async () => {
   desk = await openDesk();
   ({ server, connection } = await useService(() => ({ status: 200 })));
 });
-
-afterEach(async () => desk.close());
 
 /** What reached the service, in the order of the Cost IDs. */
 const sent = (): Record<string, string>[] =>

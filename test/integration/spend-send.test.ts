@@ -28,8 +28,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await service.close();
-  await simulator.close();
-  await desk.close();
 });
 
 const line = (id: string, change: object = {}) => ({ ...goodLine, cost_id: `sender-${id}`, ...change });

@@ -1,6 +1,6 @@
 /** Metrics that a slice names by `*`: a configuration file, an account that grows, and what each night makes of both. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { check, plan, readConfig, replay, status, sync, type Config, type SyncSummary } from '../../src/index.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
@@ -21,11 +21,6 @@ beforeEach(async () => {
   lists = { apps: [], events: ['b_events', 'a_events', 'a_revenue'], ages: [] };
   server = await startAccount(lists);
 });
-afterEach(async () => {
-  await server.close();
-  await installation.close();
-});
-
 async function configured(metrics: readonly string[], slice: object = {}): Promise<Config> {
   const daily = { name: 'daily', dimensions: ['day', 'app'], metrics, date_period: '2026-05-22:yesterday', ...slice };
   const rest = { warehouse: 'w.duckdb', audit: 0, partners: false, archive: '30d', slices: [daily] };

@@ -1,6 +1,6 @@
 /** The views ripen makes of a slice: none gives two columns one name, and each knows what is final, whatever the date of the slice. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day, utcOffset } from '../../src/model/calendar.ts';
 import { column, query } from '../support/contents.ts';
@@ -10,8 +10,6 @@ import { openStated, type StatedWorld } from '../support/stated-service.ts';
 const MONDAY = '2026-04-06';
 const LATER = new Date('2026-08-01T10:30:00Z');
 let world: StatedWorld;
-
-afterEach(() => world.close());
 
 /** Names of dimensions, and the views that have such a column of their own. */
 const odd: readonly (readonly [name: string, without: readonly string[]])[] = [

@@ -1,6 +1,6 @@
 /** Views and the ledger's words beside a slice, while its table changes or another one goes: none fails, none speaks of another table. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, query } from '../support/contents.ts';
@@ -10,8 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-03T02:30:00Z');

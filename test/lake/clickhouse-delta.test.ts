@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -39,7 +39,6 @@ afterAll(async () => {
 beforeEach(async () => {
   store = await useObjectStore();
 });
-afterEach(async () => sample.close());
 
 type Row = Record<string, string | null>;
 

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -150,7 +150,6 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     await night('2026-04-02T06:00:00Z');
     await clickhouse.runAll(`drop database if exists lake;\n${await ddl()}`);
   });
-  afterEach(async () => scenario.close());
 
   test('sums up to the warehouse for every metric and period, exactly, and a DOUBLE to the cent', async () => {
     for (const { name, metrics: columns, dimensions, grain } of slices) {

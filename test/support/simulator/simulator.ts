@@ -16,6 +16,7 @@ import {
   type SimulatorSettings as PlainOptions,
   startSimulator as startPlain,
 } from '../../../src/simulator/simulator.ts';
+import { closedOnce } from '../closing.ts';
 import { asBytes } from './answer.ts';
 import { deliverWithFault } from './delivery.ts';
 import { createFaultScript, type FaultRule, isInstead, isOfAnswer, isWire } from './faults.ts';
@@ -103,6 +104,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
   now = () => simulator.now();
   return {
     ...simulator,
+    close: closedOnce(() => simulator.close()),
     world,
     setToken(next) {
       tokens.push(next);
