@@ -2,8 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { column, contentOf, stateOf } from '../support/contents.ts';
+import { column, contentOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -57,14 +56,4 @@ test('a run for 1 June after one for 4 June replaces none of its periods, with o
     { slice: 'weekly', message: textWith('2 periods') },
     { slice: 'dateless', message: textWith('1 periods') },
   ]);
-});
-
-test('a backfill for an earlier instant leaves the 3 days it is told to replace as they are', async () => {
-  scenario = await openScenario([dated], { simulator: { world } });
-  await runNight(scenario, LATER);
-  const before = await stateOf(scenario, 'dated');
-  const forced = { start: day('2026-05-28'), end: day('2026-05-31') };
-  await runNight(scenario, EARLIER, { request: { command: 'backfill', slices: ['dated'], forced } });
-  expect(await stateOf(scenario, 'dated')).toEqual(before);
-  expect(told()).toEqual([{ slice: 'dated', message: textWith('left as they are') }]);
 });

@@ -91,11 +91,3 @@ test('periods fetched 60 days ahead are refused before any request, and mended b
   }
   expect((await status(scenario.config)).health.findings).toEqual([]);
 });
-
-test('a fetch 4 minutes ahead is no reason to refuse, one 6 minutes ahead is', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  await runWith(4 / 1440);
-  expect(await runWith(0)).toEqual([]);
-  await runWith(1);
-  await expect(runWith(1 - 6 / 1440)).rejects.toMatchObject(refused);
-});

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { dropLoss, plan, publish as publishVerb, status } from '../../src/index.ts';
+import { publish as publishVerb } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
@@ -169,22 +169,6 @@ test.each(Object.entries(places))('%s is refused', async (_, { kind, made }) => 
   for (const words of says) expect(failure.message).toContain(words);
 });
 
-test('a warehouse that is a pipe, or a link into a folder that is not there, is refused by every verb that opens it', async () => {
-  spawnSync('mkfifo', [inside('pipe')]);
-  await symlink(inside('unmounted', 'w.duckdb'), inside('w.duckdb'));
-  for (const [warehouse, words] of [
-    [inside('pipe'), 'a pipe'],
-    [inside('w.duckdb'), 'whose folder is not there'],
-  ] as const) {
-    expect(await refusal({ warehouse })).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
-    const config = { ...scenario.config, warehouse };
-    const lossOf = async (of: Config): Promise<unknown> => dropLoss(of, { slice: 'daily' });
-    for (const verb of [status, plan, lossOf]) {
-      expect(await failureFrom(verb(config))).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
-    }
-  }
-});
-
 test('a disk that is mounted read-only is told for the warehouse and each copy', async ({ skip }) => {
   await mkdir(inside('disk'));
   const { status: code } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')]);
@@ -232,16 +216,4 @@ test('another warehouse, or its copy, is refused as a target and stays as it was
   } finally {
     await other.close();
   }
-});
-
-test('neither a link to a file yet to be made nor a temporary folder that cannot be written is an obstacle', async () => {
-  vi.stubEnv('TMPDIR', inside('no-such-folder'));
-  await mkdir(inside('disk'));
-  await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
-  const publish = [snapshotAt(inside('snapshot.duckdb')), tablesAt(inside('ta?bles')), lakeAt(inside('lake'))];
-  const change = { warehouse: inside('w.duckdb'), publish };
-  expect(await found(change)).toEqual([]);
-  const { failures, published } = await scenario.night(NOW, change);
-  expect([failures, published.length]).toEqual([[], 3]);
-  expect(await readdir(inside('disk'))).toContain('w.duckdb');
 });

@@ -25,23 +25,9 @@ async function writingScene(): Promise<{
   return { writing, app, network };
 }
 
-const warnings = (): readonly string[] =>
-  scene.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []));
-
 const onPost = (fault: Fault): void => {
   scene.simulator.script({ match: ({ method }) => method === 'POST', times: 1, fault });
 };
-
-test('a created network and sub-link are returned, each sent once', async () => {
-  const { writing, app, network } = await writingScene();
-  const created = await createLink(writing, { appToken: app, name: 'Fresh (1)', parent: null });
-  expect(created).toMatchObject({ isCreated: true, link: { label: 'Fresh (1)', level: 1 } });
-  const below = await createLink(writing, { appToken: app, name: 'Below', parent: network });
-  expect(below.link.level).toBe(2);
-  const beneath = await createLink(writing, { appToken: app, name: 'Beneath', parent: created.link.token });
-  expect(beneath.link.name).toBe('Fresh (1)::Beneath');
-  expect(scene.simulator.asked.counts.create_link).toBe(3);
-});
 
 test('a changed partner and cost data setting are returned as the service has them', async () => {
   const { writing, app, network } = await writingScene();
@@ -80,21 +66,6 @@ test.each([
     expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
   },
 );
-
-const openEnds: readonly [string, Fault][] = [
-  ['a lost answer', { kind: 'reset' }],
-  ['an answer of 202, of which nothing is documented,', { kind: 'status', status: 202 }],
-  ['an answer of 520, of which nothing is documented,', { kind: 'status', status: 520 }],
-];
-
-test.each(openEnds)('%s to a creation says that its outcome is unknown; it is sent once', async (_, fault) => {
-  const { writing, app } = await writingScene();
-  onPost(fault);
-  const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
-  expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
-  expect(failure.message).toMatch(/^It is unknown whether the link "Lost" was created: /);
-  expect(scene.simulator.asked.counts.create_link).toBe(1);
-});
 
 test('what is wrong before the call is never sent', async () => {
   const { writing, app, network } = await writingScene();
@@ -145,29 +116,6 @@ test('an id that is not in the partner list warns with the nearest, a name or a 
   }
 });
 
-test.each([
-  ['abcdefghij', 10],
-  ['short', 5],
-])(
-  'an app token such as %s, of %i characters instead of 12, warns and is asked for all the same',
-  async (token, length) => {
-    const { writing } = await writingScene();
-    const failure = await failureFrom(createLink(writing, { appToken: token, name: 'x', parent: null }));
-    expect([failure.code, failure.facts['status']]).toEqual(['SOURCE_REFUSED', 422]);
-    expect(warnings()).toEqual(['APP_TOKEN_UNUSUAL']);
-    const told = scene.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-    expect(told).toEqual([`The app token ${token} had ${length} characters instead of 12.`]);
-  },
-);
-
-test('a link whose name differs in blanks and in its Unicode form alone is the one that is wanted', async () => {
-  const { writing, app } = await writingScene();
-  scene.simulator.links.add(app, null, { name: 'Caf\u00e9 au lait' });
-  const again = await createLink(writing, { appToken: app, name: 'Cafe\u0301  au\u00a0lait', parent: null });
-  expect([again.isCreated, again.link.label]).toEqual([false, 'Caf\u00e9 au lait']);
-  expect(scene.simulator.asked.counts.create_link).toBe(0);
-});
-
 describe('an answer that says something else than what was asked for', () => {
   /** The scene, written to through a service that answers so, and lists no links. */
   async function answering(written: (body: unknown) => Reply) {
@@ -194,34 +142,6 @@ describe('an answer that says something else than what was asked for', () => {
       'SOURCE_REFUSED',
       `The link ${network} was not changed as asked: partner 174 was asked for, and it has 4321; cost data on was asked for, and it is off`,
     ]);
-  });
-
-  test('to an update with fewer fields is as was asked for', async () => {
-    const { writing, app, network } = await answering(() => item({ token: network, level: 1 }));
-    const change = { partnerId: String(scene.simulator.world.partners[5]?.id), costDataEnabled: true };
-    expect(await updateLink(writing, app, network, change)).toMatchObject(change);
-  });
-
-  test('to an update of a sub-link, the inherited partner, is no partner of its own', async () => {
-    const { writing, app } = await answering(() => item({ token: 'sub1', level: 2, partner_id: 3 }));
-    expect(await updateLink(writing, app, 'sub1', { costDataEnabled: true })).toMatchObject({ costDataEnabled: true });
-    const refused = await failureFrom(updateLink(writing, app, 'sub1', { partnerId: '174' }));
-    expect(refused.message).toContain('partner 174 was asked for, and it has 3');
-  });
-
-  test.each([
-    ['another link', { data: { items: [{ token: 'other1', level: 1, partner_id: 174 }] } }, 'expected the link'],
-    [
-      'the link beside an error',
-      { error: 'not allowed', data: { items: [{ token: 'NETWORK', level: 1 }] } },
-      'stated "not allowed"',
-    ],
-  ])('to an update, %s, is SOURCE_GARBLED', async (_, document, said) => {
-    const { writing, app, network } = await answering(() => ({
-      body: JSON.stringify(document).replace('NETWORK', network),
-    }));
-    const failure = await failureFrom(updateLink(writing, app, network, { partnerId: '174' }));
-    expect([failure.code, failure.message]).toEqual(['SOURCE_GARBLED', expect.stringContaining(said)]);
   });
 
   test.each([

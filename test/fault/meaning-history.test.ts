@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 
 import type { Slice } from '../../src/model/slice.ts';
 import { column, contentOf, storedAndTrue } from '../support/contents.ts';
-import { daysOf, holds, reports, runNight } from '../support/night.ts';
+import { daysOf, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -70,22 +70,3 @@ test.each(changes)(
     expect(stored).toEqual(truth);
   },
 );
-
-test('while 1 of the 22 days cannot be had under a new currency, all 22 stay as they were, and the night after swaps them', async () => {
-  const [, changed = daily] = changes[1] ?? [];
-  const before = await contentOf(scenario, 'daily');
-  const restore = scenario.simulator.script({
-    match: reports({ date_period: holds('2026-05-12') }),
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  const failed = await runNight(scenario, LAST, { slices: [changed] });
-  restore();
-  expect(failed.failures.length).toBe(1);
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
-
-  const next = at('2026-06-03');
-  expect((await runNight(scenario, next, { slices: [changed] })).failures).toEqual([]);
-  expect(await states()).toEqual(['live']);
-  expect(await daysHeld()).toBe('23 of 2026-05-11:2026-06-02');
-});

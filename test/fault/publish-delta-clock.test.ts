@@ -58,21 +58,3 @@ test('a sync that is refused for a clock 30 days ahead, and a publish by hand, r
   expect(await night(1)).toEqual([]);
   expect(gone().map((path) => path.split('/')[0])).toEqual(['ripen_loads', 'ripen_periods']);
 });
-
-test('of a service that does not tell the time, a night removes nothing for its age', async () => {
-  const scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  close = async () => scenario.close();
-  const untold = { match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } } as const;
-  scenario.simulator.script(untold);
-  const root = join(scenario.directory, 'tables');
-  const config = { ...scenario.config, publish: [{ kind: 'delta', path: root, mode: 0o644, keepMs: DAY_MS } as const] };
-  const night = async (at: Date | 'now'): Promise<void> => {
-    expect((await runNight({ ...scenario, config }, at)).failures).toEqual([]);
-  };
-  await night('now');
-  await night('now');
-  const before = filesIn(root);
-  const gone = (): string[] => before.filter((path) => !filesIn(root).includes(path));
-  await withClockOff(3, async () => night('now'));
-  expect(gone()).toEqual([]);
-});

@@ -140,7 +140,6 @@ describe('another engine', () => {
     },
   );
 
-  const CHECKPOINT = join('_delta_log', '00000000000000000010.checkpoint.parquet');
   test.each([
     ['no JSON', '{"commitInfo":'],
     ['no action', '{"add":{"path":7}}'],
@@ -160,14 +159,5 @@ describe('another engine', () => {
       hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
     });
     expect(versionsOf(join(target().path, 'ripen_finality'))).toEqual(before);
-  });
-
-  test('that leaves a checkpoint which is no Parquet file is told of with the name of the file', async () => {
-    for (let night = 0; night <= 10; night += 1) await sample.publish([target()]);
-    writeFileSync(join(at(), CHECKPOINT), 'no Parquet');
-    await expect(sample.publish([target()])).rejects.toMatchObject({
-      code: 'STORAGE_FAILED',
-      message: saying(`The file ${join(at(), CHECKPOINT)} of a table's log could not be understood`),
-    });
   });
 });

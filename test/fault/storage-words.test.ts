@@ -69,13 +69,3 @@ test('a limit of open files that is reached is named, as it is no matter of free
   const engine = new Error('IO Error: Cannot open file "/data/s.duckdb": Too many open files');
   expect(asPublishFailure(target, engine).hint).toContain('service.max_concurrency');
 });
-
-test('a limit of address space that is reached is ENGINE_MEMORY and no bug', () => {
-  const words = 'WebAssembly.Instance(): Out of memory: Cannot allocate Wasm memory for new instance';
-  expect(asFailure(new RangeError(words))).toMatchObject({
-    code: 'ENGINE_MEMORY',
-    message: textWith(words),
-    hint: textWith('ulimit -v'),
-  });
-  expect(asFailure(new RangeError('Invalid array length')).code).toBe('BUG');
-});

@@ -48,18 +48,6 @@ test('504 for more than 20 rows splits windows of 7 days, whose sum equals an un
   expect(await contentOf(scenario, content)).toEqual(disturbed);
 });
 
-test('the next run asks for no more than the 3 days that each half had, and meets no 504', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  tooHeavy();
-  await runNight(scenario, NOW);
-  scenario.simulator.asked.reset();
-  await runNight(scenario, NEXT);
-
-  const asked = askedReports(scenario);
-  expect(asked.map(({ status }) => status)).not.toContain(504);
-  expect(Math.max(...asked.map(({ period }) => daysOf(period)))).toBe(3);
-});
-
 test('a time-out is taken as too heavy: 7 days that hang are asked for in halves of 4 and 3', async () => {
   const short = slice({ ...daily, datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } });
   scenario = await openScenario([short], { simulator: { world: smallWorld } });

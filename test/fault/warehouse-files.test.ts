@@ -13,7 +13,6 @@ import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { checkingAt } from '../support/checking.ts';
-import { countSteps } from '../support/failing-step.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -132,16 +131,6 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
   await runNight(scenario, NOW);
   await inDatabase(scenario.config.warehouse, "insert into ripen.migrations values (99, '0099_later', now())");
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
-});
-
-test('a new warehouse that could not be made holds nothing, and the next run makes it', async () => {
-  let kinds: readonly string[] = [];
-  const steps = await countSteps((step) => kinds[step - 1] === 'commit');
-  kinds = steps.kinds;
-  const failure = await failureFrom(runNight(scenario, NOW)).finally(() => steps.stop());
-  expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
-  await inDatabase(scenario.config.warehouse, "select error('It holds ' || table_name) from duckdb_tables()");
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
 });
 
 test('a warehouse that another file took the place of amid a run is told as that, and the old snapshot stays', async () => {

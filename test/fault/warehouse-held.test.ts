@@ -60,25 +60,6 @@ test('a run waits for a holder that lets go within --lock-wait, says whom it wai
   expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['2']);
 });
 
-test('a signal ends the wait for a held warehouse, long before its 60 s are over', async () => {
-  holder = await hold(scenario.config.warehouse, 'READ_WRITE');
-  const stop = new AbortController();
-  const outcome = await runNight(scenario, NEXT, {
-    request: { lockWaitMs: 60_000 },
-    signal: stop.signal,
-    onEvent: ({ type }) => type === 'lock_waiting' && stop.abort(),
-  }).catch((error: unknown) => error);
-  expect(outcome).toMatchObject({ name: 'AbortError' });
-  expect(scenario.simulator.asked.requests).toEqual([]);
-});
-
-test('of 2 runs started at once in one process that wait for each other, both load', async () => {
-  const request = { lockWaitMs: 30_000 };
-  const summaries = await Promise.all([runNight(scenario, NEXT, { request }), runNight(scenario, NEXT, { request })]);
-  expect(summaries.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
-  expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['3']);
-});
-
 const read = { mode: 'read', lockWaitMs: 0, emit: (): void => {} } as const;
 const countRuns = async (warehouse: Warehouse): Promise<unknown> =>
   warehouse.rows('select count(*) as runs from ripen.runs', [], z.object({ runs: z.string() }));

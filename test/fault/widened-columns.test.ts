@@ -78,20 +78,6 @@ test.each(['decimal', 'money'])(
   },
 );
 
-test('0.1234567891 is stored exactly after `types:` went from DECIMAL(18,6) to DECIMAL(18,10), and the column says so', async () => {
-  const typed = (type: string): typeof daily => slice({ ...given, types: { cost: type } });
-  scenario = await openScenario([typed('DECIMAL(18,6)')], { simulator: { world } });
-  await runNight(scenario, FIRST);
-  script(replacedValue(0, 'cost', '0.1234567891'));
-  const summary = await runNight(scenario, SECOND, { slices: [typed('DECIMAL(18,10)')] });
-
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await column(scenario, "select cost::varchar from daily where cost::varchar like '0.12345%'")).toEqual([
-    expect.stringMatching(/^0\.12345678910*$/),
-  ]);
-  expect((await widenings()).some((each) => each.startsWith('cost: DECIMAL(18,6) to '))).toBe(true);
-});
-
 test.each<[string, ReportMutation]>([
   ['whose installs are off by 1', wrongTotal('installs', 1)],
   ['with a value that is no number', replacedValue(1, 'installs', '1,234.5')],
