@@ -98,20 +98,6 @@ describe('a part is not shown as a whole', () => {
     ]);
   });
 
-  test('a week has its final days, also those on which a network has no rows', async () => {
-    world = await openStated([ofDays(MONDAY, after(MONDAY, 8))]);
-    await world.night(LATER, [
-      ...onDays(MONDAY, 9, () => ({ network: 'steady', installs: '1', cost: '1', all_revenue_total_d30: '2' })),
-      ...onDays(MONDAY, 1, () => ({ network: 'once', installs: '1', cost: '9', all_revenue_total_d30: '3' })),
-    ]);
-    const shown = ['install_week', 'network', 'final_days', 'cost', 'roas_d30'];
-    expect(await columns(example('final_roas_by_week'), ...shown)).toEqual([
-      ['2026-04-13', 'steady', '2', '2.000000', 2],
-      ['2026-04-06', 'once', '7', '9.000000', 0.333],
-      ['2026-04-06', 'steady', '7', '7.000000', 2],
-    ]);
-  });
-
   test('a month of installs has an age once all its days are final there, and none where it is loaded in part', async () => {
     world = await openStated([ofDays('2026-03-31', '2026-05-31')]);
     // The last days of May have not reached their thirtieth day: the service states nothing of them yet.
@@ -188,23 +174,6 @@ test('a ratio rests on the rows and days of which both sides are known and final
   expect(await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost')).toEqual([
     ['2026-05-01', 'early', '0', '7.000000'],
   ]);
-});
-
-describe('what moved', () => {
-  test('a total below zero that rises has risen, and one that moved twice is one', async () => {
-    const yesterday = after(new Date().toISOString().slice(0, 10), -1);
-    world = await openStated([ofDays(yesterday, yesterday)]);
-    for (const [nth, cost] of [-10, -4, -2].entries()) {
-      const rows = onDays(yesterday, 1, () => ({ network: 'paid', installs: '1', cost: String(cost) }));
-      await world.night(new Date(Date.now() + (nth - 3) * 1000), rows);
-    }
-    expect(await columns(example('moved_since_monday'), 'metric', 'change', 'change_percent')).toEqual([
-      ['cost', '8.000000000000', 80],
-    ]);
-    expect(await columns(example('moved_by_age'), 'metric', 'age_days', 'changed_periods', 'change')).toEqual([
-      ['cost', 0, '1', '8.000000000000'],
-    ]);
-  });
 });
 
 describe('partners', () => {

@@ -238,35 +238,6 @@ describe.concurrent('a service that is not there', () => {
       { setting: 'service.base_url', hint: 'Put your own address into service.base_url.' },
     ]);
   }, 20_000);
-
-  test('a campaign API that never answers keeps no slice from being held against filters-data', async () => {
-    const text = `${serviceAt(await origin(working), await origin(() => 'hang'))}partners: true\n${SLICES}`;
-    const { seconds, found } = await lasting(text);
-    expect(seconds).toBeLessThan(12);
-    expect(found.filter(({ code }) => code === 'SOURCE_UNAVAILABLE')).toMatchObject([
-      { setting: 'service.base_url', hint: 'Check service.base_url and the network.' },
-    ]);
-    expect(severe(found)).toContain('ripen.yaml:14:15 SOURCE_REFUSED');
-  }, 20_000);
-
-  test('a catalog that takes 12 s to come, a little at a time, is waited for', async () => {
-    const body = JSON.stringify(catalog);
-    const slow: Script = () => (response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const parts = 12;
-      for (let part = 0; part <= parts; part += 1) {
-        const at = (share: number): number => Math.floor((body.length * share) / (parts + 1));
-        setTimeout(() => {
-          response.write(body.slice(at(part), at(part + 1)));
-          if (part === parts) response.end();
-        }, part * 1000);
-      }
-    };
-    const sound =
-      'partners: false\nslices: [{ name: a, dimensions: [day], metrics: [instals], date_period: yesterday }]';
-    const { found } = await run(`${serviceAt(await origin(slow))}${sound}`);
-    expect(found.flatMap(({ code }) => code ?? [])).toEqual(['SOURCE_REFUSED']);
-  }, 20_000);
 });
 
 test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {

@@ -60,19 +60,6 @@ test('a service that names a next page for ever, of pages without rows, is refus
   expect(askedReports(scenario)).toHaveLength(3);
 });
 
-test('of a service that cuts answers at 1 row in silence every row is loaded, divided by the values that filters-data lists', async () => {
-  const small = slice({ ...daily, dimensions: ['day', 'app_token', 'os_name', 'country_code'], metrics: ['installs'] });
-  scenario = await openScenario([small], {
-    simulator: {
-      world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6, quirks: { ...noQuirks, cap: { ...cap, rows: 1 } } },
-    },
-  });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  const { stored, truth } = await storedAndTrue(scenario, small, DAYS, NOW);
-  expect(truth.length).toBeGreaterThan(4);
-  expect(stored).toEqual(truth);
-});
-
 test('a metric of no documented form that does not add up is told once, not summed, and never asked for again because of that', async () => {
   const of = { ...daily, metrics: [...daily.metrics, ...calculatedMetrics.map(({ id }) => id)] };
   await openWorld({ metrics: calculatedMetrics }, of);
@@ -104,14 +91,6 @@ test('of a slice with no other metric than calculated ones every row is loaded, 
   expect(await column(scenario, "select count(*) > 0 from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual([
     'true',
   ]);
-});
-
-test('where such a slice is cut at 120 rows besides, nothing is loaded, as nothing can tell when it is whole', async () => {
-  const of = { ...daily, metrics: calculatedMetrics.map(({ id }) => id) };
-  await openWorld({ metrics: calculatedMetrics, cap }, of);
-  const summary = await runNight(scenario, NOW);
-  expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
-  expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(['0']);
 });
 
 test.each([

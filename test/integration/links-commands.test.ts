@@ -82,31 +82,6 @@ test('links create run 2 times creates 1 link and shows it, with --even-if-taken
   expect(shell.printed.at(-1)).toContain('would create nothing: there is "Again" as a network link');
 });
 
-test.each([[['--name=-dash']]])('a link whose name starts with a dash is no option: %j', async (words) => {
-  const { shell, app } = await opened();
-  const argv = ['links', 'create', '--app', app, ...words, '--dry-run', '--quiet'];
-  const asked = await parseCommandLine(argv, '1.2.3');
-  if (asked.kind !== 'act') throw new Error(asked.text);
-  await asked.act(shell);
-  expect(shell.printed.at(-1)).toContain('would create "-dash" as a network link');
-});
-
-test('a parent whose token starts with a dash is asked for', async () => {
-  const { shell, app } = await opened();
-  const argv = ['links', 'list', '--app', app, '--parent=-x', '--quiet'];
-  const asked = await parseCommandLine(argv, '1.2.3');
-  if (asked.kind !== 'act') throw new Error(asked.text);
-  await expect(asked.act(shell)).rejects.toMatchObject({ code: 'SOURCE_MISSING' });
-});
-
-test('words with a dash that are no option are refused, not taken for a call for help', async () => {
-  await expect(parseCommandLine(['sync', '-dash'], '1.2.3')).rejects.toThrow('Unknown argument: dash');
-  const create = ['links', 'create', '--app', 'abc123def456', '--name'];
-  await expect(parseCommandLine([...create, '--dry-run'], '1.2.3')).rejects.toThrow(
-    'Not enough arguments following: name',
-  );
-});
-
 test('links create prints a table without control characters, also while a run holds the warehouse', async () => {
   const { shell, app } = await opened();
   const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
@@ -145,11 +120,4 @@ test('links list and partners print JSON under the names the service has for fie
       impression_url: item.impressionUrl,
     })),
   });
-});
-
-test('an app token that is not 12 characters long is warned of and asked for all the same', async () => {
-  const { shell } = await opened();
-  const asking = linksList({ ...globals, quiet: false, app: 'shorttoken1', parent: undefined }, shell);
-  await expect(asking).rejects.toMatchObject({ code: 'SOURCE_REFUSED' });
-  expect(shell.told.join('\n')).toContain('The app token shorttoken1 had 11 characters instead of 12.');
 });

@@ -16,7 +16,6 @@ import { createTable, type Target } from '../../src/load/target.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { dbtSourcesYaml } from '../../src/publish/dbt.ts';
-import { lakesDdl } from '../../src/publish/ddl.ts';
 import { exportSlice } from '../../src/publish/export.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -208,17 +207,6 @@ test.each(['parquet', 'csv', 'ndjson'])('an export as %s holds every row under e
   const described = await answers(`select column_name from (describe from ${read}('${output}'))`);
   const names = ['day', ...texts, ...metrics, 'attr_dependency', '_extra'];
   expect(described.flat()).toEqual(names.map((name) => (format === 'csv' ? name.replace(/^(?=[=-])/, "'") : name)));
-});
-
-test('the statements of DuckDB show the same rows', async () => {
-  // The extension that reads Delta tables is not to be had where the tests run.
-  const plain = config.publish.filter(({ kind }) => kind !== 'delta');
-  const ddl = await lakesDdl('duckdb', { ...config, publish: plain }, warehouse);
-  const statements = ddl.split(/;$/m).filter((sql) => sql.trim() !== '');
-  for (const { name } of slices) {
-    const expected = [name === 'constructor' ? '3' : '21', '0', '0'];
-    expect(await difference(`lake.${name}_final`, inWarehouse(`${name}_final`), statements)).toEqual(expected);
-  }
 });
 
 describe('in a session without such tables, as that of the command', () => {

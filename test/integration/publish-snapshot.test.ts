@@ -1,18 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, chown, link, stat, writeFile } from 'node:fs/promises';
+import { link, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
-
-/** The system's user without rights. */
-const NOBODY = 65_534;
 
 let sample: Sample;
 let target: string;
@@ -87,20 +83,6 @@ describe('a snapshot', () => {
     expect(unfinished()).toEqual([]);
   });
 
-  test('opens as a warehouse does, for reading', async () => {
-    await publishSnapshot();
-    const opened = await openWarehouse(target, { mode: 'read', lockWaitMs: 0, emit: () => {} });
-    expect(await rowsOf(opened, INSTALLS)).toEqual(await rowsOf(sample.warehouse, INSTALLS));
-    await opened.close();
-  });
-
-  test('leaves the lock of the warehouse with this process', async () => {
-    await publishSnapshot();
-    const other = await openElsewhere(sample.warehouse.path, 'READ_WRITE');
-    await other.end();
-    expect(other.said).toContain('Could not set lock');
-  });
-
   test('a reader process that reads a column only after a new snapshot took the place finds the rows of the old one', async () => {
     await publishSnapshot();
     const before = await rowsOf(sample.warehouse, INSTALLS);
@@ -130,13 +112,6 @@ describe('a snapshot', () => {
       expect(unfinished()).toEqual([]);
     },
   );
-
-  test('removes what a killed run left beside the target', async () => {
-    await writeFile(`${target}.ripen-unfinished`, 'torn');
-    await writeFile(`${target}.ripen-unfinished.wal`, 'torn');
-    await publishSnapshot();
-    expect(unfinished()).toEqual([]);
-  });
 });
 
 describe('publishing refuses', () => {
@@ -151,21 +126,6 @@ describe('publishing refuses', () => {
     await refusal('WAREHOUSE_FOREIGN');
     expect((await stat(target)).mtimeMs).toBe(before.mtimeMs);
     expect(await ask(target, 'select answer from mine')).toEqual([{ answer: 42 }]);
-    expect(unfinished()).toEqual([]);
-  });
-
-  test('a snapshot of its own to which an analyst added a table', async () => {
-    await publishSnapshot();
-    await foreignTable(target);
-    await expect(publishSnapshot()).rejects.toThrow('main.mine');
-    expect(await ask(target, 'select answer from mine')).toEqual([{ answer: 42 }]);
-  });
-
-  test('a foreign database that another process holds open for writing', async () => {
-    await foreignTable(target);
-    const analyst = await openElsewhere(target, 'READ_WRITE');
-    await refusal('WAREHOUSE_FOREIGN');
-    await analyst.end();
     expect(unfinished()).toEqual([]);
   });
 
@@ -206,34 +166,5 @@ describe('several targets', () => {
     expect(sample.events.filter(({ type }) => type === 'published')).toMatchObject([
       { kind: 'parquet', path: sample.path('lake') },
     ]);
-  });
-
-  test('an interruption is no failure of a target: its reason is thrown and nothing is replaced', async () => {
-    const reason = new Error('SIGTERM');
-    const targets = [{ kind: 'duckdb', path: target, mode: 0o644 }] as const;
-    await expect(sample.publish(targets, AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect(existsSync(target)).toBe(false);
-  });
-
-  test('a directory that cannot be written is STORAGE_FAILED', async () => {
-    await writeFile(sample.path('file'), '');
-    const targets = [{ kind: 'duckdb', path: sample.path('file/a.duckdb'), mode: 0o644 }] as const;
-    await expect(sample.publish(targets)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  });
-
-  test('a snapshot this user may not read is STORAGE_FAILED, not foreign, and stays', async () => {
-    await publishSnapshot();
-    const before = await stat(target);
-    const directory = sample.path('.');
-    await chmod(target, 0o000);
-    const user = process.geteuid?.() ?? NOBODY;
-    // Root may read everything, and so has to be somebody else for a while.
-    if (user === 0) {
-      await chown(directory, NOBODY, NOBODY);
-      process.seteuid?.(NOBODY);
-    }
-    const publishing = publishSnapshot().finally(() => process.seteuid?.(user));
-    await expect(publishing).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: /Permission denied/ });
-    expect((await stat(target)).ino).toBe(before.ino);
   });
 });

@@ -85,12 +85,3 @@ test.each<[string, { readonly night: number; readonly fault: Fault } | null, Sli
   expect(before[0]?.length).toBeGreaterThan(2);
   expect(await replayed([declared])).toEqual(before);
 });
-
-test('a replay of 3 nights, on the last of which the currency changed, leaves the 11 days of the new one alone', async () => {
-  const changed = slice({ ...given, parameters: { currency: 'EUR' } });
-  scenario = await openScenario([daily], { simulator: { world } });
-  await runNights(null, (night) => (night === 2 ? changed : daily));
-  const before = await loadedState(scenario, ['daily']);
-  expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['11']);
-  expect(await replayed([changed])).toEqual(before);
-});

@@ -234,38 +234,6 @@ describe('the job of GitHub Actions', () => {
   });
 });
 
-describe('the container', () => {
-  test('is built from what the package needs, and every file copied into it exists', () => {
-    const copied = [...textOf('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
-      names.split(' '),
-    );
-    expect(copied.filter((name) => !existsSync(join(root, name)))).toStrictEqual([]);
-    const { files } = z
-      .object({ files: z.array(z.string()) })
-      .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
-    const packed = files.filter((name) => name !== 'dist' && !name.startsWith('!'));
-    expect(packed.filter((name) => !copied.includes(name))).toStrictEqual([]);
-    expect(textOf('Dockerfile')).toContain('ENTRYPOINT ["ripen"]');
-  });
-
-  test('is started by Compose with a sync, the token as a secret, and 30 s to end', async () => {
-    const { services } = z
-      .object({
-        services: z.object({
-          ripen: z.object({
-            command: z.array(z.string()),
-            build: z.object({ dockerfile: z.string() }),
-            stop_grace_period: z.literal('30s'),
-            secrets: z.tuple([z.literal('ripen-token')]),
-          }),
-        }),
-      })
-      .parse(parse(textOf('compose.yaml')));
-    expect((await parseCommandLine(services.ripen.command, '0')).kind).toBe('act');
-    expect(existsSync(join(root, services.ripen.build.dockerfile))).toBe(true);
-  });
-});
-
 /** As much of Airflow as the DAG touches; the task is called with the interval that stdin states, or with none. */
 const airflowStub = `
 class AirflowException(Exception): pass

@@ -75,23 +75,6 @@ test('a star is the metrics that match; what is new is a column loaded for the w
   expect(await replay(config, { asOf: night(1) })).toMatchObject({ failures: [] });
 });
 
-test('before the first catalog a plan does not know what a star stands for; with one it names what is new', async () => {
-  const config = await configured(['*']);
-  expect((await plan(config, { asOf: night(0) })).slices[0]?.stars).toBeUndefined();
-  await syncOn(await configured(['installs']), 0);
-  const [planned] = (await plan(await configured(['installs', 'a_*']), { asOf: night(1) })).slices;
-  expect(planned?.stars).toEqual([
-    { pattern: 'a_*', metrics: ['a_events', 'a_revenue'], new_metrics: ['a_events', 'a_revenue'] },
-  ]);
-  expect(planned?.windows[0]?.reasons).toMatchObject({ 'metric added': 10, new: 1 });
-});
-
-test('a metric that a slice states itself, or that an earlier star has, is not named twice', async () => {
-  const config = await configured(['b_events', '*_events', '{a,b}_*'], { dimensions: ['day', 'APP'] });
-  expect((await syncOn(config, 0)).failures).toEqual([]);
-  expect(await metricColumns(config)).toEqual(['b_events', 'a_events', 'a_revenue']);
-});
-
 test('a star that matches nothing, or more than max_metrics allows, fails its slice alone and is an error of check and plan', async () => {
   const nothing = await configured(['installs', 'x_*']);
   const refusal = 'x_* matches no metric that filters-data lists';
