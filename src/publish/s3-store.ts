@@ -240,17 +240,20 @@ function storeFailure(what: string, error: unknown): Failure {
   const { name, status, message, tries } = refusalOf(error);
   const found = `${status === null ? '' : `${status} `}${name}, ${tries === 1 ? '1 try' : `${tries} tries`}`;
   const words = scrub(message).split('\n')[0] ?? '';
-  return new Failure('STORAGE_FAILED', `The store did not ${what} (${found}): ${words}`, {
+  const code = areCredentialsRefused(name) ? 'USAGE_INVALID' : 'STORAGE_FAILED';
+  return new Failure(code, `The store did not ${what} (${found}): ${words}`, {
     facts: { status, name, tries },
     hint: hintFor(name, status),
     cause: error,
   });
 }
 
+const areCredentialsRefused = (name: string): boolean => /Signature|AccessKey|Credentials|Token/.test(name);
+
 function hintFor(name: string, status: number | null): string {
   if (name === 'NoSuchBucket') return 'Make the bucket, or correct its name.';
   if (status !== null && status >= 300 && status < 400) return "Set the bucket's region beside the target.";
-  if (/Signature|AccessKey|Credentials|Token/.test(name)) return 'Correct the credentials in the environment.';
+  if (areCredentialsRefused(name)) return 'Correct the credentials in the environment.';
   return status === 403
     ? 'Allow s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its keys.'
     : 'Run `ripen publish` once the store answers; whole files are in place, it makes the others.';

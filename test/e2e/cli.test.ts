@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -40,23 +41,15 @@ const configure = (service: object = small): Promise<void> =>
   });
 
 test('--help loads neither the database, the wire, the schemas nor the simulator', async () => {
-  const tell = path('tell.mjs');
-  await writeFile(
-    tell,
-    `import { syncBuiltinESMExports } from 'node:module';
-    import vm from 'node:vm';
-    vm.Script = class extends vm.Script {
-      constructor(text, options) {
-        super(text, options);
-        process.stderr.write(JSON.stringify(options.filename) + '\\n');
-      }
-    };
-    syncBuiltinESMExports();`,
-  );
-  const { code, err } = await installation.run(['sync', '--help'], { NODE_OPTIONS: `--import=${tell}` });
+  const coverage = path('coverage');
+  const { code } = await installation.run(['sync', '--help'], { NODE_V8_COVERAGE: coverage });
   expect(code).toBe(0);
-  const files = err.split('\n').filter((line) => line.startsWith('"'));
-  const texts = await Promise.all(files.map((line) => readFile(z.string().parse(JSON.parse(line)), 'utf8')));
+  const [listed = ''] = await readdir(coverage);
+  const { result } = z
+    .object({ result: z.array(z.object({ url: z.string() })) })
+    .parse(JSON.parse(await readFile(join(coverage, listed), 'utf8')));
+  const bundled = result.filter(({ url }) => url.includes('/dist/bundle/'));
+  const texts = await Promise.all(bundled.map(({ url }) => readFile(new URL(url), 'utf8')));
   expect(texts.join('\n')).toContain('node_modules/yargs/');
   expect(texts.join('\n')).not.toMatch(
     /node_modules\/(@duckdb|undici|zod|date-fns|echarts)\/|src\/simulator\/|dist\/simulator\//,
