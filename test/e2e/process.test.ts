@@ -1,6 +1,6 @@
 /** What surrounds the process: a directory that is gone, an output that takes nothing, paths that are taken. */
 
-import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, rm, } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 
 import { beforeEach, expect, test } from 'vitest';
@@ -43,24 +43,4 @@ test('a simulator is refused a port or a seed that is no whole number', async ()
     expect({ option, code }).toEqual({ option, code: 78 });
     expect(err).toContain('no whole number from 0 to');
   }
-});
-
-test('descriptions for dbt are written neither over nor into what ripen has for itself', async () => {
-  const slices = [{ name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' }];
-  const settings = {
-    service: 'simulator',
-    warehouse: 'w.duckdb',
-    publish: [{ duckdb: 'a.duckdb' }, { parquet: 'lake' }],
-    slices,
-  };
-  await installation.configure(settings);
-  expect((await installation.run(['sync'])).code).toBe(0);
-  await symlink('lake', installation.path('link'));
-  for (const path of ['ripen.yaml', 'link/sources.yml', 'lake', 'w.duckdb.archive/a.yml']) {
-    const { code, err } = await installation.run(['publish', '--dbt', path]);
-    expect({ path, code }).toEqual({ path, code: 78 });
-    expect(err).toContain('was not written: it belongs to the');
-  }
-  expect(JSON.parse(await readFile(installation.path('ripen.yaml'), 'utf8'))).toEqual(settings);
-  expect((await installation.run(['publish', '--dbt', 'dbt/sources.yml'])).code).toBe(0);
 });

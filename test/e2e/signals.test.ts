@@ -147,33 +147,3 @@ describe('an output nobody reads on', () => {
     expect(await installation.files()).toStrictEqual(['warehouse.duckdb']);
   });
 });
-
-describe('a warehouse that is open elsewhere', () => {
-  test('two syncs at once: the second names the first, gives up after --lock-wait 1s with 75, and asks nothing', async () => {
-    hangJanuary();
-    const first = await hangingSync();
-    const asked = simulator.asked.requests.length;
-    const second = await installation.run([...SYNC, '--lock-wait', '1s']);
-    expect(second.code).toBe(75);
-    expect(second.err).toContain('waiting up to 1');
-    const named = `(process ${first.pid})`;
-    expect(second.err.match(/^WAREHOUSE_LOCKED: .*$/m)?.[0]).toContain(named);
-
-    const status = await installation.run(['status', ...AS_OF, '--lock-wait', '0s']);
-    expect(status.code).toBe(75);
-    expect(status.err).toContain(named);
-
-    const third = installation.start([...SYNC, '--metrics-file', 'm.prom']);
-    await third.until('waiting up to 1');
-    third.kill('SIGINT');
-    const { code, err } = await third.ended;
-    expect(code).toBe(130);
-    expect(err).not.toMatch(/BUG|INTERRUPTED/);
-    const metrics = await readFile(installation.path('m.prom'), 'utf8');
-    expect(metrics).toContain('ripen_run_exit_code{command="sync"} 130');
-    expect(metrics).toContain('ripen_run_failures{command="sync",code="INTERRUPTED"} 1');
-    expect(simulator.asked.requests.length).toBe(asked);
-    first.kill('SIGKILL');
-    await first.ended;
-  });
-});

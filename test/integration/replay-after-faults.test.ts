@@ -6,7 +6,6 @@ import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf } from '../support/simulator/mutations.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column } from '../support/contents.ts';
 import { reports } from '../support/night.ts';
 import { replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

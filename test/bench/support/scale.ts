@@ -1,11 +1,8 @@
-/** How large the bench is: `BENCH=small` runs everything on little in under a minute, and leaves the page alone; `BENCH=large` adds what takes minutes. */
+/** How large the bench is: `BENCH=small` runs everything on little in under a minute, and leaves the page alone. */
 
 import { env } from 'node:process';
 
 export const isSmall: boolean = env['BENCH'] === 'small';
-
-/** Whether what takes minutes is measured too. */
-export const isLarge: boolean = env['BENCH'] === 'large';
 
 /** The one or the other, by scale. */
 export function scaled<T>(usual: T, small: T): T {
