@@ -87,9 +87,8 @@ test('26 of 31 days that come empty twice are loaded as empty, named, final for 
 });
 
 test('31 days that are empty in fact are confirmed by the second night, final then where they are old, and left alone', async () => {
-  const isEmpty = (): boolean => true;
   scenario = await openScenario([month], {
-    simulator: { world: { ...world, quirks: { emptied: { isEmpty, as: 'no rows' } } } },
+    simulator: { world: { ...world, quirks: { emptied: () => true } } },
   });
   expect((await runNight(scenario, FIRST)).slices[0]?.empty_periods).toEqual([MAY]);
   expect(await states()).toEqual(['empty 31']);

@@ -66,9 +66,9 @@ const faults: readonly Fault[] = [
 
 const quirks: readonly Partial<Quirks>[] = [
   {},
-  { cap: { rows: 9, totals: 'all', warning: null } },
-  { pages: { size: 7, style: 'v1', last: 'null', totals: 'whole', misleads: null } },
-  { rounding: { rows: null, totals: 2, totalsOf: 'exact values' } },
+  { cap: 9 },
+  { pages: { size: 7, style: 'v1', last: 'null', totals: 'whole' } },
+  { rounding: 2 },
   { maxRows: 20 },
 ];
 
