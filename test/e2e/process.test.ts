@@ -1,6 +1,6 @@
 /** What surrounds the process: a directory that is gone, an output that takes nothing, paths that are taken. */
 
-import { mkdir, rm, } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 
 import { beforeEach, expect, test } from 'vitest';

@@ -64,22 +64,6 @@ interface Place {
 }
 
 const places: Record<string, Place> = {
-  'a warehouse below a file': {
-    kind: 'storage',
-    async made() {
-      await writeFile(inside('file'), '');
-      const says = [`The warehouse ${inside('file', 'w.duckdb')} could not be written`, 'not a directory'];
-      return { change: { warehouse: inside('file', 'w.duckdb') }, says };
-    },
-  },
-  'a pipe in the place of a snapshot': {
-    kind: 'storage',
-    async made() {
-      spawnSync('mkfifo', [inside('pipe')]);
-      const says = ['a pipe, a device or a socket in the place of the file'];
-      return { change: { publish: [snapshotAt(inside('pipe'))] }, says };
-    },
-  },
   'a snapshot and a lake that cannot be, both told at once': {
     kind: 'storage',
     async made() {
@@ -92,14 +76,6 @@ const places: Record<string, Place> = {
       ];
       const says = ['(a directory in the place of the file); The parquet', 'file (not a directory)'];
       return { change: { publish }, says };
-    },
-  },
-  'a link in the place of a snapshot, which leads nowhere': {
-    kind: 'storage',
-    async made() {
-      await symlink(inside('nowhere'), inside('b.duckdb'));
-      const says = [`The duckdb ${inside('b.duckdb')} was a symbolic link.`];
-      return { change: { publish: [snapshotAt(inside('b.duckdb'))] }, says };
     },
   },
   'a link in the place of a lake': {
@@ -117,13 +93,6 @@ const places: Record<string, Place> = {
       await mkdir(inside('lake'));
       const change = { warehouse: inside('lake', 'w.duckdb'), publish: [lakeAt(inside('lake'))] };
       return { change, says: [`${inside('lake', 'w.duckdb')} lay inside ${inside('lake')}.`] };
-    },
-  },
-  'a lake inside another': {
-    kind: 'usage',
-    async made() {
-      const publish = [lakeAt(inside('lake')), lakeAt(inside('lake', 'more'))];
-      return { change: { publish }, says: [`${inside('lake', 'more')} lay inside ${inside('lake')}`] };
     },
   },
   'a snapshot that is the warehouse by way of a link to its folder': {

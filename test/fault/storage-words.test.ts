@@ -1,6 +1,5 @@
 /** FAULTS 23: a disk, a folder, open files or memory that give out, in the words of the engine and the system: told as what they are, with what helps. */
 
-import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 import { DuckDBConnection } from '@duckdb/node-api';
@@ -48,24 +47,4 @@ test.each([FULL, GONE])('a commit that ends with "%s" is STORAGE_FAILED, of a lo
   });
   const ended = await scenario.night(NOW).catch((error: unknown) => ({ failures: [asFailure(error)] }));
   expect(ended.failures[0]).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
-});
-
-test('a limit of open files that is reached is named, as it is no matter of free space', async () => {
-  const open = files.open;
-  vi.spyOn(files, 'open').mockImplementation(async (path, ...given) => {
-    if (String(path).includes('.spool/')) {
-      throw Object.assign(new Error(`EMFILE: too many open files, open '${String(path)}'`), { syscall: 'open' });
-    }
-    return open(path, ...given);
-  });
-  syncBuiltinESMExports();
-  const { failures } = await scenario.night(NOW);
-  expect(failures[0]).toMatchObject({
-    code: 'STORAGE_FAILED',
-    message: textWith('EMFILE'),
-    hint: textWith('ulimit -n'),
-  });
-  const target = { kind: 'duckdb', path: '/data/s.duckdb', mode: 0o644 } as const;
-  const engine = new Error('IO Error: Cannot open file "/data/s.duckdb": Too many open files');
-  expect(asPublishFailure(target, engine).hint).toContain('service.max_concurrency');
 });

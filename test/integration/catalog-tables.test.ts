@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readCatalog, replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
+import { catalogFilters, type CatalogItem } from '../../src/model/catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
@@ -82,15 +82,6 @@ describe('of the 29 lists of filters-data', () => {
     expect(await idsIn('partners', 'partner_id')).toEqual([]);
     expect(await rows(`select id from ripen.catalog where filter = 'partners'`)).toEqual([{ id: 'partners_id' }]);
   });
-
-  test('every table and each of its columns says what it holds', async () => {
-    const silent = await rows(
-      `select table_name || '.' || column_name as "column" from duckdb_columns()
-       where schema_name = 'main' and table_name in (${catalogTables.map((name) => `'${name}'`).join(', ')})
-           and coalesce(comment, '') = ''`,
-    );
-    expect(silent).toEqual([]);
-  });
 });
 
 test('hostile names are kept byte for byte; half a surrogate pair becomes U+FFFD', async () => {
@@ -120,29 +111,6 @@ test('what came, went and changed its name or formatting between 2 runs is recor
       ['store_type aptoide', 'item appeared', null, null],
     ].map(([name, change, before, after]) => ({ run_id: 'second', object: 'catalog', name, change, before, after })),
   );
-});
-
-test('fields of an app that are not documented are kept: currency, platforms and store id as columns, all as JSON', async () => {
-  const attributes =
-    '{"currency":"EUR","platforms":["ios"],"default_store_app_id":"9007199254740993","new":{"a":null}}';
-  await replace([...everyList, item('apps', 'euro', { attributes })], 'run', firstNight);
-  expect(
-    await rows(`select app_token, currency, default_store_app_id, platforms, attributes from main.apps order by 1`),
-  ).toEqual([
-    { app_token: 'apps_id', currency: null, default_store_app_id: null, platforms: null, attributes: null },
-    {
-      app_token: 'euro',
-      currency: 'EUR',
-      default_store_app_id: '9007199254740993',
-      platforms: '["ios"]',
-      attributes,
-    },
-  ]);
-  const changed = attributes.replace('EUR', 'USD');
-  await replace([...everyList, item('apps', 'euro', { attributes: changed })], 'second', secondNight);
-  expect(await rows('select name, change, before, after from ripen.schema_changes')).toEqual([
-    { name: 'apps euro', change: 'attributes changed', before: attributes, after: changed },
-  ]);
 });
 
 describe('a name that was somebody else’s before', () => {

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
@@ -140,21 +140,6 @@ setTimeout(() => {}, 30000);
   });
 });
 
-describe.skipIf(!answers('systemd-analyze', '--version'))('systemd', () => {
-  /** The findings on the units, whose program is one that exists here. */
-  function verified(change: (unit: string) => string): { readonly status: number | null; readonly stderr: string } {
-    const unit = textOf('ripen.service').replace('/usr/bin/ripen', '/bin/true');
-    writeFileSync(join(directory, 'ripen.service'), change(unit));
-    writeFileSync(join(directory, 'ripen.timer'), textOf('ripen.timer'));
-    const files = ['ripen.service', 'ripen.timer'].map((name) => join(directory, name));
-    return spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' });
-  }
-
-  test('loads both units without a word', () => {
-    expect(verified((unit) => unit)).toMatchObject({ status: 0, stderr: '' });
-  });
-});
-
 test('the systemd unit runs a sync, restarts it after 75 alone, and not for ever', async () => {
   const unit = textOf('ripen.service');
   const [, words = ''] = /^ExecStart=\/usr\/bin\/ripen (.*)$/m.exec(unit) ?? [];
@@ -207,30 +192,6 @@ describe('the CronJob of Kubernetes', () => {
       action: 'FailJob',
       onExitCodes: { containerName: 'ripen', operator: 'NotIn', values: [75, 143] },
     });
-  });
-});
-
-describe('the job of GitHub Actions', () => {
-  const workflow = z
-    .object({
-      concurrency: z.object({ group: z.string(), 'cancel-in-progress': z.literal(false) }),
-      jobs: z.object({ sync: z.object({ steps: z.tuple([z.object({ run: z.string() })]) }) }),
-    })
-    .parse(parse(textOf('github-actions.yaml')));
-  const [{ run }] = workflow.jobs.sync.steps;
-
-  test.each([
-    [[0], 0, 1],
-    [[75, 75, 0], 0, 3],
-    [[78], 78, 1],
-    [[75], 75, 24],
-  ])('meets the exit codes %j with %i after %i calls', (codes, status, count) => {
-    ripenEndingWith(...codes);
-    const file = join(directory, 'step.sh');
-    writeFileSync(file, run);
-    const env = { PATH: `${directory}:/usr/bin:/bin`, RIPEN_PAUSE_SECONDS: '0' };
-    expect(spawnSync('bash', ['-e', file], { env }).status).toBe(status);
-    expect(calls()).toHaveLength(count);
   });
 });
 

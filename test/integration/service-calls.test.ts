@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
-import { catalogFilters } from '../../src/model/catalog.ts';
 import {
   type Connection,
   connectTo,
@@ -145,17 +144,6 @@ describe('filters-data', () => {
     ]);
   });
 
-  test('2 of 29 names that are refused with a 400 are left out, and 27 answered, in 19 calls', async () => {
-    const refused = new Set(['apps_network', 'store_type']);
-    await serve(({ query }) => {
-      const names = query.get('required_filters')?.split(',') ?? [];
-      if (names.some((name) => refused.has(name))) return { status: 400, body: 'no such filter' };
-      return json(Object.fromEntries(names.map((name) => [name, [{ id: name }]])));
-    });
-    expect(await connection.service.filtersData({ filters: catalogFilters }, connection.signal)).toHaveLength(27);
-    expect(server.received.length).toBeLessThanOrEqual(19);
-  });
-
   test.each([
     [
       'an error object',
@@ -175,25 +163,6 @@ describe('filters-data', () => {
       expect(failure.message).toContain(words);
     },
   );
-
-  test('with 20 000 characters of search words is asked in several calls below 6100 characters', async () => {
-    await serve((request) => {
-      const names = (request.query.get('required_filters') ?? '').split(',');
-      return json(Object.fromEntries(names.map((name) => [name, [{ id: `${name}-1` }]])));
-    });
-    const filters = ['apps', 'networks', 'partners', 'countries', 'currencies'] as const;
-    const contains = Object.fromEntries(filters.map((name) => [name, 'x'.repeat(4000)]));
-    const items = await connection.service.filtersData({ filters, contains }, connection.signal);
-    expect(items.map(({ id }) => id)).toEqual(filters.map((name) => `${name}-1`));
-    expect(server.received).toHaveLength(5);
-    expect(Math.max(...server.received.map(({ target }) => target.length))).toBeLessThan(6100);
-  });
-
-  test('of which none is a list is SOURCE_GARBLED', async () => {
-    await serve(() => json({ apps: { id: 1 } }));
-    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect((await failureFrom(asked)).message).toContain('none of the lists asked for was in {"apps":{"id":1}}');
-  });
 });
 
 describe('the certificate of the service', () => {

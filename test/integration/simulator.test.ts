@@ -62,11 +62,6 @@ describe('a report', () => {
     expect(withheld).toEqual([...Array<boolean>(4).fill(false), ...Array<boolean>(8).fill(true)]);
     expect(mature?.totals['revenue_total_d7']).toBeLessThan(open?.totals['revenue_total_d7'] ?? 0);
   });
-
-  test.each([
-    ['before 2022', '2021-12-01:2021-12-31'],
-    ['after now', '2026-06-02:2026-06-30'],
-  ])('does not exist %s', (_, period) => expect(report({ date_period: period })).toBeNull());
 });
 
 const small = { seed: 1, apps: 2, partners: 7, links: 60, rowsPerDay: 10 } as const;

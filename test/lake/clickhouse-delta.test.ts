@@ -1,6 +1,6 @@
 /** ClickHouse reads Delta tables from disk and from S3, by the statements ripen prints, and answers as the warehouse does. */
 
-import { } from 'node:timers/promises';
+import {} from 'node:timers/promises';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
@@ -10,7 +10,7 @@ import { lakesDdl } from '../../src/publish/ddl.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
-import { heldRows, } from '../support/ledger-nights.ts';
+import { heldRows } from '../support/ledger-nights.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
