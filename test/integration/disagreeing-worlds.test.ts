@@ -23,32 +23,32 @@ let scenario: Scenario;
 
 async function openWorld(quirks: Partial<Quirks>, of = daily): Promise<Scenario> {
   scenario = await openScenario([of], {
-    simulator: { world: { apps: 2, partners: 4, links: 30, rowsPerDay: 320, quirks: { ...noQuirks, ...quirks } } },
+    simulator: { world: { apps: 2, partners: 4, links: 30, rowsPerDay: 120, quirks: { ...noQuirks, ...quirks } } },
   });
   return scenario;
 }
 
-const pages = { size: 60, style: 'v1', last: 'null', totals: 'whole' } as const;
-const cap = 120;
+const pages = { size: 24, style: 'v1', last: 'null', totals: 'whole' } as const;
+const cap = 45;
 const rounding = 1;
 
 test.each<[string, Partial<Quirks>]>([
   ['rounds totals to 1 digit', { rounding }],
-  ['cuts answers at 120 rows in silence', { cap }],
-  ['pages at 60 rows by address and cursors', { pages }],
-  ['pages at 60 rows by a bare cursor, with totals per page', { pages: { ...pages, style: 'cursor', totals: 'page' } }],
+  ['cuts answers at 45 rows in silence', { cap }],
+  ['pages at 24 rows by address and cursors', { pages }],
+  ['pages at 24 rows by a bare cursor, with totals per page', { pages: { ...pages, style: 'cursor', totals: 'page' } }],
   [
-    'pages at 60 rows as the campaign API v2 does, the last page without next',
+    'pages at 24 rows as the campaign API v2 does, the last page without next',
     { pages: { ...pages, style: 'v2', last: 'absent' } },
   ],
   ['numbers its pages, of which there is one', { pages: { ...pages, size: 100_000, style: 'number' } }],
-  ['rounds totals, cuts at 120 rows and pages at 60', { rounding, cap, pages }],
+  ['rounds totals, cuts at 45 rows and pages at 24', { rounding, cap, pages }],
 ])('of a service that %s every row is loaded', async (_, quirks) => {
   await openWorld(quirks);
   const summary = await runNight(scenario, NOW);
   expect(summary.failures).toEqual([]);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
-  expect(stored.length).toBeGreaterThan(1000);
+  expect(stored.length).toBeGreaterThan(300);
   expect(stored).toEqual(truth);
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
 });
@@ -116,10 +116,10 @@ test.each([
 ])('a slice of nothing but calculated metrics, too heavy for fewer than 8 parts, %s', async (_, cut, codes) => {
   const metrics = calculatedMetrics.map(({ id }) => id);
   const of = slice({ ...daily, dimensions: ['day', 'app_token', 'network', 'country_code'], metrics });
-  await openWorld({ metrics: calculatedMetrics, maxRows: 40, cap: cut }, of);
+  await openWorld({ metrics: calculatedMetrics, maxRows: 15, cap: cut }, of);
   const summary = await runNight(scenario, NOW);
   expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
   const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
-  expect(truth.length).toBeGreaterThan(8 * 40);
+  expect(truth.length).toBeGreaterThan(8 * 15);
   expect(stored).toEqual(codes.length === 0 ? truth : []);
 });
