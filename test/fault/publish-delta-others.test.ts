@@ -22,7 +22,6 @@ beforeEach(async () => {
   sample = await openSample(5, 4);
 });
 
-const saying = (part: string): unknown => expect.stringContaining(part);
 const held = async () => sortedRows(await heldRows(sample));
 const DAY = '2026-01-02';
 
@@ -139,25 +138,4 @@ describe('another engine', () => {
       await nightsPass();
     },
   );
-
-  test.each([
-    ['no JSON', '{"commitInfo":'],
-    ['no action', '{"add":{"path":7}}'],
-    ['a path that is not percent-encoded', '{"remove":{"path":"50%","dataChange":true}}'],
-    [
-      'a schema that is none',
-      '{"metaData":{"id":"x","format":{"provider":"parquet"},"schemaString":"?","partitionColumns":[],"configuration":{}}}',
-    ],
-  ])('whose commit holds %s is told of with the name of the file, and nothing is committed', async (_, line) => {
-    await sample.publish([target()]);
-    const before = versionsOf(join(target().path, 'ripen_finality'));
-    const file = join(at(), '_delta_log', '00000000000000000001.json');
-    writeFileSync(file, `${line}\n`);
-    await expect(sample.publish([target()])).rejects.toMatchObject({
-      code: 'STORAGE_FAILED',
-      message: saying(`The file ${file} of a table's log could not be understood`),
-      hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
-    });
-    expect(versionsOf(join(target().path, 'ripen_finality'))).toEqual(before);
-  });
 });

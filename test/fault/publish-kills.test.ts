@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -30,23 +30,12 @@ const targets = (): Parameters<Sample['publish']>[0] => [
   { kind: 'duckdb', path: sample.path('analytics.duckdb'), mode: 0o644 },
 ];
 
-/** Kills as soon as the moment has come, which must be before the publisher is done. */
-async function publishAndKill(moment: () => boolean): Promise<void> {
-  const wasKilled = await publisher.publishAndKill(sample, targets(), moment);
-  expect(wasKilled, 'the process finished before the moment came').toBe(true);
-}
-
 const filesIn = (folder: string): string[] =>
   existsSync(folder)
     ? readdirSync(folder, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name))
     : [];
-
-const statedInManifest = (): number =>
-  existsSync(sample.path('lake/_manifest.json'))
-    ? readFileSync(sample.path('lake/_manifest.json'), 'utf8').split('"path"').length - 1
-    : 0;
 
 const lakeFiles = (): string[] =>
   filesIn(join(sample.path('lake'), 'network_daily')).filter((path) => path.endsWith('.parquet'));
@@ -80,36 +69,6 @@ async function expectComplete(): Promise<void> {
   const [lake] = await sample.publish(targets());
   expect(lake?.files_written).toBe(0);
 }
-
-test.each([
-  ['1 file of 20 is in place', () => lakeFiles().length >= 1],
-  ['15 files of 20 are in place', () => lakeFiles().length >= 15],
-  ['the manifest is written', () => statedInManifest() > 0],
-  ['the snapshot is being copied', () => existsSync(sample.path('analytics.duckdb.ripen-unfinished'))],
-])('a first publish killed when %s leaves whole files, and the next one completes it', async (_what, moment) => {
-  await publishAndKill(moment);
-  const whole = await installsInWarehouse();
-  for (const day of await installsInLake()) expect(whole).toContainEqual(day);
-  await expectComplete();
-});
-
-test.each([10])(
-  'a publish of 19 changed days and 1 vanished, killed %i ms after it began, leaves each day old, new or gone',
-  async (delayMs) => {
-    await sample.publish(targets());
-    const before = await installsInWarehouse();
-    await sample.warehouse.run('update network_daily set _load_id = -1, installs = installs + 1');
-    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-20'`);
-    const after = await installsInWarehouse();
-    let begunAt = Infinity;
-    await publishAndKill(() => {
-      if (begunAt === Infinity && !existsSync(sample.path('lake/network_daily/day=2026-01-20'))) begunAt = Date.now();
-      return Date.now() - begunAt >= delayMs;
-    });
-    for (const day of await installsInLake()) expect([...before, ...after]).toContainEqual(day);
-    await expectComplete();
-  },
-);
 
 /** How many times a publisher is killed on the same copies; `npm run test:publisher` kills it 50 times. */
 const KILLS = Number(process.env['RIPEN_PUBLISH_KILLS'] ?? '3');

@@ -83,22 +83,6 @@ describe('GET partners', () => {
       '/public/v1/partners?after=g2w%2B&limit=50',
     ]);
   });
-
-  test('passes cursors.after as after where the paging object names no next', async () => {
-    await serve(({ query }) =>
-      json({
-        data: {
-          paging: { cursors: { after: query.has('after') ? null : 'g2w+', before: null } },
-          items: [partner(query.has('after') ? 2 : 1)],
-        },
-      }),
-    );
-    expect((await partners()).map(({ id }) => id)).toEqual(['1', '2']);
-    expect(server.received.map(({ target }) => target)).toEqual([
-      '/public/v1/partners',
-      '/public/v1/partners?after=g2w%2B',
-    ]);
-  });
 });
 
 const lists = [
