@@ -5,7 +5,6 @@ import { basename, dirname, join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { warehouseExists } from '../../src/warehouse/opening.ts';
 import { archived, archiveOf, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
@@ -102,15 +101,6 @@ describe('a replay', () => {
     ]);
     expect(await column(scenario, 'select count(distinct day) from other')).toEqual(['3']);
     expect(await readdir(outside)).toEqual(before);
-  });
-
-  test('without an archive is refused before anything is made', async () => {
-    await expect(replayInto(scenario)).rejects.toMatchObject({
-      code: 'USAGE_INVALID',
-      hint: textWith('Set `archive: 30d`'),
-      message: textWith('did not exist'),
-    });
-    expect(warehouseExists(scenario.config.warehouse)).toBe(false);
   });
 });
 

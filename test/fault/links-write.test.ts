@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { Fault } from '../support/simulator/faults.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
 import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
 import { useService } from '../support/use-service.ts';
@@ -24,10 +23,6 @@ async function writingScene(): Promise<{
   const network = links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
   return { writing, app, network };
 }
-
-const onPost = (fault: Fault): void => {
-  scene.simulator.script({ match: ({ method }) => method === 'POST', times: 1, fault });
-};
 
 test('a changed partner and cost data setting are returned as the service has them', async () => {
   const { writing, app, network } = await writingScene();
@@ -80,40 +75,6 @@ test('what is wrong before the call is never sent', async () => {
   ];
   for (const call of wrong) expect((await failureFrom(call())).code).toBe('USAGE_INVALID');
   expect(scene.simulator.asked.requests).toEqual([]);
-});
-
-test('a parent the service does not know is its answer, before any POST, and so are the words of a refusal', async () => {
-  const { writing, app } = await writingScene();
-  const missing = await failureFrom(createLink(writing, { appToken: app, name: 'x', parent: 'nobody1' }));
-  expect(missing.code).toBe('SOURCE_MISSING');
-  expect(scene.simulator.asked.counts.create_link).toBe(0);
-  onPost({ kind: 'status', status: 422, message: 'name is taken' });
-  const refused = await failureFrom(createLink(writing, { appToken: app, name: 'x', parent: null }));
-  expect(refused.message).toContain('name is taken');
-});
-
-test('an id that is not in the partner list warns with the nearest, a name or a part of it fails with its id', async () => {
-  const { writing, app, network } = await writingScene();
-  const partners: Service['partners'] = async function* listed() {
-    yield [
-      { id: '1741', displayName: 'Kumo', supportsCostData: true },
-      { id: '1750', displayName: 'Halcyon Social', supportsCostData: true },
-    ];
-  };
-  const through = { ...writing, service: { ...writing.service, partners } };
-  const refused = await failureFrom(updateLink(through, app, network, { partnerId: '1742' }));
-  expect(refused.code).toBe('SOURCE_REFUSED');
-  const told = scene.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(told).toEqual(['The partner id 1742 is not among the 2 partners of the service; the nearest is 1741 (Kumo).']);
-  for (const [partnerId, hint] of [
-    ['kuma', 'Give 1741, the id of Kumo.'],
-    ['1.5', 'Take the id from `ripen partners`.'],
-  ] as const) {
-    expect(await failureFrom(updateLink(through, app, network, { partnerId }))).toMatchObject({
-      code: 'USAGE_INVALID',
-      hint,
-    });
-  }
 });
 
 describe('an answer that says something else than what was asked for', () => {

@@ -175,28 +175,3 @@ test('a ratio rests on the rows and days of which both sides are known and final
     ['2026-05-01', 'early', '0', '7.000000'],
   ]);
 });
-
-describe('partners', () => {
-  test('one that has no name is shown by its id, and organic as such', async () => {
-    const dimensions = ['day', 'app_token', 'network', 'partner_id'];
-    world = await openStated(
-      [ofDays(MONDAY, MONDAY, dimensions)],
-      [
-        { id: '1', displayName: 'Twin', supportsCostData: true },
-        { id: '2', displayName: 'Twin', supportsCostData: true },
-      ],
-    );
-    const of = (partner: string | null, installs: string): StatedRow => {
-      return { day: MONDAY, app_token: 'app', network: 'n', partner_id: partner, installs, cost: installs };
-    };
-    await world.night(LATER, [of('-300', '50'), of('77', '40'), of('1', '30'), of('2', '20'), of(null, '10')]);
-    const shown = ['partner_id', 'partner', 'installs', 'cost_per_install'];
-    expect(await columns(example('spend_by_partner_and_link'), ...shown)).toEqual([
-      ['-300', 'Organic', '50', 1],
-      ['77', '77', '40', 1],
-      ['1', 'Twin', '30', 1],
-      ['2', 'Twin', '20', 1],
-      [null, 'no partner', '10', 1],
-    ]);
-  });
-});

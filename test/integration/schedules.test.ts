@@ -1,20 +1,12 @@
 /** The schedules that come with ripen, as their schedulers read and run them; `ripen` itself is a script that ends as told. */
 
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, test, } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 

@@ -5,64 +5,10 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { metrics } from '../../src/simulator/world/metrics.ts';
 import { ask, askCampaign, askReports, type Told } from '../support/ask-simulator.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
-import { createWorld, type Report } from '../support/simulator/world.ts';
 
 const NOW = new Date('2026-06-01T03:00:00Z');
-const world = createWorld({ rowsPerDay: 60 });
-
-function report(parameters: Readonly<Record<string, string>>, of = world, at = NOW): Report | null {
-  const usual = { dimensions: 'day', metrics: 'installs', date_period: '2026-01-01:2026-01-07', format_dates: 'false' };
-  return of.report(new URLSearchParams({ ...usual, attribution_type: 'all', ...parameters }), at);
-}
-
-const rowsOf = (parameters: Readonly<Record<string, string>>): Report['rows'] => report(parameters)?.rows ?? [];
-const total = (metric: string, parameters: Readonly<Record<string, string>> = {}): number =>
-  report({ metrics: metric, ...parameters })?.totals[metric] ?? 0;
-describe('a report', () => {
-  test.each([
-    ['hour', '2026-01-01T00:00:00', /^01\/01\/2026 \d\d:00$/],
-    ['day', '2026-01-01', /^01\/01\/2026$/],
-    ['week', '2025-12-29 - 2026-01-04', /^12\/29\/2025 - 01\/04\/2026$/],
-    ['month', '2026-01', /^January 2026$/],
-    ['quarter', 'Q1 2026', /^Q1 2026$/],
-    ['year', '2026', /^2026$/],
-  ])(
-    'labels the first %s of 2026 %s, each once, and for people unless format_dates is false',
-    (name, label, people) => {
-      const labels = rowsOf({ dimensions: name }).map((row) => row[name]);
-      expect([labels[0], new Set(labels).size]).toEqual([label, labels.length]);
-      expect(rowsOf({ dimensions: name, format_dates: 'true' })[0]?.[name]).toMatch(people);
-      expect(total('installs', { dimensions: name })).toBe(total('installs'));
-    },
-  );
-
-  test('has no two rows of one key, and adds up to its totals, of every additive metric', () => {
-    for (const names of ['app', 'campaign', 'creative', 'hour,campaign', 'partner_name,creative']) {
-      const keys = rowsOf({ dimensions: names }).map((row) =>
-        JSON.stringify([row['attr_dependency'], ...names.split(',').map((name) => row[name])]),
-      );
-      expect([names, new Set(keys).size]).toEqual([names, keys.length]);
-    }
-    const additive = [...metrics.values()].filter((metric) => metric.additive).map(({ id }) => id);
-    const found = report({ dimensions: 'country', metrics: additive.join(','), date_period: '2026-01-10:2026-01-10' });
-    const wrong = additive.filter((id) => {
-      const rows = (found?.rows ?? []).reduce((all, row) => all + Math.round(Number(row[id]) * 1e6), 0);
-      return rows !== Math.round((found?.totals[id] ?? 0) * 1e6);
-    });
-    expect([additive.length > 4000, wrong]).toEqual([true, []]);
-  });
-
-  test('under mature withholds values of incomplete cohorts, in rows and totals', () => {
-    const asked = { metrics: 'revenue_total_d7', date_period: '2026-05-20:2026-05-31' };
-    const [open, mature] = [report(asked), report({ ...asked, cohort_maturity: 'mature' })];
-    const withheld = (mature?.rows ?? []).map(({ revenue_total_d7: value }) => value === '0.0' || value === null);
-    expect(withheld).toEqual([...Array<boolean>(4).fill(false), ...Array<boolean>(8).fill(true)]);
-    expect(mature?.totals['revenue_total_d7']).toBeLessThan(open?.totals['revenue_total_d7'] ?? 0);
-  });
-});
 
 const small = { seed: 1, apps: 2, partners: 7, links: 60, rowsPerDay: 10 } as const;
 const REPORT =

@@ -3,7 +3,7 @@
 import type { Machine } from './machine.ts';
 
 /** In the order of the page. */
-export const sectionNames = ['maturity', 'load', 'publish', 'startup'] as const;
+export const sectionNames = ['maturity', 'load', 'publish'] as const;
 
 export type SectionName = (typeof sectionNames)[number];
 
