@@ -103,20 +103,20 @@ const cursor = (name: 'cursor' | 'after', value: string): ReportPage => ({ kind:
 
 describe('the pagination of a report', () => {
   const ends: readonly unknown[] = [
-    ...[null, undefined, false, '', [], {}, { page: 1, next: null }, { next: ' ' }, { cursor: 'x', next: null }],
-    ...[{ next: null, cursors: { after: 'x', before: 'y' } }, { cursors: { after: null, before: 'y' } }],
-    ...[
+    [null, undefined, false, '', [], {}, { page: 1, next: null }, { next: ' ' }, { cursor: 'x', next: null }],
+    [{ next: null, cursors: { after: 'x', before: 'y' } }, { cursors: { after: null, before: 'y' } }],
+    [
       { page: 1, total_pages: 1 },
       { page: '3', pages: '3', page_size: 8 },
       { current_page: 2, last_page: 2, total: 9 },
     ],
-    ...[
+    [
       { page: 1, has_more: false },
       { has_next: false, total_pages: 1 },
       { total_pages: 0 },
       { page: 0, total_pages: 1 },
     ],
-  ];
+  ].flat();
   test.each(ends.map((end) => [end]))('%j names no next page', (pagination) => {
     expect(nextPageOf(pagination)).toBeNull();
   });
@@ -136,18 +136,18 @@ describe('the pagination of a report', () => {
   });
 
   const unread: readonly unknown[] = [
-    ...[true, 'more', 7, ['/next'], { next: { href: '/next' } }, { next: true }, { next: 2 ** 60 }, { total_pages: 2 }],
-    ...[
+    [true, 'more', 7, ['/next'], { next: { href: '/next' } }, { next: true }, { next: 2 ** 60 }, { total_pages: 2 }],
+    [
       { page: 1, page_size: 8, total_pages: 2, total: 9 },
       { has_more: true, next_page: 2 },
       { page: 0, total_pages: 2 },
     ],
-    ...[{ current_page: 1, last_page: 2 }, { page: 1, page_size: 8, total: 7 }, { links: { next: '/2' } }],
-    ...[
+    [{ current_page: 1, last_page: 2 }, { page: 1, page_size: 8, total: 7 }, { links: { next: '/2' } }],
+    [
       { page: 1, total_pages: 1, has_more: true },
       { cursors: { after: null }, has_more: true },
     ],
-  ];
+  ].flat();
   test.each(unread.map((pagination) => [pagination]))('%j is none that is known, and so no end', (pagination) => {
     expect(() => nextPageOf(pagination)).toThrow(Failure);
     expect(() => nextPageOf(pagination)).toThrow('named no next page and no end that is known');

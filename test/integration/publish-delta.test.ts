@@ -2,7 +2,6 @@
 
 import { readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import {} from 'node:timers/promises';
 
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
