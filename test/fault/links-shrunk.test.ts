@@ -16,27 +16,17 @@ let scenario: Scenario;
 let campaign: ScriptedServer;
 let tokens: readonly string[];
 let partners: readonly number[];
-/** The sub-links of the first link; the others say that they have some, and list none. */
-let below: readonly string[];
-let beside: Readonly<Record<string, unknown>>;
-/** What the lists say of their length. */
-let total: string | null;
 
 const tokensOf = (length: number): string[] => Array.from({ length }, (_, index) => `net-${index}_x`);
 const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 beforeEach(async () => {
-  [tokens, partners, below, beside, total] = [tokensOf(30), idsOf(30), [], {}, null];
+  [tokens, partners] = [tokensOf(30), idsOf(30)];
   campaign = await startScriptedServer(({ path }) => {
-    const isPartners = path.includes('/partners');
-    const listed = isPartners
+    const listed = path.includes('/partners')
       ? partners.map((id) => ({ id, display_name: `Partner ${id}`, supports_cost_data: false }))
-      : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: true }));
-    const isChildren = path.includes('/children');
-    const sublinks = path.includes(`/${tokens[0]}/`) ? below : [];
-    const children = sublinks.map((token) => ({ token, name: token, level: 2, has_subtrackers: false }));
-    const paging = isChildren || total === null ? {} : { total, next: null };
-    return json({ ...beside, data: { items: isChildren ? children : listed, paging } });
+      : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: false }));
+    return json({ data: { items: listed, paging: {} } });
   });
   scenario = await openScenario([], {
     simulator: { world: smallWorld },
@@ -46,16 +36,12 @@ beforeEach(async () => {
 
 /** The codes of the failures and warnings of a night. */
 async function codesOf(day: number): Promise<string[]> {
-  return codesAt(night(day));
-}
-
-async function codesAt(asOf: Date): Promise<string[]> {
   const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
   const codes: string[] = [];
   const emit = (event: RunEvent): void => {
     if (event.type === 'warning') codes.push(event.code);
   };
-  const summary = await sync(config, { asOf, emit });
+  const summary = await sync(config, { asOf: night(day), emit });
   return [...codes, ...summary.failures.map(({ code }) => code)].toSorted();
 }
 
