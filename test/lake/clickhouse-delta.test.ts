@@ -1,6 +1,5 @@
 /** ClickHouse reads Delta tables from disk and from S3, by the statements ripen prints, and answers as the warehouse does. */
 
-
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
