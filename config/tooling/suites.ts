@@ -1,4 +1,4 @@
-/** Which tests a newcomer waits for, within 3 minutes on 2 cores, and all others, which CI runs besides. */
+/** Which tests a newcomer waits for, within 2 minutes on 2 cores, and all others, which CI runs besides. */
 
 import type { InlineConfig } from 'vitest/node';
 
@@ -6,17 +6,16 @@ import type { InlineConfig } from 'vitest/node';
 export const quick = [
   'test/{unit,property}/**/*.test.ts',
   'test/fault/service-*.test.ts',
-  'test/integration/{sync,let-go,disagreeing-worlds}.test.ts',
+  'test/integration/{sync,let-go}.test.ts',
   'test/e2e/cli.test.ts',
 ];
 
 export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts', 'test/fuzz/*.fuzz.ts'];
 
-/** What takes longer than a change can wait for: kills at every step, chaos, fuzz, readers beside a publishing run. */
+/** What takes longer than a change can wait for: kills and failures at every step, chaos, many nights, fuzz. */
 export const nightly = [
-  'test/e2e/{archive-kills,publish-readers}.test.ts',
-  'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
-  'test/integration/{cube-half-year,kept-sequences,wide-worlds}.test.ts',
+  'test/fault/{failing-steps,publish-kills,publish-delta-kills,sync-chaos}.test.ts',
+  'test/integration/{cube-half-year,insight-nights,publish-released,wide-worlds}.test.ts',
   'test/fuzz/*.fuzz.ts',
 ];
 

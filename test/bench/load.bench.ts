@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { dimensions, makeCorpus, metrics, writeFiles, type Corpus } from './load/corpus.ts';
-import { hasPandas, loadWithPandas, parseAndAppend, readJsonOnly, type Spent } from './load/limits.ts';
+import { parseAndAppend, readJsonOnly, type Spent } from './load/limits.ts';
 import { serveCorpus, type CorpusServer } from './load/serve-corpus.ts';
 import { syncCorpus } from './load/sync-corpus.ts';
 import { grouped, milliseconds, rounded, times } from './support/figures.ts';
@@ -60,7 +60,6 @@ const rate = (way: Way, of: Way, pick: (one: Spent) => number): number =>
 test('rows load beside what DuckDB and a plain program make of them', async () => {
   const tables: { caption: string; columns: string[]; rows: string[][] }[] = [];
   const figures: Record<string, number> = {};
-  const withPandas = await hasPandas();
   const peaks: { readonly rows: number; readonly bytes: number; readonly ms: number }[] = [];
   for (const { name, figure, days, beside, repeats } of SIZES) {
     const rows = days * ROWS_PER_DAY;
@@ -69,7 +68,6 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     const synced: Way = { name: '`ripen sync`, over HTTP', rows, spent: [] };
     const appendedDays = Math.min(days, APPENDED_FILES * DAYS_PER_FILE);
     const appended: Way = { name: '`JSON.parse` and appender', rows: appendedDays * ROWS_PER_DAY, spent: [] };
-    const pandas: Way = { name: '`pandas` script into SQLite', rows: appended.rows, spent: [] };
     const lineFiles = beside ? await writeFiles(corpus, days, 'lines') : [];
     const bodyFiles = beside ? await writeFiles(corpus, days, 'bodies') : [];
     const runs: Used[] = [];
@@ -78,7 +76,6 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
         lines.spent.push(await readJsonOnly(lineFiles, 'lines'));
         bodies.spent.push(await readJsonOnly(bodyFiles, 'bodies'));
         appended.spent.push(await parseAndAppend(bodyFiles.slice(0, APPENDED_FILES)));
-        if (withPandas) pandas.spent.push(await loadWithPandas(bodyFiles.slice(0, APPENDED_FILES)));
       }
       runs.push(await syncCorpus({ server, corpus, directory, days, held: 0, name: `loaded-${figure}` }));
     }
@@ -95,11 +92,10 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     figures[`of_lines_cpu_${figure}`] = rounded(rate(synced, lines, cpu), 2);
     figures[`of_bodies_cpu_${figure}`] = rounded(rate(synced, bodies, cpu), 2);
     figures[`times_appender_cpu_${figure}`] = rounded(rate(synced, appended, cpu), 1);
-    if (withPandas) figures[`times_pandas_${figure}`] = rounded(rate(synced, pandas, wall), 1);
     tables.push({
-      caption: `${name} rows (${grouped(rows)}).${withPandas ? '' : ' There was no Python with pandas to compare with.'}`,
+      caption: `${name} rows (${grouped(rows)}).`,
       columns: ['way', 'best', 'processor', 'rows/s', 'of lines', 'of lines, by processor'],
-      rows: [lines, bodies, synced, appended, ...(withPandas ? [pandas] : [])].map((way) => [
+      rows: [lines, bodies, synced, appended].map((way) => [
         way.name,
         milliseconds(least(way, wall)),
         milliseconds(least(way, cpu)),
@@ -123,7 +119,7 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     name: 'load',
     title: 'Loading beside DuckDB itself',
     paragraphs: [
-      `A slice of ${dimensions.length} dimensions and ${Object.keys(metrics).length} metrics, some 500 bytes of JSON a row, sent plain by another process on the same cores. \`ripen sync\` is a whole process: start, catalog, requests, every check, the proof by totals, ledger, checkpoint. DuckDB reads files that lie on disk already, into the same types with 1 GB of memory, and does nothing else; \`JSON.parse\` and the appender${withPandas ? ', and a script with pandas,' : ''} read the first ${APPENDED_FILES} of them. Best of ${SIZES[0]?.repeats ?? 1} by turns; shares compare rows a second, the last column rows per second of processor time of all threads, which other work on the machine moves less.`,
+      `A slice of ${dimensions.length} dimensions and ${Object.keys(metrics).length} metrics, some 500 bytes of JSON a row, sent plain by another process on the same cores. \`ripen sync\` is a whole process: start, catalog, requests, every check, the proof by totals, ledger, checkpoint. DuckDB reads files that lie on disk already, into the same types with 1 GB of memory, and does nothing else; \`JSON.parse\` and the appender read the first ${APPENDED_FILES} of them. Best of ${SIZES[0]?.repeats ?? 1} by turns; shares compare rows a second, the last column rows per second of processor time of all threads, which other work on the machine moves less.`,
     ],
     tables,
     figures,

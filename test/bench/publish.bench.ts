@@ -1,19 +1,17 @@
 /** Publishing two years of days: all of them at first, and then the one that changed; and a large snapshot beside a plain copy. */
 
 import { constants } from 'node:fs';
-import { copyFile, mkdtemp, open, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { copyFile, open, rm, stat } from 'node:fs/promises';
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
-import { addDays } from '../../src/model/calendar.ts';
-import { publish } from '../../src/publish/publish.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
+import { restate } from '../support/ledger-nights.ts';
+import { FIRST_DAY, openSample, type Sample } from '../support/sample-warehouse.ts';
 import { grouped, median, milliseconds, rounded, times } from './support/figures.ts';
 import { publishSection } from './support/publish-section.ts';
 import { scaled } from './support/scale.ts';
-import { fillWarehouse, type FilledWarehouse } from './warehouse/filled-warehouse.ts';
 
 const DAYS = scaled(730, 40);
 const ROWS_PER_DAY = scaled(1000, 200);
@@ -23,43 +21,22 @@ const LARGE_ROWS_PER_DAY = scaled(10_000, 500);
 const MIB = 1_048_576;
 const FILE_MODE = 0o644;
 
-let directory = '';
-let filled: FilledWarehouse;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-bench-'));
-  filled = await fillWarehouse({ path: join(directory, 'warehouse.duckdb'), days: DAYS, rowsPerDay: ROWS_PER_DAY });
-});
-
-afterAll(async () => {
-  await rm(directory, { recursive: true, force: true });
-});
-
 interface Copied {
   readonly ms: number;
   readonly files: number;
 }
 
 test('a lake of two years rewrites one file when one day changed, and none when nothing did', async () => {
-  const lake: PublishTarget = { kind: 'parquet', path: join(directory, 'lake'), mode: FILE_MODE };
-  const snapshot: PublishTarget = { kind: 'duckdb', path: join(directory, 'analytics.duckdb'), mode: FILE_MODE };
-
-  const changing = Array.from({ length: ROUNDS }, (_, round) => {
-    const day = addDays(filled.days.start, round * 7);
-    return { start: day, end: addDays(day, 1) };
-  });
-  // The ledger knows the days that are going to change, so that their finality does not change with them.
-  for (const days of changing) await filled.open((warehouse, target) => filled.reload(warehouse, target, days, 0));
-
-  const whole = await copy(filled, lake);
-  const changed: Copied[] = [];
-  const unchanged: Copied[] = [];
-  const snapshots: Copied[] = [];
-  for (const [round, days] of changing.entries()) {
-    await filled.open((warehouse, target) => filled.reload(warehouse, target, days, round + 1));
-    changed.push(await copy(filled, lake));
-    unchanged.push(await copy(filled, lake));
-    snapshots.push(await copy(filled, snapshot));
+  const sample = await openSample(DAYS, ROWS_PER_DAY);
+  const lake: PublishTarget = { kind: 'parquet', path: sample.path('lake'), mode: FILE_MODE };
+  const snapshot: PublishTarget = { kind: 'duckdb', path: sample.path('analytics.duckdb'), mode: FILE_MODE };
+  const whole = await copy(sample, lake);
+  const [changed, unchanged, snapshots]: [Copied[], Copied[], Copied[]] = [[], [], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await restate(sample.warehouse, addDays(day(FIRST_DAY), round * 7), round + 1);
+    changed.push(await copy(sample, lake));
+    unchanged.push(await copy(sample, lake));
+    snapshots.push(await copy(sample, snapshot));
   }
 
   const large = await copyLarge();
@@ -75,7 +52,7 @@ test('a lake of two years rewrites one file when one day changed, and none when 
     name: 'publish',
     title: 'Publishing what changed',
     paragraphs: [
-      `A warehouse of ${grouped(filled.rows)} rows in ${DAYS} days. The lake is one Parquet file a day and one per dimension table; what changed is found out from the warehouse, not by reading files. The snapshot is a verified copy of the whole.`,
+      `A warehouse of ${grouped(DAYS * ROWS_PER_DAY)} rows in ${DAYS} days. The lake is one Parquet file a day and one per dimension table; what changed is found out from the warehouse, not by reading files. The snapshot is a verified copy of the whole.`,
     ],
     tables: [
       {
@@ -115,19 +92,10 @@ test('a lake of two years rewrites one file when one day changed, and none when 
   for (const { files } of unchanged) expect(files).toBe(0);
 });
 
-async function copy(from: FilledWarehouse, target: PublishTarget): Promise<Copied> {
-  return from.open(async (warehouse) => {
-    const startedAt = performance.now();
-    const { published, failures } = await publish(
-      { publish: [target] },
-      warehouse,
-      () => {},
-      new AbortController().signal,
-    );
-    const ms = performance.now() - startedAt;
-    expect(failures).toEqual([]);
-    return { ms, files: published[0]?.files_written ?? 0 };
-  });
+async function copy(sample: Sample, target: PublishTarget): Promise<Copied> {
+  const startedAt = performance.now();
+  const [published] = await sample.publish([target]);
+  return { ms: performance.now() - startedAt, files: published?.files_written ?? 0 };
 }
 
 interface LargeCopies {
@@ -140,19 +108,19 @@ interface LargeCopies {
 
 /** A snapshot of a large warehouse and a plain copy of its file, by turns. */
 async function copyLarge(): Promise<LargeCopies> {
-  const path = join(directory, 'large.duckdb');
-  const from = await fillWarehouse({ path, days: LARGE_DAYS, rowsPerDay: LARGE_ROWS_PER_DAY });
+  const sample = await openSample(LARGE_DAYS, LARGE_ROWS_PER_DAY);
+  const path = sample.path('warehouse.duckdb');
   const [snapshotMs, plainMs]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
-    plainMs.push(await copyPlainly(path, join(directory, 'plain.duckdb')));
-    const { ms } = await copy(from, { kind: 'duckdb', path: join(directory, 'large-copy.duckdb'), mode: FILE_MODE });
-    snapshotMs.push(ms);
+    await sample.lend(async () => void plainMs.push(await copyPlainly(path, sample.path('plain.duckdb'))));
+    const target: PublishTarget = { kind: 'duckdb', path: sample.path('large-copy.duckdb'), mode: FILE_MODE };
+    snapshotMs.push((await copy(sample, target)).ms);
   }
   const ways = [
     { name: 'plain copy of the file', ms: plainMs },
     { name: 'snapshot', ms: snapshotMs },
   ];
-  return { rows: from.rows, bytes: (await stat(path)).size, snapshotMs, plainMs, ways };
+  return { rows: LARGE_DAYS * LARGE_ROWS_PER_DAY, bytes: (await stat(path)).size, snapshotMs, plainMs, ways };
 }
 
 async function copyPlainly(from: string, to: string): Promise<number> {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { cli, openInstallation, TOKEN, type Ended, type Installation } from '../support/installation.ts';
@@ -24,7 +24,6 @@ let installation: Installation;
 beforeEach(async () => {
   installation = await openInstallation();
 });
-afterEach(async () => installation.close());
 
 const ripen = (...argv: string[]): Promise<Ended> => installation.run(argv, { TZ: 'Pacific/Apia' });
 const path = (...names: string[]): string => installation.path(...names);

@@ -62,7 +62,6 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const installation of installations.splice(0)) {
     spawnSync('umount', ['--lazy', installation.path('data')]);
-    await installation.close();
   }
 });
 

@@ -1,13 +1,12 @@
 /** What somebody new does first, through the command line alone: the tour, a first configuration, a first query. */
 
-import { cp, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { openInstallation, startProcess, TOKEN, type Ended, type Installation } from '../support/installation.ts';
+import { openInstallation, startProcess, TOKEN, type Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,13 +16,6 @@ let installation: Installation;
 beforeEach(async () => {
   installation = await openInstallation();
 });
-afterEach(async () => installation.close());
-
-/** Under another mask than that of the tests' process. */
-const masked = (mask: string, words: string, folder: string): Promise<Ended> =>
-  startProcess('sh', ['-c', `umask ${mask}; exec '${process.execPath}' '${root}dist/cli.js' ${words}`], folder).ended;
-
-const rightsOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe('ripen init', () => {
   test('--simulator writes a configuration that checks, plans, syncs and answers a query without an account', async () => {
@@ -60,25 +52,6 @@ describe('ripen init', () => {
     } finally {
       await simulator.close();
     }
-  });
-
-  test('under the mask 022 others can read what it wrote and what the first sync publishes, and not the warehouse', async () => {
-    await masked('022', 'init open --simulator', installation.directory);
-    const folder = installation.path('open');
-    expect(await rightsOf(folder)).toBe(0o755);
-    expect(await rightsOf(`${folder}/ripen.yaml`)).toBe(0o644);
-    await masked('077', 'init closed', installation.directory);
-    expect(await rightsOf(installation.path('closed'))).toBe(0o700);
-    expect(await rightsOf(installation.path('closed', '.env.example'))).toBe(0o600);
-    const synced = await masked('022', 'sync --quiet', folder);
-    expect(synced.code).toBe(0);
-    expect(await rightsOf(`${folder}/analytics`)).toBe(0o755);
-    expect(await rightsOf(`${folder}/analytics/analytics.duckdb`)).toBe(0o644);
-    expect(await rightsOf(`${folder}/data`)).toBe(0o700);
-    await masked('022', 'status --html s.html', folder);
-    await masked('027', 'export --slice network_daily --output e.csv', folder);
-    expect(await rightsOf(`${folder}/s.html`)).toBe(0o644);
-    expect(await rightsOf(`${folder}/e.csv`)).toBe(0o640);
   });
 });
 
@@ -138,34 +111,6 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
   );
   const refused = await installation.run(['sync']);
   expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it')]).toStrictEqual([78, true]);
-});
-
-test('the tour of a package that lies elsewhere writes into the current folder, and nothing into the package', async () => {
-  const elsewhere = installation.path('package');
-  await mkdir(elsewhere);
-  for (const part of ['dist', 'sql', 'config', 'package.json']) {
-    await cp(`${root}${part}`, `${elsewhere}/${part}`, { recursive: true });
-  }
-  await symlink(`${root}node_modules`, `${elsewhere}/node_modules`);
-  await mkdir(installation.path('here'));
-  const tour = await startProcess(
-    process.execPath,
-    [`${elsewhere}/dist/cli.js`, 'demo', '--nights', '2'],
-    installation.path('here'),
-  ).ended;
-  expect(tour.code).toBe(0);
-  expect(await readdir(installation.path('here', 'data'))).toEqual(
-    expect.arrayContaining(['analytics.duckdb', 'demo.yaml', 'status.html', 'warehouse.duckdb']),
-  );
-  expect((await readdir(elsewhere)).sort()).toStrictEqual(['config', 'dist', 'node_modules', 'package.json', 'sql']);
-  const [, command = ''] = /npx ripen (status --config \S+)/.exec(tour.out) ?? [];
-  const again = await startProcess(
-    process.execPath,
-    [`${elsewhere}/dist/cli.js`, ...command.split(' ')],
-    installation.path('here'),
-  ).ended;
-  expect(again.code).toBe(0);
-  expect(again.out).toContain('All is well.');
 });
 
 test('the package holds the user pages and configuration files, and no internals, tooling or tests', async () => {

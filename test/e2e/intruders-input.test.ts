@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { cli, openInstallation, serviceAt, startProcess, TOKEN, type Installation } from '../support/installation.ts';
@@ -20,11 +20,6 @@ beforeEach(async () => {
   const world = { seed: 3, apps: 1, partners: 2, links: 4, rowsPerDay: 12 };
   simulator = await startSimulator({ token: TOKEN, world, now: new Date('2026-02-14T02:30:00Z') });
   installation = await openInstallation();
-});
-
-afterEach(async () => {
-  await installation.close();
-  await simulator.close();
 });
 
 const daily = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' };

@@ -6,7 +6,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Fault, FaultRule } from '../support/simulator/faults.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -83,11 +83,6 @@ beforeEach(async () => {
   const costCredential = `Partner ${COST_KEY}`;
   simulator = await startSimulator({ token: TOKEN, costCredential, world, now: new Date('2026-02-14T02:30:00Z') });
   installation = await openInstallation();
-});
-
-afterEach(async () => {
-  await installation.close();
-  await simulator.close();
 });
 
 const settings = (slices: readonly string[], archive = 'off'): object => ({

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -49,11 +49,6 @@ const configured = () => ({
     metrics: ['installs'],
     date_period: `${month}-01:${month}-07`,
   })),
-});
-
-afterEach(async () => {
-  await installation.close();
-  await simulator.close();
 });
 
 /** The report of January never comes, whoever asks for it; the function returned lets it come. */
@@ -150,35 +145,5 @@ describe('an output nobody reads on', () => {
     expect(code).toBe(0);
     expect(await runs()).toStrictEqual([['succeeded', 0]]);
     expect(await installation.files()).toStrictEqual(['warehouse.duckdb']);
-  });
-});
-
-describe('a warehouse that is open elsewhere', () => {
-  test('two syncs at once: the second names the first, gives up after --lock-wait 1s with 75, and asks nothing', async () => {
-    hangJanuary();
-    const first = await hangingSync();
-    const asked = simulator.asked.requests.length;
-    const second = await installation.run([...SYNC, '--lock-wait', '1s']);
-    expect(second.code).toBe(75);
-    expect(second.err).toContain('waiting up to 1');
-    const named = `(process ${first.pid})`;
-    expect(second.err.match(/^WAREHOUSE_LOCKED: .*$/m)?.[0]).toContain(named);
-
-    const status = await installation.run(['status', ...AS_OF, '--lock-wait', '0s']);
-    expect(status.code).toBe(75);
-    expect(status.err).toContain(named);
-
-    const third = installation.start([...SYNC, '--metrics-file', 'm.prom']);
-    await third.until('waiting up to 1');
-    third.kill('SIGINT');
-    const { code, err } = await third.ended;
-    expect(code).toBe(130);
-    expect(err).not.toMatch(/BUG|INTERRUPTED/);
-    const metrics = await readFile(installation.path('m.prom'), 'utf8');
-    expect(metrics).toContain('ripen_run_exit_code{command="sync"} 130');
-    expect(metrics).toContain('ripen_run_failures{command="sync",code="INTERRUPTED"} 1');
-    expect(simulator.asked.requests.length).toBe(asked);
-    first.kill('SIGKILL');
-    await first.ended;
   });
 });

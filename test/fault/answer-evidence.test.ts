@@ -1,12 +1,11 @@
 /** What an answer says against its own finality: cells it calls immature, when it was computed, back-ends that failed. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column, query } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
+import { archived } from '../support/archive-scene.ts';
+import { column } from '../support/contents.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -21,7 +20,6 @@ const daily = slice({
 });
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const beside = (members: Readonly<Record<string, unknown>>): Fault => ({
   kind: 'report',
@@ -63,23 +61,6 @@ describe('a cell that its answer calls immature', () => {
     expect(await immatureCells()).toEqual([]);
     expect(await due()).toEqual(['-', '-', '-']);
   });
-
-  test('is still not final when its archived answer is loaded again', async () => {
-    await load({
-      immature_cohorts: { cost: ['2026-05-01', '2026-05-03'] },
-      debug: { cached_at: '2026-05-31T12:00:00' },
-    });
-    const before = await query(
-      scenario,
-      'select start_day, state, sound_at, computed_at, immature from ripen.periods order by 1',
-    );
-    await loseWarehouse(scenario);
-    await replayInto(scenario);
-    expect(await immatureCells()).toEqual(['01 cost', '03 cost']);
-    expect(
-      await query(scenario, 'select start_day, state, sound_at, computed_at, immature from ripen.periods order by 1'),
-    ).toEqual(before);
-  });
 });
 
 describe('an answer that was computed', () => {
@@ -110,47 +91,6 @@ describe('an answer that was computed', () => {
     expect(await immatureCells()).toEqual(immature);
     expect(await warnings()).toEqual([]);
   });
-
-  test('before the horizon is requested again at the milestones after it', async () => {
-    const at = '2026-05-11T02:30:00Z';
-    scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-    const stale = { debug: { cached_at: '2026-05-03T00:00:00Z' } };
-    scenario.simulator.script({ match: reports(), times: 1, fault: beside(stale) });
-    await scenario.night(new Date(at));
-    expect(await due()).toEqual(expect.arrayContaining(['2026-05-12 00:00:00']));
-    await scenario.night(new Date('2026-05-12T02:30:00Z'));
-    expect(await column(scenario, 'select distinct computed_at is null from ripen.periods')).toEqual(['true']);
-  });
-});
-
-test('the parts of a divided window add up in what they say', async () => {
-  const oneDay = slice({
-    ...daily,
-    datePeriod: { first: { day: day('2026-05-01') }, last: { day: day('2026-05-01') } },
-  });
-  scenario = await openScenario([oneDay], { simulator: { world: smallWorld } });
-  scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 504 } });
-  const stated = [{ cost: ['2026-05-01'] }, { installs: ['2026-05-01'] }];
-  for (const [at, sign] of ['__in', '__not_in'].entries()) {
-    const match = reports({ [`app_token${sign}`]: () => true });
-    scenario.simulator.script({ match, times: 1, fault: beside({ immature_cohorts: stated[at] }) });
-  }
-  expect(await scenario.night(NOW)).toMatchObject({ failures: [] });
-  expect(await immatureCells()).toEqual(['01 cost', '01 installs']);
-});
-
-test('an inner status of 500 beside rows is no answer: requested again, at last the window fails with the words', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  const debug = { service_urls: [{ status_code: 200 }, { url: 'https://kpi', status_code: 500 }] };
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: beside({ debug }) });
-  const summary = await scenario.night(NOW);
-  expect(summary).toMatchObject({ failures: [{ code: 'DATA_MALFORMED', message: textWith('status_code 500') }] });
-  expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(['0']);
-});
-
-test('an inner status of 500 that passes is requested again and loaded', async () => {
-  await load({ debug: { service_urls: [{ status_code: 500 }] } });
-  expect(await immatureCells()).toEqual([]);
 });
 
 test.each([

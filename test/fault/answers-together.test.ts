@@ -54,7 +54,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   reading.mockRestore();
-  await scenario.close();
 });
 
 /** Befalls the answers that hold the odd day. */
@@ -116,21 +115,4 @@ test.each<[string, Fault]>([
   const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
   expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
   expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
-});
-
-test('20 answers of weeks are loaded by the weeks they state', async () => {
-  const weekly = slice({ ...given, name: 'weekly', dimensions: ['week', 'os_name'] });
-  expect(await runNight(scenario, NOW, { slices: [weekly] })).toMatchObject({ status: 'succeeded', failures: [] });
-  const { stored, truth } = await storedAndTrue(scenario, weekly, `${FIRST}:${LAST}`, NOW);
-  expect(stored).toEqual(truth);
-});
-
-test('20 answers of pages of 5 rows are read together, each with all of its pages', async () => {
-  await scenario.close();
-  const pages = { size: 5, style: 'cursor', last: 'null', totals: 'whole', misleads: null } as const;
-  const world = { ...smallWorld, quirks: { ...smallWorld.quirks, pages } };
-  scenario = await openScenario([daily], { simulator: { world } });
-  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(mostTogether()).toBeGreaterThan(3);
-  await expectWholeBut(() => false);
 });

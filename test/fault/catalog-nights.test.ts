@@ -1,13 +1,10 @@
 /** Nights on which filters-data lists less than it did: what is known of a configured metric stays. */
 
-import { copyFile } from 'node:fs/promises';
-
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
 import type { JsonDocument } from '../support/simulator/answer.ts';
-import { replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -15,8 +12,6 @@ import { slice } from '../support/slice.ts';
 
 const firstNight = new Date('2026-06-01T02:30:00Z');
 const secondNight = new Date('2026-06-02T02:30:00Z');
-const thirdNight = new Date('2026-06-03T02:30:00Z');
-
 const datePeriod = { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } } as const;
 const paid = slice({
   name: 'paid',
@@ -34,8 +29,6 @@ beforeEach(async () => {
   scenario = await openScenario([paid, plain], { simulator: { world: smallWorld } });
 });
 
-afterEach(() => scenario.close());
-
 /** Changes the next answer of filters-data. */
 function scriptListing(change: (lists: JsonDocument) => JsonDocument): void {
   scenario.simulator.script({
@@ -49,17 +42,6 @@ const itemsOf = (lists: JsonDocument, filter: string): Items => {
   const shape = z.array(z.record(z.string(), z.unknown()));
   return shape.parse(JSON.parse(JSON.stringify(lists[filter])));
 };
-
-/** Every list without some ids. */
-const without =
-  (...ids: readonly string[]) =>
-  (lists: JsonDocument): JsonDocument =>
-    Object.fromEntries(
-      Object.keys(lists).map((filter) => [
-        filter,
-        itemsOf(lists, filter).filter(({ id }) => !ids.some((gone) => gone === id)),
-      ]),
-    );
 
 const known = (): Promise<unknown> =>
   query(
@@ -119,57 +101,6 @@ test('a list of metrics that is empty for one night changes no horizon', async (
   ]);
 });
 
-test('a run of another slice keeps the metrics of those it does not refresh; a metric nobody configured leaves', async () => {
-  await runNight(scenario, firstNight);
-  scriptListing(without('paid_installs', 'paid_impressions', 'clicks'));
-  await runNight(scenario, secondNight, { request: { slices: ['plain'] } });
-  expect(
-    await query(
-      scenario,
-      `select id, horizon_days from main.metrics where id in ('paid_installs', 'paid_impressions', 'clicks') order by id`,
-    ),
-  ).toEqual([
-    { id: 'paid_impressions', horizon_days: 14 },
-    { id: 'paid_installs', horizon_days: 14 },
-  ]);
-  expect(await changes()).toEqual([
-    { name: 'etl_metrics clicks', change: 'item vanished' },
-    { name: 'overview_metrics clicks', change: 'item vanished' },
-  ]);
-  expect(told('CATALOG_METRIC_GONE')).toEqual([
-    'filters-data left out what it said before of paid_impressions, paid_installs; configured metrics stayed as they were last seen.',
-  ]);
-});
-
-test('another formatting and section of a configured metric are taken over and recorded; blank ones are not', async () => {
-  await runNight(scenario, firstNight);
-  const restated =
-    (id: string, change: Readonly<Record<string, string>>) =>
-    (lists: JsonDocument): JsonDocument => ({
-      ...lists,
-      overview_metrics: itemsOf(lists, 'overview_metrics').map((item) =>
-        item['id'] === id ? Object.assign(item, change) : item,
-      ),
-    });
-  const [moved, blank] = [
-    restated('paid_installs', { formatting: 'decimal', section: 'Conversion' }),
-    restated('paid_impressions', { formatting: '', section: '' }),
-  ];
-  scriptListing((lists) => blank(moved(lists)));
-  await runNight(scenario, secondNight);
-  expect(await query(scenario, `select id, horizon_days, type from main.metrics where id like 'paid_im%'`)).toEqual([
-    { id: 'paid_impressions', horizon_days: 14, type: 'BIGINT' },
-  ]);
-  expect(await query(scenario, `select id, horizon_days, type from main.metrics where id = 'paid_installs'`)).toEqual([
-    { id: 'paid_installs', horizon_days: 14, type: 'DOUBLE' },
-  ]);
-  expect(await changes()).toEqual([
-    { name: 'overview_metrics paid_installs', change: 'formatting changed' },
-    { name: 'overview_metrics paid_installs', change: 'section changed' },
-  ]);
-  expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);
-});
-
 test('29 empty lists on the first night fail the run before a report is asked for; on the second the stored ones serve', async () => {
   const emptied = (lists: JsonDocument): JsonDocument =>
     Object.fromEntries(Object.keys(lists).map((filter) => [filter, []]));
@@ -185,42 +116,3 @@ test('29 empty lists on the first night fail the run before a report is asked fo
   expect(told('CATALOG_STALE')).toHaveLength(1);
   expect(await known()).toEqual(before);
 });
-
-test('an archived catalog that lacks a metric of the warehouse it is replayed into takes nothing from it', async () => {
-  const archiveMs = 30 * 86_400_000;
-  await scenario.night(firstNight, { archiveMs });
-  const before = await known();
-  const copy = `${scenario.config.warehouse}.copy`;
-  await copyFile(scenario.config.warehouse, copy);
-  // While nobody configures it, it may leave.
-  scriptListing(without('paid_installs'));
-  await scenario.night(secondNight, { archiveMs, slices: [plain] });
-  expect(await column(scenario, `select count(*) from main.metrics where id = 'paid_installs'`)).toEqual(['0']);
-
-  await copyFile(copy, scenario.config.warehouse);
-  const summary = await replayInto(scenario, { archiveMs }, { asOf: thirdNight });
-  expect(summary.status).toBe('succeeded');
-  expect(await known()).toEqual(before);
-  expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);
-});
-
-test('a catalog of 20 000 items is taken in, archived and, the next night, found to be the same', async () => {
-  const many = (filter: string): Items =>
-    Array.from({ length: 10_000 }, (_, index) => ({
-      id: `${filter}_${index}`,
-      name: `Name ${index}`,
-      formatting: 'integer',
-    }));
-  const added = { event_metrics: many('event'), networks: many('network') };
-  for (const night of [firstNight, secondNight]) {
-    scriptListing((lists) => ({ ...lists, ...added }));
-    const summary = await scenario.night(night, { archiveMs: 30 * 86_400_000 });
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  }
-  const counts = "select (select count(*) from main.networks) || ' ' || (select count(*) from main.metrics)";
-  const [networks, metrics] = (await column(scenario, counts)).join().split(' ').map(Number);
-  expect(networks).toBe(10_000);
-  expect(metrics).toBeGreaterThan(10_000);
-  expect(await changes()).toEqual([]);
-  expect(scenario.events.filter(({ type }) => type === 'warning')).toEqual([]);
-}, 120_000);

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { dropLoss, plan, publish as publishVerb, status } from '../../src/index.ts';
+import { publish as publishVerb } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
@@ -34,7 +34,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.unstubAllEnvs();
   for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
-  await scenario.close();
 });
 
 const snapshotAt = (path: string): PublishTarget => ({ kind: 'duckdb', path, mode: 0o644 });
@@ -65,22 +64,6 @@ interface Place {
 }
 
 const places: Record<string, Place> = {
-  'a warehouse below a file': {
-    kind: 'storage',
-    async made() {
-      await writeFile(inside('file'), '');
-      const says = [`The warehouse ${inside('file', 'w.duckdb')} could not be written`, 'not a directory'];
-      return { change: { warehouse: inside('file', 'w.duckdb') }, says };
-    },
-  },
-  'a pipe in the place of a snapshot': {
-    kind: 'storage',
-    async made() {
-      spawnSync('mkfifo', [inside('pipe')]);
-      const says = ['a pipe, a device or a socket in the place of the file'];
-      return { change: { publish: [snapshotAt(inside('pipe'))] }, says };
-    },
-  },
   'a snapshot and a lake that cannot be, both told at once': {
     kind: 'storage',
     async made() {
@@ -93,14 +76,6 @@ const places: Record<string, Place> = {
       ];
       const says = ['(a directory in the place of the file); The parquet', 'file (not a directory)'];
       return { change: { publish }, says };
-    },
-  },
-  'a link in the place of a snapshot, which leads nowhere': {
-    kind: 'storage',
-    async made() {
-      await symlink(inside('nowhere'), inside('b.duckdb'));
-      const says = [`The duckdb ${inside('b.duckdb')} was a symbolic link to ${inside('nowhere')}.`];
-      return { change: { publish: [snapshotAt(inside('b.duckdb'))] }, says };
     },
   },
   'a link in the place of a lake': {
@@ -118,13 +93,6 @@ const places: Record<string, Place> = {
       await mkdir(inside('lake'));
       const change = { warehouse: inside('lake', 'w.duckdb'), publish: [lakeAt(inside('lake'))] };
       return { change, says: [`${inside('lake', 'w.duckdb')} lay inside ${inside('lake')}.`] };
-    },
-  },
-  'a lake inside another': {
-    kind: 'usage',
-    async made() {
-      const publish = [lakeAt(inside('lake')), lakeAt(inside('lake', 'more'))];
-      return { change: { publish }, says: [`${inside('lake', 'more')} lay inside ${inside('lake')}`] };
     },
   },
   'a snapshot that is the warehouse by way of a link to its folder': {
@@ -168,22 +136,6 @@ test.each(Object.entries(places))('%s is refused', async (_, { kind, made }) => 
   const failure = await refusal(change);
   expect(failure.kind).toBe(kind);
   for (const words of says) expect(failure.message).toContain(words);
-});
-
-test('a warehouse that is a pipe, or a link into a folder that is not there, is refused by every verb that opens it', async () => {
-  spawnSync('mkfifo', [inside('pipe')]);
-  await symlink(inside('unmounted', 'w.duckdb'), inside('w.duckdb'));
-  for (const [warehouse, words] of [
-    [inside('pipe'), 'a pipe'],
-    [inside('w.duckdb'), 'whose folder is not there'],
-  ] as const) {
-    expect(await refusal({ warehouse })).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
-    const config = { ...scenario.config, warehouse };
-    const lossOf = async (of: Config): Promise<unknown> => dropLoss(of, { slice: 'daily' });
-    for (const verb of [status, plan, lossOf]) {
-      expect(await failureFrom(verb(config))).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
-    }
-  }
 });
 
 test('a disk that is mounted read-only is told for the warehouse and each copy', async ({ skip }) => {
@@ -233,16 +185,4 @@ test('another warehouse, or its copy, is refused as a target and stays as it was
   } finally {
     await other.close();
   }
-});
-
-test('neither a link to a file yet to be made nor a temporary folder that cannot be written is an obstacle', async () => {
-  vi.stubEnv('TMPDIR', inside('no-such-folder'));
-  await mkdir(inside('disk'));
-  await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
-  const publish = [snapshotAt(inside('snapshot.duckdb')), tablesAt(inside('ta?bles')), lakeAt(inside('lake'))];
-  const change = { warehouse: inside('w.duckdb'), publish };
-  expect(await found(change)).toEqual([]);
-  const { failures, published } = await scenario.night(NOW, change);
-  expect([failures, published.length]).toEqual([[], 3]);
-  expect(await readdir(inside('disk'))).toContain('w.duckdb');
 });

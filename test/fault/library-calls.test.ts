@@ -1,8 +1,7 @@
 /** The functions of the library, called wrongly, stopped, and listened to by what fails: each rejects with a `Failure` that says what to do. */
 
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -103,18 +102,6 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith(said) });
   });
 
-  test.each(['sync', 'backfill', 'plan', 'exportRows'])('%s as of a mistyped year writes nothing', async (verb) => {
-    const given = { slice: 'daily', days, output: join(directory, 'never.csv') };
-    const failure = await failureOf(call(verb, config, { ...given, asOf: new Date('0026-02-14T02:30:00Z') }));
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith('it lay before 1970-01-01') });
-    expect(existsSync(join(directory, 'never.csv'))).toBe(false);
-  });
-
-  test.each(['init', 'demo', 'readConfig'])('%s without a directory', async (verb) => {
-    const said = { code: 'USAGE_INVALID', message: textWith('directory was not given') };
-    expect(await failureOf(call(verb))).toMatchObject(said);
-  });
-
   test('nothing in place of the first argument', async () => {
     for (const [name, verb] of Object.entries(untyped)) {
       if (['init', 'demo', 'readConfig', 'resolvedConfig', 'startSimulator'].includes(name)) continue;
@@ -161,22 +148,6 @@ describe('a signal that stops the work', () => {
     }
   });
 
-  test('updateLink, sent and not answered: its outcome is unknown', async () => {
-    const stop = new AbortController();
-    const server = await startScriptedServer(() => {
-      setTimeout(() => stop.abort(), 20);
-      return 'hang';
-    });
-    try {
-      const asked = await servedBy(server.origin);
-      const calling = ripen.updateLink(asked, { app: 'abc123def456', link: 't', costData: true, signal: stop.signal });
-      const failure = await failureOf(calling);
-      expect([failure.facts['outcome'], failure.message]).toEqual(['unknown', textWith('unknown whether')]);
-    } finally {
-      await server.close();
-    }
-  });
-
   test('status, sync and drop, while they wait for the warehouse, reject with INTERRUPTED', async () => {
     const [ended, asked] = [new AbortController(), new AbortController()];
     const agree = async (): Promise<boolean> => {
@@ -196,37 +167,6 @@ describe('a signal that stops the work', () => {
     ended.abort();
     await dropping;
   });
-
-  test('an export that is stopped before, or while it writes, leaves no file', async () => {
-    const output = join(directory, 'stopped.csv');
-    const before = ripen.exportRows(config, { slice: 'daily', output, signal: AbortSignal.abort() });
-    expect(await failureOf(before)).toMatchObject({ code: 'INTERRUPTED' });
-    const stop = new AbortController();
-    const stream = new Writable({ highWaterMark: 1, write: () => stop.abort() });
-    const { signal } = stop;
-    const hanging = ripen.exportRows(config, { slice: 'daily', output: '-', format: 'csv', stream, signal });
-    expect(await failureOf(hanging)).toMatchObject({ code: 'INTERRUPTED' });
-    expect((await readdir(directory)).filter((name) => /stopped|unfinished/.test(name))).toEqual([]);
-  });
-});
-
-test('a day is taken as an ISO date, without parseDay', async () => {
-  const loaded = await call('backfill', config, { slice: 'daily', days, asOf: NIGHT });
-  expect(loaded).toMatchObject({ slices: [{ periods: { forced: 2 } }] });
-  const output = join(directory, 'day.csv');
-  expect(
-    await call('exportRows', config, { slice: 'daily', output, from: '2026-02-11', to: '2026-02-11' }),
-  ).toMatchObject({ rows: 1 });
-  expect(await call('dropLoss', config, { slice: 'daily', before: '2026-02-07' })).toMatchObject({ periods: 2 });
-});
-
-test('5 exports at once to one file are each whole, and leave it whole', async () => {
-  const output = join(directory, 'at-once.csv');
-  const one = async (): Promise<number> => (await ripen.exportRows(config, { slice: 'daily', output })).rows;
-  const rows = await one();
-  const alone = await readFile(output);
-  expect(await Promise.all([one(), one(), one(), one(), one()])).toEqual(Array.from({ length: 5 }, () => rows));
-  expect(alone.equals(await readFile(output))).toBe(true);
 });
 
 describe('functions of the caller that fail', () => {

@@ -1,16 +1,13 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import type { Link } from '../../src/model/link.ts';
 import type { WorldOptions } from '../support/simulator/world.ts';
 import { refreshPartners } from '../../src/links/refresh-partners.ts';
 import { connectTo, json, type Reply, startScriptedServer } from '../support/scripted-server.ts';
-import { openLinksScene, storedTree, trueTree, type LinksScene, type StoredLink } from '../support/links-scene.ts';
+import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';
@@ -63,40 +60,6 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
   expect(await storedTree(scene)).toEqual(trueTree(scene));
   expect(scene.simulator.asked.requests.every(({ path }) => path.includes(broken))).toBe(true);
 });
-
-test(
-  'of 3 apps, 12 partners and 1500 links a crawl that fails half-way through 1 app closes nothing of it; the next is whole',
-  { timeout: 240_000 },
-  async () => {
-    const [broken] = await crawledAndChanged({ apps: 3, partners: 12, links: 1500 });
-    const before = await storedTree(scene);
-    const versions = `select * from main.links_history where app_token = '${broken}' order by all`;
-    const history = await scene.rows(versions);
-    const { links } = scene.simulator;
-    const half = before.filter((link) => ofApp(broken)(link) && link['has_subtrackers'] === true).length / 2;
-    let children = 0;
-    const stop = scene.simulator.script({
-      match: ({ path }) => path.includes(broken) && path.endsWith('/children') && (children += 1) > half,
-      times: 1,
-      fault: refused,
-    });
-    const { failures } = await scene.crawl(secondNight);
-    expect(failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([['SOURCE_REFUSED', broken]]);
-    expect(children).toBeGreaterThan(half);
-    const isWhole = (link: StoredLink): boolean => !ofApp(broken)(link);
-    const [stored, truth] = [await storedTree(scene), trueTree(scene)];
-    expect(stored.filter(ofApp(broken))).toEqual(before.filter(ofApp(broken)));
-    expect(await scene.rows(versions)).toEqual(history);
-    expect(stored.filter(isWhole)).toEqual(truth.filter(isWhole));
-
-    stop();
-    links.archive(links.list(broken, null).at(-1)?.item.token ?? '');
-    expect((await scene.crawl('2026-06-03T02:30:00Z')).failures).toEqual([]);
-    const after = trueTree(scene);
-    expect(after.length).toBeGreaterThan(1300);
-    expect(await storedTree(scene)).toEqual(after);
-  },
-);
 
 /** Lists in pages of 5 by their offset, and removes an item once the first page was read. */
 function shiftingServer(
@@ -161,110 +124,10 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
   }
 });
 
-test('a next link that leads back to the start costs its app alone, with SOURCE_ENDLESS_PAGES', async () => {
-  const [broken, whole] = await crawledAndChanged();
-  const before = await storedTree(scene);
-  scene.simulator.script({
-    match: ({ path }) => path.endsWith(`${broken}/trackers`),
-    times: 100,
-    fault: { kind: 'next_link', link: { to: 'start' } },
-  });
-  const result = await scene.crawl(secondNight);
-  expect(result.failures.map(({ code }) => code)).toEqual(['SOURCE_ENDLESS_PAGES']);
-  const stored = await storedTree(scene);
-  expect(stored.filter(ofApp(broken))).toEqual(before.filter(ofApp(broken)));
-  expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
-});
-
 test('a token that is reset mid-crawl ends the refresh, and no app is half replaced', async () => {
   await crawledAndChanged();
   const before = await storedTree(scene);
   scene.simulator.script({ match: () => true, times: 10_000, fault: { kind: 'revoked_token', afterRequests: 12 } });
   await expect(scene.crawl(secondNight)).rejects.toMatchObject({ code: 'CREDENTIALS_REFUSED' });
   expect(await storedTree(scene)).toEqual(before);
-});
-
-test('a run that is stopped mid-crawl rejects with the reason and has changed nothing', async () => {
-  const apps = await crawledAndChanged();
-  const before = await storedTree(scene);
-  const stop = new AbortController();
-  scene.simulator.script({
-    match: ({ path }) => {
-      if (path.endsWith('/children')) stop.abort(new Error('stopped'));
-      return false;
-    },
-    times: 1,
-    fault: refused,
-  });
-  const crawl = refreshLinks(scene.run(secondNight, stop.signal), { apps, maxLevel: 4 });
-  await expect(crawl).rejects.toThrow('stopped');
-  expect(await storedTree(scene)).toEqual(before);
-});
-
-test('links that are added and removed while they are paged are stored once, by token, and the rest is whole', async () => {
-  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
-  const { links, world } = scene.simulator;
-  const app = world.apps[0]?.token ?? '';
-  const tokens = Array.from({ length: 120 }, (_, index) => links.add(app, null, { name: `network ${index}` }).token);
-  let pages = 0;
-  scene.simulator.script({
-    match: () => {
-      pages += 1;
-      if (pages === 2) {
-        links.rename(tokens[0] ?? '', 'renamed after it was listed');
-        links.remove(tokens[119] ?? '');
-        links.add(app, null, { name: 'late' });
-      }
-      return false;
-    },
-    times: 1,
-    fault: refused,
-  });
-  expect(await scene.crawl(firstNight)).toEqual({ rows: 120, removed: 0, failures: [] });
-  const labels = (await storedTree(scene)).map((link) => link['label']);
-  expect(labels).toContain('late');
-  expect(labels).toContain('network 0');
-  expect(labels).not.toContain('network 119');
-});
-
-const network = (token: string): Link => ({
-  token,
-  name: token,
-  label: token,
-  level: 1,
-  archived: false,
-  hasSubtrackers: true,
-  partnerId: null,
-  costDataEnabled: false,
-  url: null,
-  clickUrl: null,
-  impressionUrl: null,
-});
-
-/** Lists, below each parent, what `tree` says. */
-function treeService(tree: Readonly<Record<string, readonly string[]>>): LinksScene['service'] {
-  return {
-    ...scene.service,
-    async *links(_: string, parent: string | null) {
-      yield (tree[parent ?? ''] ?? []).map((token) => network(token));
-    },
-  };
-}
-
-test('4 links below each other are stored once each, where they were listed first', async () => {
-  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
-  const app = scene.simulator.world.apps[0]?.token ?? '';
-  const service = treeService({ '': ['one', 'alone'], one: ['two'], two: ['one', 'three'], three: ['three', 'two'] });
-  for (const night of [firstNight, secondNight]) {
-    const { failures, rows } = await refreshLinks({ ...scene.run(night), service }, { apps: [app], maxLevel: 4 });
-    expect({ failures, rows }).toEqual({ failures: [], rows: 4 });
-  }
-  expect(await scene.rows('select token, parent_token, root_token from main.links order by token')).toEqual([
-    { token: 'alone', parent_token: null, root_token: 'alone' },
-    { token: 'one', parent_token: null, root_token: 'one' },
-    { token: 'three', parent_token: 'two', root_token: 'one' },
-    { token: 'two', parent_token: 'one', root_token: 'one' },
-  ]);
-  const versions = await scene.rows('select count(*)::integer as n from main.links_history where valid_to is not null');
-  expect(versions).toEqual([{ n: 0 }]);
 });

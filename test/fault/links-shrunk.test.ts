@@ -1,6 +1,6 @@
 /** Lists of links and partners that are empty, or end early, for a night. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { RunEvent } from '../../src/events.ts';
 import { sync } from '../../src/index.ts';
@@ -16,27 +16,17 @@ let scenario: Scenario;
 let campaign: ScriptedServer;
 let tokens: readonly string[];
 let partners: readonly number[];
-/** The sub-links of the first link; the others say that they have some, and list none. */
-let below: readonly string[];
-let beside: Readonly<Record<string, unknown>>;
-/** What the lists say of their length. */
-let total: string | null;
 
 const tokensOf = (length: number): string[] => Array.from({ length }, (_, index) => `net-${index}_x`);
 const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 beforeEach(async () => {
-  [tokens, partners, below, beside, total] = [tokensOf(30), idsOf(30), [], {}, null];
+  [tokens, partners] = [tokensOf(30), idsOf(30)];
   campaign = await startScriptedServer(({ path }) => {
-    const isPartners = path.includes('/partners');
-    const listed = isPartners
+    const listed = path.includes('/partners')
       ? partners.map((id) => ({ id, display_name: `Partner ${id}`, supports_cost_data: false }))
-      : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: true }));
-    const isChildren = path.includes('/children');
-    const sublinks = path.includes(`/${tokens[0]}/`) ? below : [];
-    const children = sublinks.map((token) => ({ token, name: token, level: 2, has_subtrackers: false }));
-    const paging = isChildren || total === null ? {} : { total, next: null };
-    return json({ ...beside, data: { items: isChildren ? children : listed, paging } });
+      : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: false }));
+    return json({ data: { items: listed, paging: {} } });
   });
   scenario = await openScenario([], {
     simulator: { world: smallWorld },
@@ -44,23 +34,14 @@ beforeEach(async () => {
   });
 });
 
-afterEach(async () => {
-  await scenario.close();
-  await campaign.close();
-});
-
 /** The codes of the failures and warnings of a night. */
 async function codesOf(day: number): Promise<string[]> {
-  return codesAt(night(day));
-}
-
-async function codesAt(asOf: Date): Promise<string[]> {
   const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
   const codes: string[] = [];
   const emit = (event: RunEvent): void => {
     if (event.type === 'warning') codes.push(event.code);
   };
-  const summary = await sync(config, { asOf, emit });
+  const summary = await sync(config, { asOf: night(day), emit });
   return [...codes, ...summary.failures.map(({ code }) => code)].toSorted();
 }
 
@@ -102,59 +83,4 @@ test('lists cut to 14 of 30 close nothing in 2 nights with a whole one between t
   [tokens, partners] = [tokensOf(15), idsOf(15)];
   expect(await codesOf(6)).toEqual([]);
   expect(await stored()).toEqual(['15 15']);
-});
-
-test('a link that comes back after it was closed has a second version, and none for the nights between', async () => {
-  await codesOf(1);
-  tokens = tokensOf(29);
-  expect(await codesOf(2)).toEqual([]);
-  tokens = tokensOf(30);
-  expect(await codesOf(4)).toEqual([]);
-  expect(await stored()).toEqual(['30 30']);
-  expect(await history()).toEqual(['1 2', '4']);
-});
-
-test('a doubted list adds what is new and changes what it has, and closes nothing', async () => {
-  below = ['sub-0'];
-  await codesOf(1);
-  [tokens, partners] = [
-    ['net-0_x', 'new'],
-    [1, 31],
-  ];
-  expect(await codesOf(2)).toEqual(DOUBTED);
-  expect(await stored()).toEqual(['32 31']);
-  expect(await codesOf(3)).toEqual([]);
-  expect(await stored()).toEqual(['3 2']);
-});
-
-test('a list that was empty and then holds 14 of 30 is doubted on both nights, and believed on the third, which adds 2 and lacks 1 more', async () => {
-  await codesOf(1);
-  [tokens, partners] = [[], []];
-  expect(await codesOf(2)).toEqual(DOUBTED);
-  [tokens, partners] = [tokensOf(14), idsOf(14)];
-  expect(await codesOf(3)).toEqual(DOUBTED);
-  expect(await stored()).toEqual(['30 30']);
-  [tokens, partners] = [
-    [...tokensOf(13), 'new', 'newer'],
-    [...idsOf(13), 77, 78],
-  ];
-  expect(await codesOf(4)).toEqual([]);
-  expect(await stored()).toEqual(['15 15']);
-});
-
-test('a run that is repeated 10 minutes later is no second night', async () => {
-  await codesOf(1);
-  [tokens, partners] = [[], []];
-  expect(await codesOf(2)).toEqual(DOUBTED);
-  expect(await codesAt(new Date('2026-06-02T02:40:00Z'))).toEqual(DOUBTED);
-  expect(await stored()).toEqual(['30 30']);
-  expect(await codesOf(3)).toEqual([]);
-  expect(await stored()).toEqual(['0 0']);
-});
-
-test('20 of 30 items beside an error are no answer', async () => {
-  await codesOf(1);
-  [tokens, partners, beside] = [tokensOf(20), idsOf(20), { errors: ['a shard was down'] }];
-  expect(await codesOf(2)).toEqual(['SOURCE_GARBLED', 'SOURCE_GARBLED']);
-  expect(await stored()).toEqual(['30 30']);
 });

@@ -1,17 +1,14 @@
 /** Links that are written: what is checked before, what becomes of an answer that is lost, and of one that says otherwise. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { Fault } from '../support/simulator/faults.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
 import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
 import { useService } from '../support/use-service.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 async function writingScene(): Promise<{
   readonly writing: LinkWriting;
@@ -26,21 +23,6 @@ async function writingScene(): Promise<{
   const network = links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
   return { writing, app, network };
 }
-
-const onPost = (fault: Fault): void => {
-  scene.simulator.script({ match: ({ method }) => method === 'POST', times: 1, fault });
-};
-
-test('a created network and sub-link are returned, each sent once', async () => {
-  const { writing, app, network } = await writingScene();
-  const created = await createLink(writing, { appToken: app, name: 'Fresh (1)', parent: null });
-  expect(created).toMatchObject({ isCreated: true, link: { label: 'Fresh (1)', level: 1 } });
-  const below = await createLink(writing, { appToken: app, name: 'Below', parent: network });
-  expect(below.link.level).toBe(2);
-  const beneath = await createLink(writing, { appToken: app, name: 'Beneath', parent: created.link.token });
-  expect(beneath.link.name).toBe('Fresh (1)::Beneath');
-  expect(scene.simulator.asked.counts.create_link).toBe(3);
-});
 
 test('a changed partner and cost data setting are returned as the service has them', async () => {
   const { writing, app, network } = await writingScene();
@@ -80,21 +62,6 @@ test.each([
   },
 );
 
-const openEnds: readonly [string, Fault][] = [
-  ['a lost answer', { kind: 'reset' }],
-  ['an answer of 202, of which nothing is documented,', { kind: 'status', status: 202 }],
-  ['an answer of 520, of which nothing is documented,', { kind: 'status', status: 520 }],
-];
-
-test.each(openEnds)('%s to a creation says that its outcome is unknown; it is sent once', async (_, fault) => {
-  const { writing, app } = await writingScene();
-  onPost(fault);
-  const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
-  expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
-  expect(failure.message).toMatch(/^It is unknown whether the link "Lost" was created: /);
-  expect(scene.simulator.asked.counts.create_link).toBe(1);
-});
-
 test('what is wrong before the call is never sent', async () => {
   const { writing, app, network } = await writingScene();
   const wrong = [
@@ -108,32 +75,6 @@ test('what is wrong before the call is never sent', async () => {
   ];
   for (const call of wrong) expect((await failureFrom(call())).code).toBe('USAGE_INVALID');
   expect(scene.simulator.asked.requests).toEqual([]);
-});
-
-test('a parent the service does not know is its answer, before any POST, and so are the words of a refusal', async () => {
-  const { writing, app } = await writingScene();
-  const missing = await failureFrom(createLink(writing, { appToken: app, name: 'x', parent: 'nobody1' }));
-  expect(missing.code).toBe('SOURCE_MISSING');
-  expect(scene.simulator.asked.counts.create_link).toBe(0);
-  onPost({ kind: 'status', status: 422, message: 'name is taken' });
-  const refused = await failureFrom(createLink(writing, { appToken: app, name: 'x', parent: null }));
-  expect(refused.message).toContain('name is taken');
-});
-
-test('a partner that is no integer is refused before the call, and one the service does not know by its answer', async () => {
-  const { writing, app, network } = await writingScene();
-  const change = (partnerId: string) => failureFrom(updateLink(writing, app, network, { partnerId }));
-  expect(await change('Kumo')).toMatchObject({ code: 'USAGE_INVALID', hint: 'Take the id from `ripen partners`.' });
-  expect(scene.simulator.asked.requests).toEqual([]);
-  expect((await change('1742')).code).toBe('SOURCE_REFUSED');
-});
-
-test('a link whose name differs in blanks and in its Unicode form alone is the one that is wanted', async () => {
-  const { writing, app } = await writingScene();
-  scene.simulator.links.add(app, null, { name: 'Caf\u00e9 au lait' });
-  const again = await createLink(writing, { appToken: app, name: 'Cafe\u0301  au\u00a0lait', parent: null });
-  expect([again.isCreated, again.link.label]).toEqual([false, 'Caf\u00e9 au lait']);
-  expect(scene.simulator.asked.counts.create_link).toBe(0);
 });
 
 describe('an answer that says something else than what was asked for', () => {
@@ -162,34 +103,6 @@ describe('an answer that says something else than what was asked for', () => {
       'SOURCE_REFUSED',
       `The link ${network} was not changed as asked: partner 174 was asked for, and it has 4321; cost data on was asked for, and it is off`,
     ]);
-  });
-
-  test('to an update with fewer fields is as was asked for', async () => {
-    const { writing, app, network } = await answering(() => item({ token: network, level: 1 }));
-    const change = { partnerId: String(scene.simulator.world.partners[5]?.id), costDataEnabled: true };
-    expect(await updateLink(writing, app, network, change)).toMatchObject(change);
-  });
-
-  test('to an update of a sub-link, the inherited partner, is no partner of its own', async () => {
-    const { writing, app } = await answering(() => item({ token: 'sub1', level: 2, partner_id: 3 }));
-    expect(await updateLink(writing, app, 'sub1', { costDataEnabled: true })).toMatchObject({ costDataEnabled: true });
-    const refused = await failureFrom(updateLink(writing, app, 'sub1', { partnerId: '174' }));
-    expect(refused.message).toContain('partner 174 was asked for, and it has 3');
-  });
-
-  test.each([
-    ['another link', { data: { items: [{ token: 'other1', level: 1, partner_id: 174 }] } }, 'expected the link'],
-    [
-      'the link beside an error',
-      { error: 'not allowed', data: { items: [{ token: 'NETWORK', level: 1 }] } },
-      'stated "not allowed"',
-    ],
-  ])('to an update, %s, is SOURCE_GARBLED', async (_, document, said) => {
-    const { writing, app, network } = await answering(() => ({
-      body: JSON.stringify(document).replace('NETWORK', network),
-    }));
-    const failure = await failureFrom(updateLink(writing, app, network, { partnerId: '174' }));
-    expect([failure.code, failure.message]).toEqual(['SOURCE_GARBLED', expect.stringContaining(said)]);
   });
 
   test.each([

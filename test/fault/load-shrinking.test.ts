@@ -1,6 +1,6 @@
 /** Answers that would take most of settled days: asked for once more, then held, day by day, until somebody says that it is right. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -32,7 +32,6 @@ beforeEach(async () => {
   await runNight(scenario, FIRST);
   scenario.simulator.asked.reset();
 });
-afterEach(() => scenario.close());
 
 const script = (times: number, fault: Fault): void => {
   scenario.simulator.script({ match: reports(), times, fault });
@@ -87,13 +86,6 @@ test('204 once for a settled window is a hiccup: the second answer is loaded', a
   expect(await column(scenario, `select distinct _load_id ${inSettled.slice(1, -1)}`)).toEqual(['4']);
 });
 
-test('2 of 4 rows of each settled day are loaded: late rejections take some', async () => {
-  script(Infinity, { kind: 'report', mutate: kept(2) });
-  expect((await contentOf(scenario, inSettled)).length).toBe(16);
-  expect((await backfill()).failures).toEqual([]);
-  expect((await contentOf(scenario, inSettled)).length).toBe(8);
-});
-
 test('2 settled days of 4 that lose 3 of 4 rows are asked for by themselves and stay; the 2 others are loaded', async () => {
   const bad = ['2026-05-11', '2026-05-13'];
   const ofBad = `(from daily where day in (${bad.map((each) => `date '${each}'`).join(', ')}))`;
@@ -143,43 +135,6 @@ test.each<[string, readonly string[], string]>([
   } finally {
     await other.close();
   }
-});
-
-test('204 night after night for a rolling report of 16 days without a date dimension is held for 8 nights, then loaded as empty', async () => {
-  const rolling = slice({
-    name: 'rolling',
-    dimensions: ['app_token', 'os_name'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 16 }, last: { daysAgo: 1 } },
-  });
-  const other = await openScenario([rolling], { simulator: { world: smallWorld } });
-  const night = async (date: string): Promise<string[]> =>
-    (await runNight(other, new Date(`${date}T02:30:00Z`))).failures.map(({ code }) => code);
-  try {
-    expect(await night('2026-04-20')).toEqual([]);
-    const before = await contentOf(other, 'rolling');
-    expect(before.length).toBeGreaterThan(0);
-    other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
-    for (const date of ['2026-04-21', '2026-04-28']) expect(await night(date)).toEqual(['DATA_SHRUNK']);
-    expect(await contentOf(other, 'rolling')).toEqual(before);
-    for (const date of ['2026-04-29', '2026-04-30']) expect(await night(date)).toEqual([]);
-    expect(await contentOf(other, 'rolling')).toEqual([]);
-  } finally {
-    await other.close();
-  }
-});
-
-test('204 for settled and young days alike leaves the young ones too, whose answer is the one that is not believed', async () => {
-  const young = new Date('2026-06-02T02:30:00Z');
-  const all = { start: day('2026-05-10'), end: day('2026-06-01') };
-  await runNight(scenario, LATER);
-  const before = await contentOf(scenario, 'daily');
-  script(Infinity, nothing);
-  const summary = await runNight(scenario, young, {
-    request: { command: 'backfill', slices: ['daily'], forced: all, acceptLoss: false },
-  });
-  expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
 });
 
 test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {

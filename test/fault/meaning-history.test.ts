@@ -1,10 +1,10 @@
 /** A changed meaning on a slice whose rolling date period is shorter than its history: no loaded day is lost by it. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { Slice } from '../../src/model/slice.ts';
 import { column, contentOf, storedAndTrue } from '../support/contents.ts';
-import { daysOf, holds, reports, runNight } from '../support/night.ts';
+import { daysOf, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -32,7 +32,6 @@ beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
   for (const night of NIGHTS) await runNight(scenario, night);
 });
-afterEach(() => scenario.close());
 
 const daysHeld = async (): Promise<string> =>
   (
@@ -71,22 +70,3 @@ test.each(changes)(
     expect(stored).toEqual(truth);
   },
 );
-
-test('while 1 of the 22 days cannot be had under a new currency, all 22 stay as they were, and the night after swaps them', async () => {
-  const [, changed = daily] = changes[1] ?? [];
-  const before = await contentOf(scenario, 'daily');
-  const restore = scenario.simulator.script({
-    match: reports({ date_period: holds('2026-05-12') }),
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  const failed = await runNight(scenario, LAST, { slices: [changed] });
-  restore();
-  expect(failed.failures.length).toBe(1);
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
-
-  const next = at('2026-06-03');
-  expect((await runNight(scenario, next, { slices: [changed] })).failures).toEqual([]);
-  expect(await states()).toEqual(['live']);
-  expect(await daysHeld()).toBe('23 of 2026-05-11:2026-06-02');
-});

@@ -3,8 +3,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { column, storedAndTrue } from '../support/contents.ts';
-import { askedReports, holds, passingDeadline, reports, runNight } from '../support/night.ts';
+import { column } from '../support/contents.ts';
+import { askedReports, holds, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -12,7 +12,6 @@ let scenario: Scenario;
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await scenario.close();
 });
 
 const NOW = new Date('2026-06-01T02:30:00Z');
@@ -23,28 +22,6 @@ const since = (
 ): { readonly first: { readonly day: ReturnType<typeof day> }; readonly last: { daysAgo: number } } => ({
   first: { day: day(first) },
   last: { daysAgo: 1 },
-});
-
-test('a deadline in a first load of 151 days, of which only the newest window is answered, leaves its 7 days', async () => {
-  const long = slice({ ...given, name: 'long', datePeriod: since('2026-01-01') });
-  scenario = await openScenario([long], { simulator: { world } });
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => !holds('2026-05-31')(period) }),
-    times: Infinity,
-    fault: { kind: 'silence' },
-  });
-  const deadline = passingDeadline(10_000);
-  const summary = await runNight(scenario, NOW, {
-    service: { maxConcurrency: 1 },
-    request: { deadlineMs: 10_000 },
-    onEvent: ({ type }) => type === 'window_loaded' && deadline.abort(),
-  });
-
-  expect(summary.status).toBe('partial');
-  expect(summary.slices[0]?.windows).toMatchObject({ loaded: 1 });
-  expect(await column(scenario, "select min(day) || ':' || max(day) from long")).toEqual(['2026-05-25:2026-05-31']);
-  const { stored, truth } = await storedAndTrue(scenario, long, '2026-05-25:2026-05-31', NOW);
-  expect(stored).toEqual(truth);
 });
 
 test('22 windows of a first load are asked for from the newest to the oldest, and the new day of the next night before history', async () => {

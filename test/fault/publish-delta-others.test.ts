@@ -3,9 +3,9 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
-import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
+import { readDelta, readLog, sortedRows } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
 import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
 
@@ -13,9 +13,7 @@ let sample: Sample;
 beforeEach(async () => {
   sample = await openSample(5, 4);
 });
-afterEach(async () => sample.close());
 
-const saying = (part: string): unknown => expect.stringContaining(part);
 const held = async () => sortedRows(await heldRows(sample));
 const DAY = '2026-01-02';
 
@@ -82,34 +80,4 @@ describe('another engine', () => {
       await nightsPass();
     },
   );
-
-  const CHECKPOINT = join('_delta_log', '00000000000000000010.checkpoint.parquet');
-  test.each([
-    ['no JSON', '{"commitInfo":'],
-    ['a path that is not percent-encoded', '{"remove":{"path":"50%","dataChange":true}}'],
-    [
-      'a schema that is none',
-      '{"metaData":{"id":"x","format":{"provider":"parquet"},"schemaString":"?","partitionColumns":[],"configuration":{}}}',
-    ],
-  ])('whose commit holds %s is told of with the name of the file, and nothing is committed', async (_, line) => {
-    await sample.publish([target()]);
-    const before = versionsOf(join(target().path, 'ripen_finality'));
-    const file = join(at(), '_delta_log', '00000000000000000001.json');
-    writeFileSync(file, `${line}\n`);
-    await expect(sample.publish([target()])).rejects.toMatchObject({
-      code: 'STORAGE_FAILED',
-      message: saying(`The file ${file} of a table's log could not be understood`),
-      hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
-    });
-    expect(versionsOf(join(target().path, 'ripen_finality'))).toEqual(before);
-  });
-
-  test('that leaves a checkpoint which is no Parquet file is told of with the name of the file', async () => {
-    for (let night = 0; night <= 10; night += 1) await sample.publish([target()]);
-    writeFileSync(join(at(), CHECKPOINT), 'no Parquet');
-    await expect(sample.publish([target()])).rejects.toMatchObject({
-      code: 'STORAGE_FAILED',
-      message: saying(`The file ${join(at(), CHECKPOINT)} of a table's log could not be understood`),
-    });
-  });
 });

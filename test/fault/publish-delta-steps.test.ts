@@ -1,38 +1,26 @@
 /** Each step of a publish of Delta tables on disk fails, once or from there on: old or new is read, then all is complete and swept. */
 
-import { existsSync, readdirSync } from 'node:fs';
-import { cp } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
-import { publish } from '../../src/publish/publish.ts';
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import { openSample, outOfLedger, type Sample } from '../support/sample-warehouse.ts';
+import { openSample, type Sample } from '../support/sample-warehouse.ts';
 
 /** Every how manyth step fails: all of them in the long form. */
 const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '53');
-
-/** Those in which the files of one table of 5 days go. */
-const LAST_STEPS = 24;
 
 let sample: Sample;
 beforeEach(async () => {
   sample = await openSample(5, 4);
 });
-afterEach(async () => sample.close());
 
 const target = (keepMs = 3 * 86_400_000) =>
   ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;
 const at = (table: string): string => join(sample.path('tables'), table);
-const filesBelow = (folder: string): string[] =>
-  existsSync(folder)
-    ? readdirSync(folder, { recursive: true })
-        .map(String)
-        .filter((name) => /\.\w+$/.test(name))
-    : [];
 const held = async (): Promise<string> => JSON.stringify(sortedRows(await heldRows(sample)));
 const read = async (version?: number): Promise<string> => JSON.stringify(await readDelta(at('network_daily'), version));
 
@@ -73,38 +61,3 @@ test.each(['once', 'from there on'] as const)(
   },
   3_600_000,
 );
-
-test('the removal of a dropped table is stopped at each of its last steps: it is empty or gone, and goes with the next publish', async () => {
-  const none = { dropped: { slice: 'network_daily', before: null } };
-  const signal = new AbortController().signal;
-  const publishNone = async (path: string): Promise<boolean> => {
-    const content = { ...none, publish: [{ ...target(0), path }] };
-    const { failures } = await publish(content, sample.warehouse, () => {}, signal);
-    return failures.length === 0;
-  };
-  await sample.publish([target()]);
-  await sample.warehouse.run(outOfLedger('network_daily'));
-  expect(await publishNone(target().path)).toBe(true);
-  expect(await readDelta(at('network_daily'))).toEqual([]);
-  const copied = async (name: string): Promise<string> => {
-    await cp(target().path, sample.path(name), { recursive: true });
-    return sample.path(name);
-  };
-  const whole = await copied('undisturbed');
-  const undisturbed = await countSteps();
-  expect(await publishNone(whole).finally(() => undisturbed.stop())).toBe(true);
-  expect(existsSync(sample.path('undisturbed/network_daily'))).toBe(false);
-  const all = undisturbed.kinds.length;
-  const found = { empty: 0, gone: 0 };
-  for (let step = all - LAST_STEPS; step <= all; step += 5) {
-    const path = await copied(`step-${step}`);
-    const steps = await countSteps((each) => each >= step);
-    expect(await publishNone(path).finally(() => steps.stop()), `step ${step} of ${all}`).toBe(false);
-    const table = join(path, 'network_daily');
-    found[versionsOf(table).length > 0 ? 'empty' : 'gone'] += 1;
-    expect(versionsOf(table).length > 0 ? await readDelta(table) : [], `step ${step}`).toEqual([]);
-    expect(await publishNone(path)).toBe(true);
-    expect(filesBelow(table), `step ${step} of ${all}`).toEqual([]);
-  }
-  expect(found.empty).toBeGreaterThan(1);
-});

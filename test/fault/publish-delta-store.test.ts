@@ -1,12 +1,11 @@
 /** Delta tables in an S3 store that stops, loses answers, or is committed to by others. */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
-import { publish } from '../../src/publish/publish.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
 import { refusal, useObjectStore, type RunningStore, type StoreRequest } from '../support/object-store.ts';
-import { openSample, outOfLedger, type Sample } from '../support/sample-warehouse.ts';
+import { openSample, type Sample } from '../support/sample-warehouse.ts';
 
 const saying = (part: string): unknown => expect.stringContaining(part);
 
@@ -17,7 +16,6 @@ beforeEach(async () => {
   store = await useObjectStore();
   sample = await openSample(5, 4);
 });
-afterEach(async () => sample.close());
 
 const held = async () => sortedRows(await heldRows(sample));
 let downloads = 0;
@@ -30,17 +28,6 @@ async function downloaded(): Promise<(table: string) => string> {
 }
 /** Every how manyth call is a stop: all of them in the long form. */
 const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '17');
-
-test('a night on S3 holds what the warehouse does, each commit put where none is', async () => {
-  await sample.publish([store.tables('tables')]);
-  await restate(sample.warehouse, '2026-01-02', 3);
-  store.requests.length = 0;
-  await sample.publish([store.tables('tables')]);
-  const at = await downloaded();
-  expect(await readDelta(at('network_daily'))).toEqual(await held());
-  const commits = store.requests.filter(({ method, key }) => method === 'PUT' && key.endsWith('.json'));
-  expect(commits.every(({ isConditional }) => isConditional)).toBe(true);
-});
 
 describe('a store that does not give what it lists:', () => {
   const state = async (): Promise<string> =>
@@ -67,19 +54,6 @@ describe('a store that does not give what it lists:', () => {
       expect(await readDelta(at('network_daily'))).toEqual(await held());
     },
   );
-});
-
-test('an error nobody foresaw in one target is told of it, and the targets after it are published', async () => {
-  const unforeseen = {
-    ...store.tables('tables'),
-    get keepMs(): number {
-      throw new TypeError('nobody foresaw this');
-    },
-  };
-  const lake = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;
-  const told = await publish({ publish: [unforeseen, lake] }, sample.warehouse, () => {}, new AbortController().signal);
-  expect(told.published.map(({ kind }) => kind)).toEqual(['parquet']);
-  expect(told.failures).toMatchObject([{ code: 'BUG', message: saying('s3://') }]);
 });
 
 describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
@@ -172,27 +146,4 @@ test('an engine that commits a moment earlier keeps its version, and the next pu
   expect(versionsOf(at('ripen_finality'))).toEqual([0, 2]);
   expect(versionsOf(at('network_daily'))).toEqual([0, 1, 2]);
   expect(await readDelta(at('network_daily'))).toEqual(await held());
-});
-
-test('a dropped slice is empty in the next version, answers as it did in older ones, and then leaves no object', async () => {
-  const keys = async (): Promise<string[]> =>
-    [...(await store.objects()).keys()].filter((key) => key.startsWith('tables/network_daily/'));
-  const night = async (keepMs?: number, dropped?: { slice: string; before: null }): Promise<void> => {
-    const content = {
-      publish: [store.tables('tables', keepMs)],
-      ...(dropped === undefined ? {} : { dropped }),
-    };
-    const { failures } = await publish(content, sample.warehouse, () => {}, new AbortController().signal);
-    expect(failures).toEqual([]);
-  };
-  await sample.publish([store.tables('tables')]);
-  const rows = await held();
-  await sample.warehouse.run(outOfLedger('network_daily'));
-  await night(undefined, { slice: 'network_daily', before: null });
-  await night();
-  const at = await downloaded();
-  expect(await readDelta(at('network_daily'))).toEqual([]);
-  expect(await readDelta(at('network_daily'), 0)).toEqual(rows);
-  await night(0);
-  expect(await keys()).toEqual([]);
 });

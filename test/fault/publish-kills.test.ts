@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
@@ -26,18 +26,11 @@ afterAll(async () => publisher.remove());
 beforeEach(async () => {
   sample = await openSample(DAYS, 20);
 });
-afterEach(async () => sample.close());
 
 const targets = (): Parameters<Sample['publish']>[0] => [
   { kind: 'parquet', path: sample.path('lake'), mode: 0o644 },
   { kind: 'duckdb', path: sample.path('analytics.duckdb'), mode: 0o644 },
 ];
-
-/** Kills as soon as the moment has come, which must be before the publisher is done. */
-async function publishAndKill(moment: () => boolean): Promise<void> {
-  const wasKilled = await publisher.publishAndKill(sample, targets(), moment);
-  expect(wasKilled, 'the process finished before the moment came').toBe(true);
-}
 
 const filesIn = (folder: string): string[] =>
   existsSync(folder)
@@ -84,16 +77,6 @@ async function expectComplete(): Promise<void> {
   const [lake] = await sample.publish(targets());
   expect(lake?.files_written).toBe(0);
 }
-
-test.each([
-  ['15 files of 20 are in place', () => lakeFiles().length >= 15],
-  ['the snapshot is being copied', () => existsSync(sample.path('analytics.duckdb.ripen-unfinished'))],
-])('a first publish killed when %s leaves whole files, and the next one completes it', async (_what, moment) => {
-  await publishAndKill(moment);
-  const whole = await installsInWarehouse();
-  for (const day of await installsInLake()) expect(whole).toContainEqual(day);
-  await expectComplete();
-});
 
 /** How many times a publisher is killed on the same copies; `npm run test:publisher` kills it 50 times. */
 const KILLS = Number(process.env['RIPEN_PUBLISH_KILLS'] ?? '4');

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
@@ -16,7 +16,6 @@ beforeEach(async () => {
   sample = await openSample(3, 5);
   store = await useObjectStore();
 });
-afterEach(async () => sample.close());
 
 test('without the package of the S3 client a lake in a bucket is USAGE_INVALID and says what to install; a lake on a disk needs it not', async () => {
   const local = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;

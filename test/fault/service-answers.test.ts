@@ -1,9 +1,13 @@
-/** Faults, rows 1-7: what the service answers. */
+/** FAULTS 1 to 7, 9 to 12, 30, 47 to 50: what the service answers to a report, and what becomes of it on its way. */
 
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zlib';
+
 import { beforeEach, describe, expect, test } from 'vitest';
+
 import type { HttpService } from '../../src/config/config.ts';
+import type { FailureCode } from '../../src/errors.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import {
   type Connection,
@@ -17,7 +21,11 @@ import {
 } from '../support/scripted-server.ts';
 import { useDirectory, useService } from '../support/use-service.ts';
 
-const report = { rows: [{ day: '2026-02-01', installs: '10' }], totals: { installs: 10 }, pagination: null };
+const report = {
+  rows: Array.from({ length: 60 }, (_, row) => ({ day: '2026-02-01', network: 'a 😀', installs: `${row}` })),
+};
+const whole = JSON.stringify(report);
+const headers = { 'content-type': 'application/json' };
 let directory: string;
 let server: ScriptedServer;
 let connection: Connection;
@@ -26,51 +34,224 @@ beforeEach(async () => {
   directory = await useDirectory();
 });
 
-async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<Connection> {
-  ({ server, connection } = await useService(script, overrides));
+async function serve(script: Script, settings: Partial<HttpService> = {}): Promise<Connection> {
+  ({ server, connection } = await useService(script, settings));
   return connection;
 }
 
-function ask(name = 'a'): Promise<SavedBody | null> {
-  return connection.service.report({ metrics: 'installs' }, join(directory, name), connection.signal);
+function ask(name = 'a', signal = connection.signal): Promise<SavedBody | null> {
+  return connection.service.report({ metrics: 'installs' }, join(directory, name), signal);
 }
 
-/** These first, and then a report for ever. */
-function after(...replies: readonly Reply[]): Script {
-  return (_, count) => replies[count - 1] ?? json(report);
+/** Asks so many times at once; what was saved, and the codes of what failed. */
+async function askAll(count: number): Promise<{ readonly saved: number; readonly codes: ReadonlySet<unknown> }> {
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, (_, index) => ask(String(index))));
+  const codes = outcomes.flatMap((each) => (each.status === 'rejected' ? [Object(each.reason).code as unknown] : []));
+  return { saved: count - codes.length, codes: new Set(codes) };
 }
 
-describe('row 1: one 429', () => {
-  test('with Retry-After: 120 is waited out in full', async () => {
-    const { clock, service, events } = await serve(after({ status: 429, headers: { 'retry-after': '120' } }));
-    expect(await ask()).not.toBeNull();
-    expect(clock.slept).toEqual([120_000]);
-    expect(service.statistics()).toMatchObject({ requests: 2, retries: 1 });
-    expect(events).toContainEqual({
-      type: 'request_retried',
-      endpoint: 'GET /reports-service/report',
-      attempt: 1,
-      because: '429',
-      waitMs: 120_000,
-    });
-  });
+type Answer = ReturnType<Script>;
+/** These, and then the report. */
+const once =
+  (...answers: readonly Answer[]): Script =>
+  (_, count) =>
+    answers[count - 1] ?? json(report);
+const statuses = (...codes: readonly number[]): Script => once(...codes.map((status) => ({ status })));
+const always =
+  (answer: Answer): Script =>
+  () =>
+    answer;
+/** Bytes in place of an HTTP response. */
+const raw =
+  (bytes: string): Answer =>
+  (response) =>
+    void response.socket?.end(bytes);
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n';
+const endless: Answer = (response) => {
+  response.writeHead(200, headers).write('{');
+  const flood = (): void => {
+    while (!response.destroyed) if (!response.write(' '.repeat(10_000))) return void response.once('drain', flood);
+  };
+  flood();
+};
+const zipped = (body: string | Buffer, more: Reply = {}): Reply => ({
+  headers: { ...headers, 'content-encoding': 'gzip' },
+  body,
+  ...more,
+});
+const typed = (type: string, body = whole): Reply => ({ headers: { 'content-type': type }, body });
 
-  test("with a date 90 s after the answer's own Date is waited out for 90 s, whatever this machine's clock says", async () => {
-    const headers = { date: 'Sun, 01 Feb 2015 00:00:00 GMT', 'retry-after': 'Sun, 01 Feb 2015 00:01:30 GMT' };
-    const { clock } = await serve(after({ status: 429, headers }));
-    await ask();
-    expect(clock.slept).toEqual([90_000]);
-  });
+/** Ends with the report where it has no code. */
+interface Expected {
+  readonly tries: number;
+  readonly code?: FailureCode;
+  readonly says?: string;
+  readonly slept?: readonly number[];
+  readonly settings?: Partial<HttpService>;
+}
+type Row = readonly [name: string, script: Script, expected: Expected];
 
-  test('that asks for an hour is waited out for 5 minutes, and one that asks for nothing half fixed, half random', async () => {
-    const { clock } = await serve(after({ status: 429, headers: { 'retry-after': '3600' } }, { status: 429 }));
-    await ask();
-    expect(clock.slept).toEqual([300_000, 1500]);
-  });
+const ok = (tries: number, ...slept: readonly number[]): Expected => ({ tries, slept });
+const fails = (code: FailureCode, tries: number, says = '', settings: Partial<HttpService> = {}): Expected => {
+  return { code, tries, says, settings };
+};
+const refused = { status: 429, headers: { 'retry-after': '120' } };
+const dated = { date: 'Sun, 01 Feb 2015 00:00:00 GMT', 'retry-after': 'Sun, 01 Feb 2015 00:01:30 GMT' };
+const maintenance = { status: 503, body: '<html><title>Maintenance</title></html>' };
+const unreachable = fails('SOURCE_UNAVAILABLE', 0, '(try 6)', { reportsUrl: 'http://127.0.0.1:1' });
+const unsupported =
+  '{"error_code":"request_error","error_desc":"Unsupported metric: x loc=metrics","error_desc_details":null}';
+
+const refusals: readonly Row[] = [
+  ['429 with Retry-After: 120', once(refused), ok(2, 120_000)],
+  ['429 with a date 90 s after its own Date', once({ status: 429, headers: dated }), ok(2, 90_000)],
+  ['429 for an hour', once({ status: 429, headers: { 'retry-after': '3600' } }, { status: 429 }), ok(3, 300_000, 1500)],
+  ['429 for ever', always({ status: 429 }), fails('SOURCE_OVERLOADED', 12)],
+  ['429 among five 503', statuses(429, 429, 503, 429, 503, 429, 429, 503, 429, 503, 429, 503, 429), ok(14)],
+  ['a sixth 503', statuses(429, 503, 429, 503, 429, 503, 503, 503, 503), fails('SOURCE_UNAVAILABLE', 9)],
+  ...[500, 502, 503].map((status): Row => [
+    `${status}, thrice`,
+    statuses(status, status, status),
+    ok(4, 500, 1000, 2000),
+  ]),
+  ['503 for ever', always(maintenance), fails('SOURCE_UNAVAILABLE', 6, 'report was answered 503: Maintenance (try 6)')],
+  ['no connection', always({}), { ...unreachable, says: 'ECONNREFUSED' }],
+  ['a name DNS does not know', always({}), { ...unreachable, settings: { reportsUrl: 'http://reports.invalid' } }],
+  ...[504, 524].map((status): Row => [`${status}`, always({ status }), fails('SOURCE_TOO_HEAVY', 1)]),
+  ['no headers', always('hang'), fails('SOURCE_TIMEOUT', 1, 'an answer within 0.1 s', { requestTimeoutMs: 100 })],
+  ['400', always({ status: 400, body: unsupported, gzip: true, headers }), fails('SOURCE_REFUSED', 1, 'x loc=metrics')],
+  ...[404, 410].map((status): Row => [
+    `${status}`,
+    always({ status, body: 'teapot' }),
+    fails('SOURCE_MISSING', 1, 'teapot'),
+  ]),
+  ...[300, 304, 402, 418, 422, 451].map((status): Row => [`${status}`, always({ status }), fails('SOURCE_REFUSED', 1)]),
+  ['403', always({ status: 403 }), fails('ACCESS_FORBIDDEN', 1)],
+  ...[202, 203, 206, 226, 409, 421, 423, 425, 499, 501, 520, 522, 530, 599].map((status): Row => [
+    `${status}, twice`,
+    once(json({}, { status }), json({}, { status })),
+    ok(3),
+  ]),
+  ...[202, 409, 425].map((status): Row => [
+    `${status} for ever`,
+    always({ status, body: 'wait' }),
+    fails('SOURCE_UNAVAILABLE', 6, `${status}: wait`),
+  ]),
+];
+
+const chunked = `${HEAD}transfer-encoding: chunked\r\n\r\n`;
+const broken: readonly (readonly [string, Answer])[] = [
+  ['reset before any header', { status: 0 }],
+  ['reset in mid-body', { headers, body: whole, cutAfter: 700 }],
+  ['reset in mid-body, in gzip', { headers, body: whole, cutAfter: 70, gzip: true }],
+  ['cut under 200', { headers, body: whole.slice(0, 690) }],
+  ['cut in gzip', zipped(gzipSync(whole).subarray(0, 90))],
+  ['no gzip, though it says so', zipped(whole)],
+  ['shorter than its length', { headers: { ...headers, 'content-length': '99999' }, body: whole, cutAfter: 999 }],
+  ['cut inside a chunk', raw(`${chunked}${whole.length.toString(16)}\r\n${whole.slice(0, 99)}`)],
+  ['of chunks without size', raw(`${chunked}zz\r\n${whole}`)],
+  ['of another protocol', raw('SSH-2.0-OpenSSH_9.0\r\n')],
+];
+const others: readonly (readonly [string, Answer, string])[] = [
+  [
+    'a web page',
+    typed('text/html', `<h1>Sign\u001b[31m in</h1> ${markedToken}`),
+    'text/html instead of JSON: <h1>Sign [31m in</h1> ***',
+  ],
+  ['a web page called JSON', typed('application/json', '<h1>Sign in</h1>'), 'no JSON object: <h1>Sign in</h1>'],
+  ['no object', typed('text/plain', '[1,2]'), '[1,2]'],
+  ['a report called a web page', typed('text/html; charset=json'), 'text/html'],
+  ['a report called bytes', typed('application/octet-stream'), 'application/octet-stream'],
+  ['an empty body', typed('application/json', ''), 'an empty body'],
+  ['an empty gzip body', zipped(''), 'an empty body'],
+  ['a blank body', typed('application/json', ' \n '), 'an empty body'],
+  [
+    'an encoding that was not requested',
+    { headers: { ...headers, 'content-encoding': 'br' }, body: 'x' },
+    'encoding "br"',
+  ],
+];
+const dripping = { headers, body: whole, dripMs: 10 };
+const bodies: readonly Row[] = [
+  ...broken.map(([name, answer]): Row => [`an answer ${name}, twice`, once(answer, answer), ok(3)]),
+  [
+    'a cut body for ever',
+    always({ headers, body: whole.slice(0, 690) }),
+    fails('SOURCE_GARBLED', 6, 'ended early, after '),
+  ],
+  ['a reset for ever', always({ headers, body: whole, cutAfter: 700 }), fails('SOURCE_UNAVAILABLE', 6)],
+  [
+    'no HTTP for ever',
+    always(raw('SSH-2.0\r\n')),
+    fails('SOURCE_UNAVAILABLE', 6, 'does not match the HTTP/1.1 protocol'),
+  ],
+  ['a web page once', once(typed('text/html', 'x')), ok(2)],
+  ...others.map(([name, answer, says]): Row => [name, always(answer), fails('SOURCE_GARBLED', 2, says)]),
+  [
+    'a body that drips',
+    always(dripping),
+    fails('SOURCE_TIMEOUT', 1, 'answer within 0.15 s', { requestTimeoutMs: 150 }),
+  ],
+  ['a body that never ends', always(endless), fails('SOURCE_OVERSIZED', 1, '', { maxResponseBytes: 100_000 })],
+  ['a gzip bomb of 20 MB', always(zipped(gzipSync(Buffer.alloc(20_000_000, ' ')))), fails('SOURCE_OVERSIZED', 1)],
+];
+
+/** A gzip member with every header field there is (RFC 1952). */
+function memberWithAllFields(plain: string): Buffer {
+  const fields = [
+    Buffer.from([0x1f, 0x8b, 8, 0x1f, 0, 0, 0, 0, 0, 3, 4, 0]),
+    Buffer.from('EXTRreport.json\0a comment\0'),
+  ];
+  const header = Buffer.concat(fields);
+  const check = Buffer.alloc(2);
+  check.writeUInt16LE(crc32(header) & 0xffff);
+  const end = Buffer.alloc(8);
+  end.writeUInt32LE(crc32(plain), 0);
+  end.writeUInt32LE(Buffer.byteLength(plain), 4);
+  return Buffer.concat([header, check, deflateRawSync(plain), end]);
+}
+
+const [start, rest] = [gzipSync(whole.slice(0, 9)), gzipSync(whole.slice(9))];
+const sound: readonly (readonly [string, Answer])[] = [
+  ['as text/plain', typed('text/plain; charset=utf-8')],
+  ['without a type', { body: whole }],
+  ['as application/vnd.api+json', typed('application/vnd.api+json')],
+  ['in gzip with every header field', zipped(memberWithAllFields(whole))],
+  ['in 2 gzip members, byte by byte', zipped(Buffer.concat([start, rest]), { dripMs: 1 })],
+  [
+    'in gzip between an empty member and 20 zeros',
+    zipped(Buffer.concat([gzipSync(''), gzipSync(whole), Buffer.alloc(20)])),
+  ],
+  ['that ends with its connection', raw(`${HEAD}\r\n${whole}`)],
+  ['behind a byte order mark', typed('application/json', `\ufeff${whole}`)],
+];
+/** Beyond what a timer holds. */
+const deadlines = [25, 1e12].map((days): Row => {
+  return [
+    `a deadline in ${days} days`,
+    once(json(report)),
+    { tries: 1, settings: { requestTimeoutMs: days * 86_400_000 } },
+  ];
+});
+const reports = sound.map(([name, answer]): Row => [`a report ${name}`, once(answer), ok(1)]);
+
+test.each([...refusals, ...bodies, ...reports, ...deadlines])('%s', async (_, script, expected) => {
+  const { clock } = await serve(script, expected.settings);
+  const outcome = await ask().catch((error: unknown) => error);
+  const files = await readdir(directory);
+  const bytes = files.length === 0 ? Buffer.alloc(0) : await readFile(join(directory, 'a'));
+  const saved = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString('utf8').replace('\ufeff', '');
+  expect([saved, server.received.length]).toEqual([expected.code === undefined ? whole : '', expected.tries]);
+  const says: unknown = expect.stringContaining(expected.says ?? '');
+  const { code, tries } = expected;
+  expect(outcome).toMatchObject(code === undefined ? { path: join(directory, 'a') } : { code, message: says });
+  const slept = expected.slept ?? [];
+  expect(clock.slept.slice(0, slept.length)).toEqual(slept);
+  expect(clock.slept.length).toBe(tries === 0 ? 5 : tries - 1);
 });
 
-describe('row 2: a storm of 429', () => {
-  test('sinks 10 calls to the 2 that are left, all of which succeed in the end, and recovers', async () => {
+describe('many calls at once', () => {
+  test('a storm of 429 sinks 10 calls to the 2 that are left; all succeed in the end, and the limit recovers', async () => {
     let open = 0;
     const { service, events } = await serve(() => {
       if (open >= 2) return { status: 429, afterMs: 5 };
@@ -78,12 +259,11 @@ describe('row 2: a storm of 429', () => {
       return (response) => {
         setTimeout(() => {
           open -= 1;
-          response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(report));
+          response.writeHead(200, headers).end(whole);
         }, 5);
       };
     });
-    const saved = await Promise.all(Array.from({ length: 30 }, (_, index) => ask(String(index))));
-    expect(saved.filter((body) => body !== null)).toHaveLength(30);
+    expect((await askAll(30)).saved).toBe(30);
     const limits = events.flatMap((event) => (event.type === 'concurrency_changed' ? [event.to] : []));
     expect(Math.min(...limits)).toBeLessThanOrEqual(2);
     expect(events).toContainEqual(expect.objectContaining({ type: 'concurrency_changed', because: 'recovery' }));
@@ -91,66 +271,15 @@ describe('row 2: a storm of 429', () => {
     expect(service.statistics().peakConcurrency).toBe(10);
   });
 
-  test('that never ends stops a call after 12 tries and some five minutes as SOURCE_OVERLOADED', async () => {
-    const { clock } = await serve(() => ({ status: 429 }));
-    const failure = await failureFrom(ask());
-    expect(failure).toMatchObject({ code: 'SOURCE_OVERLOADED', facts: { status: 429, attempts: 12 } });
-    expect(server.received).toHaveLength(12);
-    const waitedMs = clock.slept.reduce((sum, ms) => sum + ms, 0);
-    expect(waitedMs).toBeGreaterThan(4 * 60_000);
-    expect(waitedMs).toBeLessThan(6 * 60_000);
-  });
-
-  test('does not count against the tries that may fail: 8 times 429 among 5 times 503, then an answer', async () => {
-    const statuses = [429, 429, 503, 429, 503, 429, 429, 503, 429, 503, 429, 503, 429];
-    await serve(after(...statuses.map((status) => ({ status }))));
-    expect(await ask()).not.toBeNull();
-    expect(server.received).toHaveLength(14);
-  });
-
-  test('does not add to the tries that may fail either: a sixth 503 ends a call that was turned away 3 times', async () => {
-    await serve(after(...[429, 503, 429, 503, 429, 503, 503, 503, 503].map((status) => ({ status }))));
-    const failure = await failureFrom(ask());
-    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { status: 503, attempts: 9 } });
-  });
-
-  test('that never ends costs 60 calls no more than the budget of 40 retries', async () => {
-    const { service } = await serve(() => ({ status: 429 }));
-    const failures = await Promise.all(Array.from({ length: 60 }, (_, index) => failureFrom(ask(String(index)))));
-    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['SOURCE_OVERLOADED']));
+  test('429 for ever costs 60 calls no more than the budget of 40 retries', async () => {
+    const { service } = await serve(always({ status: 429 }));
+    expect((await askAll(60)).codes).toEqual(new Set(['SOURCE_OVERLOADED']));
     expect(service.statistics()).toMatchObject({ requests: 100, retries: 40 });
-    expect(failures.at(-1)?.message).toContain('budget of 40 retries was used up');
   });
 
-  test('after 10 successes leaves 17 retries where 15 were allowed at first', async () => {
-    const { service } = await serve((_, count) => (count <= 10 ? json(report) : { status: 429 }), {
-      maxConcurrency: 1,
-    });
-    for (let count = 0; count < 10; count += 1) await ask();
-    for (let count = 0; count < 2; count += 1) await failureFrom(ask());
-    expect(service.statistics().retries).toBe(17);
-  });
-});
-
-describe('row 3: 500, 502, 503, refused, DNS', () => {
-  test.each([500, 502, 503])('%i three times costs three retries with full jitter', async (status) => {
-    const { clock } = await serve(after({ status }, { status }, { status }));
-    expect(await ask()).not.toBeNull();
-    expect(clock.slept).toEqual([500, 1000, 2000]);
-  });
-
-  test('503 for ever fails a single call after 6 tries as SOURCE_UNAVAILABLE, in the words of the service', async () => {
-    await serve(() => ({ status: 503, body: '<html><title>Maintenance</title></html>' }));
-    const failure = await failureFrom(ask());
-    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { status: 503, attempts: 6, because: '503' } });
-    expect(failure.message).toBe('GET /reports-service/report was answered 503: Maintenance (try 6)');
-    expect(failure.hint).not.toBeNull();
-  });
-
-  test('503 for ever opens the breaker: 40 calls end in few probes, not in 240 requests', async () => {
-    const { events } = await serve(() => ({ status: 503 }));
-    const failures = await Promise.all(Array.from({ length: 40 }, (_, index) => failureFrom(ask(String(index)))));
-    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['SOURCE_UNAVAILABLE']));
+  test('503 for ever opens the breaker: 40 calls end in few probes, not in 240 requests, and later ones are not sent', async () => {
+    const { events } = await serve(always({ status: 503 }));
+    expect((await askAll(40)).codes).toEqual(new Set(['SOURCE_UNAVAILABLE']));
     // At most the round that was in flight when it opened, and one probe after each of its six waits.
     expect(server.received.length).toBeLessThanOrEqual(10 + 10 + 6);
     expect(events.filter(({ type }) => type === 'breaker_opened')).toHaveLength(6);
@@ -161,129 +290,123 @@ describe('row 3: 500, 502, 503, refused, DNS', () => {
 
   test('a service that comes back closes the breaker and every call succeeds', async () => {
     const { events } = await serve((_, count) => (count <= 11 ? { status: 502 } : json(report)));
-    const saved = await Promise.all(Array.from({ length: 20 }, (_, index) => ask(String(index))));
-    expect(saved.filter((body) => body !== null)).toHaveLength(20);
+    expect((await askAll(20)).saved).toBe(20);
     expect(events).toContainEqual({ type: 'breaker_closed' });
   });
 
-  test('a refused connection fails after 6 tries, naming the origin and ECONNREFUSED', async () => {
-    await serve(() => ({}));
-    await server.close();
-    const failure = await failureFrom(ask());
-    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6, because: 'ECONNREFUSED' } });
-    expect(failure.message).toContain(`could not reach ${server.origin}`);
-  });
-
-  test('a name that DNS does not know fails after 6 tries as SOURCE_UNAVAILABLE', async () => {
-    await serve(() => ({}), { reportsUrl: 'http://reports.invalid' });
-    expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
-  });
-
   test('an outage of the reports host does not stop the campaign API on another origin', async () => {
-    await serve(() => json({ data: { items: [{ id: 1 }] } }), { reportsUrl: 'http://127.0.0.1:1' });
-    await Promise.all(Array.from({ length: 20 }, (_, index) => failureFrom(ask(String(index)))));
+    await serve(always(json({ data: { items: [{ id: 1 }] } })), { reportsUrl: 'http://127.0.0.1:1' });
+    await askAll(20);
     const page = await connection.service.partners(connection.signal).next();
     expect(page.value).toEqual([{ id: '1', displayName: '', supportsCostData: null }]);
   });
-});
 
-describe('row 4: 504, or headers that never come', () => {
-  test('504 is SOURCE_TOO_HEAVY at the first try, for the caller to split', async () => {
-    await serve(() => ({ status: 504 }));
-    expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_TOO_HEAVY', facts: { attempts: 1, status: 504 } });
-    expect(server.received).toHaveLength(1);
-  });
-
-  test('headers that never come are SOURCE_TIMEOUT at the first try, after the deadline of 0.1 s', async () => {
-    await serve(() => 'hang', { requestTimeoutMs: 100 });
-    const failure = await failureFrom(ask());
-    expect(failure).toMatchObject({ code: 'SOURCE_TIMEOUT', facts: { attempts: 1, status: null } });
-    expect(failure.message).toBe('GET /reports-service/report did not bring an answer within 0.1 s');
-  });
-});
-
-describe('row 5: 400', () => {
-  test('is not retried and carries the words of the service and the parameter', async () => {
-    const body =
-      '{"error_code":"request_error","error_desc":"Unsupported metric: x loc=metrics","error_desc_details":null}';
-    await serve(() => ({ status: 400, body, gzip: true, headers: { 'content-type': 'application/json' } }));
-    const failure = await failureFrom(ask());
-    expect(failure.code).toBe('SOURCE_REFUSED');
-    expect(failure.message).toContain('was answered 400: request_error: Unsupported metric: x loc=metrics');
-    expect(failure.facts).toMatchObject({ status: 400, attempts: 1 });
-    expect(server.received).toHaveLength(1);
-  });
-
-  test('with an endless body is read to 64 KiB and no further, and the token it echoes is not shown', async () => {
-    let sent = 0;
-    await serve(() => (response) => {
-      response.writeHead(400, { 'content-type': 'text/plain' });
-      const flood = (): void => {
-        while (!response.destroyed && sent < 100_000_000) {
-          sent += 10_000;
-          if (!response.write(`bad ${markedToken} `.padEnd(10_000, 'x'))) return void response.once('drain', flood);
-        }
-      };
-      flood();
-    });
-    const failure = await failureFrom(ask());
-    expect(failure.message).toContain('bad *** xxx');
-    expect(JSON.stringify(failure.facts)).not.toContain(markedToken);
-    expect(sent).toBeLessThan(100_000_000);
-  });
-
-  test.each([
-    [404, 'SOURCE_MISSING'],
-    [410, 'SOURCE_MISSING'],
-    [422, 'SOURCE_REFUSED'],
-    [418, 'SOURCE_REFUSED'],
-  ])('%i halts at the first try as %s, in the words of the service', async (status, code) => {
-    await serve(() => ({ status, body: 'teapot' }));
-    expect(await failureFrom(ask())).toMatchObject({ code, facts: { status, said: 'teapot', attempts: 1 } });
-    expect(server.received).toHaveLength(1);
-  });
-});
-
-describe('row 6: 403 and redirects', () => {
-  test('403 is ACCESS_FORBIDDEN for that call alone', async () => {
-    await serve(after({ status: 403 }));
-    expect(await failureFrom(ask())).toMatchObject({ code: 'ACCESS_FORBIDDEN', facts: { attempts: 1 } });
-    expect(await ask()).not.toBeNull();
-  });
-
-  test('a redirect is not followed and named by its origin only', async () => {
-    const elsewhere = await startScriptedServer(() => json(report));
-    const location = `${elsewhere.origin}/login?ticket=secret`;
-    await serve(() => ({ status: 302, headers: { location } }));
-    const failure = await failureFrom(ask());
-    expect(failure.code).toBe('SOURCE_REDIRECTED');
-    expect(failure.message).toContain(`redirected to ${elsewhere.origin} (302)`);
-    expect(JSON.stringify([failure.message, failure.facts])).not.toContain('ticket');
-    expect(elsewhere.received).toHaveLength(0);
-    await elsewhere.close();
-  });
-});
-
-describe('row 7: 401', () => {
-  test('mid-run cancels the queue: of 200 calls only those in flight see it, and later ones fail unsent', async () => {
+  test('a 401 mid-run cancels the queue: of 200 calls only those in flight see it, and later ones fail unsent', async () => {
     const { service } = await serve((_, count) => (count <= 5 ? json(report) : { status: 401, afterMs: 5 }), {
       maxConcurrency: 5,
     });
-    const outcomes = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => ask(String(index))));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    expect((await askAll(200)).saved).toBe(5);
     expect(server.received.length).toBeLessThanOrEqual(10);
-    expect(await readdir(directory)).toHaveLength(5);
     const asked = server.received.length;
     const campaign = await failureFrom(service.partners(connection.signal).next());
     expect([(await failureFrom(ask())).code, campaign.code]).toEqual(['CREDENTIALS_REFUSED', 'CREDENTIALS_REFUSED']);
     expect(server.received).toHaveLength(asked);
   });
 
-  test('lets calls that are being answered already finish', async () => {
-    await serve((_, count) => (count === 1 ? json(report, { afterMs: 60 }) : { status: 401 }));
-    const slow = ask('slow');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await failureFrom(ask('refused'))).toMatchObject({ code: 'CREDENTIALS_REFUSED', facts: { status: 401 } });
-    expect(await slow).not.toBeNull();
+  test('20 answers cut by a reset, each twice, of connections that were to be closed, are requested again', async () => {
+    const tries = new Map<string, number>();
+    await serve(
+      ({ query }) => {
+        const name = query.get('countries') ?? '';
+        tries.set(name, (tries.get(name) ?? 0) + 1);
+        if ((tries.get(name) ?? 0) > 2) return json({ ...report, name }, { headers: { connection: 'close' } });
+        return { headers: { ...headers, connection: 'close' }, body: whole, cutAfter: 100 + Number(name) * 20 };
+      },
+      { maxConcurrency: 20 },
+    );
+    const names = Array.from({ length: 20 }, (_, index) => String(index));
+    await Promise.all(
+      names.map(async (name) =>
+        connection.service.report({ countries: name }, join(directory, name), connection.signal),
+      ),
+    );
+    for (const name of names)
+      expect(await readFile(join(directory, name), 'utf8')).toBe(JSON.stringify({ ...report, name }));
+    expect([...tries.values()]).toEqual(names.map(() => 3));
+  });
+});
+
+describe('one call', () => {
+  test('a redirect is not followed and named by its origin only', async () => {
+    const elsewhere = await startScriptedServer(always(json(report)));
+    await serve(always({ status: 302, headers: { location: `${elsewhere.origin}/login?ticket=secret` } }));
+    const failure = await failureFrom(ask());
+    expect(failure.code).toBe('SOURCE_REDIRECTED');
+    expect(failure.message).toContain(`redirected to ${elsewhere.origin} (302)`);
+    expect(JSON.stringify([failure.message, failure.facts])).not.toContain('ticket');
+    expect(elsewhere.received).toHaveLength(0);
+  });
+
+  test('an endless body of a 400 is read to 64 KiB and no further, and the token it echoes is not shown', async () => {
+    let sent = 0;
+    await serve(
+      always((response) => {
+        response.writeHead(400, { 'content-type': 'text/plain' });
+        const flood = (): void => {
+          while (!response.destroyed && sent < 100_000_000) {
+            sent += 10_000;
+            if (!response.write(`bad ${markedToken} `.padEnd(10_000, 'x'))) return void response.once('drain', flood);
+          }
+        };
+        flood();
+      }),
+    );
+    const failure = await failureFrom(ask());
+    expect(failure.message).toContain('bad *** xxx');
+    expect(JSON.stringify(failure.facts)).not.toContain(markedToken);
+    expect(sent).toBeLessThan(100_000_000);
+  });
+
+  test('a list of filter items is read behind a byte order mark as text/plain; one that drips is requested 3 times', async () => {
+    const body = `\ufeff${String.raw`{"apps":[{"id":"a","name":"x\ud83d"}]}`}`;
+    await serve(always(typed('text/plain', body)), { requestTimeoutMs: 200 });
+    const items = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(await items).toMatchObject([{ id: 'a', name: 'x\ud83d' }]);
+    await serve(always({ headers, body: '{"apps":[]}', dripMs: 50 }), { requestTimeoutMs: 60 });
+    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(await failureFrom(asked)).toMatchObject({ code: 'SOURCE_TIMEOUT', facts: { attempts: 3 } });
+  });
+
+  test.each([
+    ['2 hours behind', -7_200_000, {}, 200, -7_200_000],
+    ['5 minutes ahead, of a refusal', 300_000, {}, 400, 300_000],
+    ['2 hours behind with an Age of 2 hours, of a cached answer', -7_200_000, { age: '7200' }, 200, 0],
+  ])('the clock of an answer that is %s is seen to 2 s', async (_, ms, more, status, skew) => {
+    const date = new Date(Date.now() + ms).toUTCString();
+    await serve(always(json(report, { status, headers: { date, ...more } })));
+    expect(connection.service.clockSkewMs()).toBeNull();
+    await ask().catch(() => null);
+    expect(Math.abs((connection.service.clockSkewMs() ?? Infinity) - skew)).toBeLessThan(2000);
+    expect(server.received[0]?.headers['cache-control']).toBe('no-cache');
+  });
+
+  test('an abort, or closing the connection, ends a call under way, which is not repeated and leaves no file', async () => {
+    await serve(always({ headers, body: whole, dripMs: 20 }));
+    const controller = new AbortController();
+    const asked = ask('a', controller.signal);
+    setTimeout(() => controller.abort(new Error('SIGTERM')), 60);
+    await expect(asked).rejects.toThrow('SIGTERM');
+    const closed = failureFrom(ask('b'));
+    await connection.service.close();
+    expect((await closed).message).toBe('The connection was used after it was closed');
+    expect(server.received.length).toBeLessThanOrEqual(2);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('a place that cannot be written is STORAGE_FAILED and is not requested again', async () => {
+    await serve(always(json(report)));
+    await mkdir(join(directory, 'a'));
+    expect(await failureFrom(ask())).toMatchObject({ code: 'STORAGE_FAILED', facts: { path: join(directory, 'a') } });
+    expect(server.received).toHaveLength(1);
   });
 });

@@ -1,75 +1,78 @@
-/** Faults, row 19 and the intruder it guards against: what a paging link may do. */
+/** FAULTS 19, 19a and the intruder they guard against: what lists and reports say of their next page, and what is requested then. */
 
-import { describe, expect, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { Failure } from '../../src/errors.ts';
+import { nextPageOf, type ReportPage } from '../../src/service/service.ts';
 import {
   type Connection,
   failureFrom,
   json,
+  markedToken,
   type Script,
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
-import { useService } from '../support/use-service.ts';
+import { type Overrides, useDirectory, useService } from '../support/use-service.ts';
 
 let server: ScriptedServer;
 let connection: Connection;
 
-async function serve(script: Script): Promise<void> {
-  ({ server, connection } = await useService(script));
+async function serve(script: Script = () => json({ rows: [] }), settings: Overrides = {}): Promise<void> {
+  ({ server, connection } = await useService(script, settings));
 }
 
-async function partnerIds(): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const page of connection.service.partners(connection.signal)) ids.push(...page.map(({ id }) => id));
-  return ids;
-}
+describe('a list', () => {
+  async function partnerIds(): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const page of connection.service.partners(connection.signal)) ids.push(...page.map(({ id }) => id));
+    return ids;
+  }
+  const page = (id: number, next: string | null) =>
+    json({ data: { items: [{ id, display_name: 'P', supports_cost_data: true }], paging: { next } } });
+  const after = (cursor: string): string => `/public/v1/partners?after=${cursor}`;
 
-function page(id: number, next: string | null) {
-  return json({ data: { items: [{ id, display_name: 'P', supports_cost_data: true }], paging: { next } } });
-}
-
-describe('row 19: next', () => {
-  test('that points to itself stops after 1 page as SOURCE_ENDLESS_PAGES', async () => {
+  test('whose next page is itself stops after 1 page, of 10 pages in a row without items after 12', async () => {
     await serve((request) => page(1, request.target));
     expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 1 } });
-    expect(server.received).toHaveLength(1);
+    await serve(({ query }) => {
+      const at = Number(query.get('after') ?? 1);
+      const items = at > 2 ? [] : [{ id: at, display_name: 'P', supports_cost_data: true }];
+      return json({ data: { items, paging: { next: after(String(at + 1)) } } });
+    });
+    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 12 } });
   });
 
-  test('that points to another origin is not followed: the token never leaves its own', async () => {
+  test('whose next page is at another origin is not followed: the token never leaves its own', async () => {
     const elsewhere = await startScriptedServer(() => page(2, null));
-    await serve(() => page(1, `${elsewhere.origin}/public/v1/partners?after=a`));
-    const failure = await failureFrom(partnerIds());
-    expect(failure.message).toBe(
-      `A page of /public/v1/partners led to ${elsewhere.origin} instead of ${server.origin}`,
+    await serve(() => page(1, `${elsewhere.origin}${after('a')}`));
+    expect((await failureFrom(partnerIds())).message).toContain(
+      `led to ${elsewhere.origin} instead of ${server.origin}`,
     );
     expect(elsewhere.received).toHaveLength(0);
-    await elsewhere.close();
   });
 
-  test('one page of 3 that fails for ever fails the list, after the pages before it were handed on', async () => {
-    await serve((request) => {
-      if (request.query.get('after') === 'b') return { status: 500 };
-      return request.query.has('after')
-        ? page(2, '/public/v1/partners?after=b')
-        : page(1, '/public/v1/partners?after=a');
+  test('of which one page of 3 fails for ever fails, after the pages before it were handed on', async () => {
+    await serve(({ query }) => {
+      if (query.get('after') === 'b') return { status: 500 };
+      return query.has('after') ? page(2, after('b')) : page(1, after('a'));
     });
     const partners = connection.service.partners(connection.signal);
-    expect(((await partners.next()).value ?? []).length).toBe(1);
-    expect(((await partners.next()).value ?? []).length).toBe(1);
+    for (const _ of [1, 2]) expect(((await partners.next()).value ?? []).length).toBe(1);
     expect(await failureFrom(partners.next())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
   });
 
-  test('a page that is reset once is asked for again, and no item comes twice', async () => {
+  test('of which a page is reset once has it requested again, and no item twice', async () => {
     await serve((_, count) => {
       if (count === 2) return { ...page(2, null), cutAfter: 10 };
-      return count === 1 ? page(1, '/public/v1/partners?after=a') : page(2, null);
+      return count === 1 ? page(1, after('a')) : page(2, null);
     });
     expect(await partnerIds()).toEqual(['1', '2']);
-    expect(server.received.map(({ target }) => target)).toEqual([
-      '/public/v1/partners',
-      '/public/v1/partners?after=a',
-      '/public/v1/partners?after=a',
-    ]);
+    expect(server.received.map(({ target }) => target)).toEqual(['/public/v1/partners', after('a'), after('a')]);
   });
 
   test('of links that only name a cursor goes on at v1, where v2 is absent', async () => {
@@ -86,15 +89,146 @@ describe('row 19: next', () => {
     expect(tokens).toEqual(['one', 'two']);
   });
 
-  test('a page without items is an error of the answer, not an empty list', async () => {
-    await serve(() => json({ data: { paging: { next: null } } }));
-    const failure = await failureFrom(partnerIds());
-    expect(failure).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2 } });
-    expect(failure.message).toContain('data.items');
+  test.each([[json({ data: { paging: { next: null } } })], [{ status: 204 }]])(
+    'answered %j is no empty list, but an error of the answer',
+    async (reply) => {
+      await serve(() => reply);
+      expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2 } });
+    },
+  );
+});
+
+const address = (text: string): ReportPage => ({ kind: 'address', address: text });
+const cursor = (name: 'cursor' | 'after', value: string): ReportPage => ({ kind: 'cursor', name, value });
+
+describe('the pagination of a report', () => {
+  const ends: readonly unknown[] = [
+    [null, undefined, false, '', [], {}, { page: 1, next: null }, { next: ' ' }, { cursor: 'x', next: null }],
+    [{ next: null, cursors: { after: 'x', before: 'y' } }, { cursors: { after: null, before: 'y' } }],
+    [
+      { page: 1, total_pages: 1 },
+      { page: '3', pages: '3', page_size: 8 },
+      { current_page: 2, last_page: 2, total: 9 },
+    ],
+    [
+      { page: 1, has_more: false },
+      { has_next: false, total_pages: 1 },
+      { total_pages: 0 },
+      { page: 0, total_pages: 1 },
+    ],
+  ].flat();
+  test.each(ends.map((end) => [end]))('%j names no next page', (pagination) => {
+    expect(nextPageOf(pagination)).toBeNull();
   });
 
-  test('a campaign answer 204 is an error of the answer, not an empty list', async () => {
-    await serve(() => ({ status: 204 }));
-    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_GARBLED' });
+  test.each<[unknown, ReportPage]>([
+    [{ next: 'https://r.example.com/report?cursor=a' }, address('https://r.example.com/report?cursor=a')],
+    [{ next: '/reports-service/report?after=a', cursor: 'b' }, address('/reports-service/report?after=a')],
+    [{ next: '?after=a', cursors: { after: 'b' } }, address('?after=a')],
+    [{ next: 'eyJkIjoxfQ==' }, cursor('cursor', 'eyJkIjoxfQ==')],
+    [{ next: '.eJx' }, cursor('cursor', '.eJx')],
+    [{ next: 2 }, cursor('cursor', '2')],
+    [{ next: 'b', cursors: { after: 'a' } }, cursor('after', 'a')],
+    [{ cursors: { after: 41 }, cursor: 'b' }, cursor('after', '41')],
+    [{ cursor: 'b' }, cursor('cursor', 'b')],
+  ])('%j goes on with %j', (pagination, page) => {
+    expect(nextPageOf(pagination)).toEqual(page);
+  });
+
+  const unread: readonly unknown[] = [
+    [true, 'more', 7, ['/next'], { next: { href: '/next' } }, { next: true }, { next: 2 ** 60 }, { total_pages: 2 }],
+    [
+      { page: 1, page_size: 8, total_pages: 2, total: 9 },
+      { has_more: true, next_page: 2 },
+      { page: 0, total_pages: 2 },
+    ],
+    [{ current_page: 1, last_page: 2 }, { page: 1, page_size: 8, total: 7 }, { links: { next: '/2' } }],
+    [
+      { page: 1, total_pages: 1, has_more: true },
+      { cursors: { after: null }, has_more: true },
+    ],
+  ].flat();
+  test.each(unread.map((pagination) => [pagination]))('%j is none that is known, and so no end', (pagination) => {
+    expect(() => nextPageOf(pagination)).toThrow(Failure);
+    expect(() => nextPageOf(pagination)).toThrow('named no next page and no end that is known');
+  });
+});
+
+describe('a page of a report', () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await useDirectory();
+  });
+
+  const save = (page?: ReportPage) => {
+    const parameters = { metrics: 'installs,clicks', utc_offset: '+00:00' };
+    return connection.service.report(parameters, join(directory, 'report'), connection.signal, page);
+  };
+  const report = '/reports-service/report?metrics=installs,clicks&utc_offset=%2B00:00';
+
+  test('is followed from the first to the third and last, by what each says of the next', async () => {
+    const nexts = ['/reports-service/report?page=2', 'c3', null];
+    await serve((_, count) => json({ rows: [{ installs: String(count) }], pagination: { next: nexts[count - 1] } }));
+    for (let page: ReportPage | null | undefined; page !== null;) {
+      const body = await readFile((await save(page))?.path ?? '', 'utf8');
+      page = nextPageOf(z.object({ pagination: z.unknown() }).parse(JSON.parse(body)).pagination);
+    }
+    expect(server.received.map(({ target }) => target)).toEqual([
+      `${report}&format_dates=false`,
+      '/reports-service/report?page=2&format_dates=false',
+      `${report}&cursor=c3&format_dates=false`,
+    ]);
+  });
+
+  test.each<[ReportPage, string]>([
+    [cursor('after', 'a/b+c=&d'), `${report}&after=a%2Fb%2Bc%3D%26d&format_dates=false`],
+    [address('/elsewhere?cursor=a%2Fb'), '/elsewhere?cursor=a%2Fb&format_dates=false'],
+    [address('?after=x'), '/reports-service/report?after=x&format_dates=false'],
+    [address('/r?format_dates=true&a=%5B1%5D,2&format%5Fdates=1'), '/r?a=%5B1%5D,2&format_dates=false'],
+    [address('/r?q=a?b#part'), '/r?q=a?b&format_dates=false'],
+  ])('by %j is requested as %s', async (page, target) => {
+    await serve();
+    await save(page);
+    expect(server.received.map((request) => request.target)).toEqual([target]);
+  });
+
+  test('by an address on another origin is not requested; by one of its own with whatever credentials, under the token', async () => {
+    const elsewhere = await startScriptedServer(() => json({ rows: [] }));
+    await serve();
+    for (const next of [`${elsewhere.origin}/r?c=1`, elsewhere.origin.replace('http:', ''), 'https://[', 'ftp://a/?']) {
+      expect(await failureFrom(save(address(next)))).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES' });
+    }
+    expect([...server.received, ...elsewhere.received]).toHaveLength(0);
+    await save(address(`http://user:password@${new URL(server.origin).host}/r?cursor=a`));
+    expect(server.received[0]).toMatchObject({ target: '/r?cursor=a&format_dates=false' });
+    expect(server.received[0]?.headers.authorization).toBe(`Bearer ${markedToken}`);
+  });
+
+  test('below a path of the configured address starts there', async () => {
+    await serve(undefined, (origin) => ({ reportsUrl: `${origin}/gateway` }));
+    await save(cursor('cursor', 'c'));
+    await save(address('?cursor=c'));
+    expect(server.received.map(({ path }) => path)).toEqual(Array(2).fill('/gateway/reports-service/report'));
+  });
+
+  const other = '{"page":1,"total_pages":9,"next":"/elsewhere"}';
+  const rows = (count: number): string =>
+    `"rows":[${Array(count).fill(`{"installs":"1","attr_dependency":{"pagination":${other}},"a\\"":"{[\\\\"}`).join()}]`;
+  const own = '{"next":"c2"}';
+  /** Longer than what is kept of either end. */
+  const MANY = 6_000;
+  const long = String.raw`"debug":["\\\"pagination\":${'x'.repeat(300_000)}",{"pagination":${other}}]`;
+
+  test.each<[string, string, unknown]>([
+    ['beside another one in a row', `{${rows(2)},"pagination":${own}}`, { next: 'c2' }],
+    ['before others in 6,000 rows', `{"pagination":${own},${rows(MANY)}}`, { next: 'c2' }],
+    ['after 6,000 rows', `{${rows(MANY)} , "pagination" : ${own} , "debug":{"pagination":${other}}} `, { next: 'c2' }],
+    ['that is null, after one that is not', `{"pagination":${own},${rows(MANY)},"pagination":null}`, null],
+    ['of other members alone', `{"meta":[{"pagination":${other}}],${rows(MANY)},"sort":"pagination"}`, null],
+    ['behind a long member and before 6,000 rows', `{${long},"pagination":${own},${rows(MANY)}}`, { next: 'c2' }],
+    ['between long members, before one that is null', `{${long},"pagination":${own},"pagination":null,${long}}`, null],
+  ])('says what its own member says, %s', async (_, text, pagination) => {
+    await serve(() => ({ ...json({}), body: text }));
+    expect(await save()).toMatchObject({ plainBytes: text.length, pagination });
   });
 });

@@ -61,10 +61,6 @@ describe('the proxy of an environment', () => {
     expect(serviceOf(environment).proxy).toBeUndefined();
   });
 
-  test('does not concern a service on this machine, be it wrong or right', () => {
-    expect(serviceOf({ HTTPS_PROXY: 'socks5://proxy' }, '', 'http://127.0.0.1:8080').proxy).toBeUndefined();
-  });
-
   test.each(['socks5://proxy', 'http://', 'http://a b', 'http://u:%zz@proxy'])(
     'HTTPS_PROXY=%s is CONFIG_INVALID, by the name of the variable and not its value',
     (address) => {
@@ -155,9 +151,7 @@ describe.skipIf(!certified())('a call', () => {
   let connection: Connection;
 
   afterEach(async () => {
-    await connection.service.close();
     await proxy.close();
-    await server.close();
   });
 
   /** The service under a name that only the proxy can reach. */
@@ -187,14 +181,6 @@ describe.skipIf(!certified())('a call', () => {
     expect(server.received[0]?.headers).not.toHaveProperty('proxy-authorization');
   });
 
-  test('of 30 at once opens no more than the 3 tunnels that max_concurrency allows', async () => {
-    await serve({ maxConcurrency: 3 });
-    await Promise.all(Array.from({ length: 30 }, (_, index) => ask(String(index))));
-    expect(server.received).toHaveLength(30);
-    expect(proxy.peak()).toBeLessThanOrEqual(3);
-    expect(proxy.asked.length).toBeLessThanOrEqual(3);
-  });
-
   test('to a host that NO_PROXY names, also by its domain, is made without the proxy', async () => {
     for (const exception of [HOST, '.example.com', `${HOST}:443`]) {
       await serve();
@@ -209,22 +195,6 @@ describe.skipIf(!certified())('a call', () => {
       expect(proxy.asked).toEqual([]);
       await Promise.all([connection.service.close(), proxy.close(), server.close()]);
     }
-  });
-
-  test('to this machine is made without the proxy', async () => {
-    await serve();
-    const plain = await startScriptedServer(() => json({ rows: [] }));
-    const { service } = parseConfig(
-      `service: { base_url: "https://${HOST}", reports_url: "${plain.origin}", token: the-token-itself }`,
-      { file: '/etc/ripen.yaml', directory: '/etc', environment: { HTTPS_PROXY: proxy.address } },
-    );
-    await connection.service.close();
-    connection = connectTo(plain.origin, service.kind === 'http' ? { ...service, caFile: cert } : {});
-    expect(await ask()).not.toBeNull();
-    expect(proxy.asked).toEqual([]);
-    await failureFrom(connection.service.partners(connection.signal).next());
-    expect(proxy.asked).not.toEqual([]);
-    await plain.close();
   });
 
   test.each([407, 403, 502])(

@@ -1,6 +1,8 @@
-/** Faults, row 34, and what else may never be sent twice: ad spend, and links created. */
+/** FAULTS 34, 47 and what else may never be sent twice: ad spend, and links created. */
 
 import { describe, expect, test } from 'vitest';
+
+import type { FailureCode } from '../../src/errors.ts';
 import {
   type Connection,
   failureFrom,
@@ -31,22 +33,16 @@ async function serve(script: Script, requestTimeoutMs = 5000): Promise<void> {
 
 const spend = () => connection.service.submitSpend(line, connection.signal);
 const create = () => connection.service.createLink('4zb92bmajmrd', 'N', null, connection.signal);
-const update = () => connection.service.updateLink('4zb92bmajmrd', 'abc123', { partnerId: '174' }, connection.signal);
 
-describe('row 34: ad spend', () => {
+describe('ad spend', () => {
   test('is sent form-encoded with the cost headers and without the token', async () => {
     await serve(() => ({ status: 200 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
     const [request] = server.received;
-    expect(request).toMatchObject({
-      method: 'POST',
-      target: '/cost',
-      body: 'cost_type=cpi&cost_currency=EUR&cost_id=cost-id-0001&cost_amount=1.50&tag=a+b%26c%2Bd',
-    });
-    expect(request?.headers).toMatchObject({
-      authorization: 'Partner cost-key-marked',
-      'content-type': 'application/x-www-form-urlencoded',
-    });
+    const body = 'cost_type=cpi&cost_currency=EUR&cost_id=cost-id-0001&cost_amount=1.50&tag=a+b%26c%2Bd';
+    expect(request).toMatchObject({ method: 'POST', target: '/cost', body });
+    const type = 'application/x-www-form-urlencoded';
+    expect(request?.headers).toMatchObject({ authorization: 'Partner cost-key-marked', 'content-type': type });
   });
 
   test.each([400, 403])('answered %i is rejected with the words of the service', async (status) => {
@@ -63,35 +59,46 @@ describe('row 34: ad spend', () => {
       expect(failure.hint).toBe('Set service.cost_headers to the credential of the ad spend API.');
     }
     expect(server.received).toHaveLength(1);
-    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(await asked).toEqual([]);
+    expect(await connection.service.filtersData({ filters: ['apps'] }, connection.signal)).toEqual([]);
   });
 
-  const lost: readonly [string, Reply | 'hang'][] = [
-    ['a connection lost after sending', { status: 0 }],
-    ['no answer within the deadline', 'hang'],
-    ['500', { status: 500 }],
-    ['502', { status: 502 }],
-    ['504', { status: 504 }],
-    ['201', { status: 201 }],
-    ['202', { status: 202 }],
-    ['204', { status: 204 }],
-    ['408', { status: 408 }],
-    ['409', { status: 409 }],
-    ['418', { status: 418 }],
-    ['422', { status: 422 }],
-    ['501', { status: 501 }],
-    ['503', { status: 503, body: 'upstream connect error' }],
-    ['520', { status: 520 }],
-    ['200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' }],
+  const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' };
+  const unknown: readonly (readonly [string, Reply | 'hang', string])[] = [
+    ['a connection lost after sending', { status: 0 }, ''],
+    ['no answer within the deadline', 'hang', ''],
+    ...[201, 202, 204, 301, 302, 303, 408, 409, 418, 423, 425, 499, 500, 501, 502, 503, 504, 520, 522, 524].map(
+      (status) => [String(status), { status, headers: { location: '/thanks' } }, ''] as const,
+    ),
+    [
+      '422',
+      { status: 422, body: '{"message":"cost_id is known"}' },
+      '422, of which the interface says nothing: cost_id is',
+    ],
+    ['200 with a web page', page, 'with a web page'],
+    [
+      '200 with a page that says it is text',
+      json({}, { body: '\ufeff\n<!doctype html><p>Sign in' }),
+      'with a web page',
+    ],
+    ['200 with more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'not be read to its end'],
+    ['200 with text called gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'not be read to its end'],
+    ['200 with JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'not be read to its end'],
+    ['200 with broken JSON', { body: '{"error":"no such' }, 'with broken JSON'],
+    ['200 with an error', { body: '\ufeff{"error":"no"}' }, 'with an error: no'],
+    ['200 with an error in a list', json({ data: { items: [{}, { error: 'no' }] } }), 'with an error: no'],
+    ['200 with success: false', json({ success: false, message: 'not stored' }), 'with an error: not stored'],
+    ['200 with status: 422', json({ status: 422, message: 'not stored' }), 'with an error: not stored'],
+    ['200 with plain words of an error', { body: 'ERROR: rejected' }, 'with an error: ERROR: rejected'],
+    ['200 with a JSON text of an error', json('Unauthorized'), 'with an error: Unauthorized'],
   ];
-  test.each(lost)('%s leaves the outcome unknown and is not sent again', async (_, reply) => {
+  test.each(unknown)('answered with %s is unknown and not sent again', async (_, reply, reason) => {
     await serve(() => reply, 300);
-    expect(await spend()).toMatchObject({ outcome: 'unknown' });
+    const outcome = await spend();
+    expect(outcome.outcome === 'unknown' ? outcome.reason : outcome).toContain(reason);
     expect(server.received).toHaveLength(1);
   });
 
-  test.each([
+  test.each<[number, FailureCode]>([
     [307, 'SOURCE_REDIRECTED'],
     [308, 'SOURCE_REDIRECTED'],
     [404, 'SOURCE_MISSING'],
@@ -102,31 +109,10 @@ describe('row 34: ad spend', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test('answered with a status nobody documented tells the words of the service beside the doubt', async () => {
-    await serve(() => ({ status: 422, body: '{"message":"cost_id is known"}' }));
-    expect(await spend()).toEqual({
-      outcome: 'unknown',
-      reason: 'was answered 422, of which the interface says nothing: cost_id is known',
-    });
-  });
-
-  test.each([301, 302, 303])(
-    'answered %i, as a form is that was taken, is unknown and stops the others: SOURCE_REDIRECTED',
-    async (status) => {
-      await serve(() => ({ status, headers: { location: '/thanks' } }));
-      expect(await spend()).toMatchObject({ outcome: 'unknown', failure: { code: 'SOURCE_REDIRECTED' } });
-      expect(server.received).toHaveLength(1);
-    },
-  );
-
-  test('answered 429, and so certainly not accepted, is sent again', async () => {
+  test('answered 429, and so certainly not accepted, is sent again; without a connection 6 times, and certainly not sent', async () => {
     await serve((_, count) => (count <= 2 ? { status: 429, body: 'later' } : { status: 200 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
     expect(server.received).toHaveLength(3);
-  });
-
-  test('that found no connection is tried 6 times and then certainly not sent', async () => {
-    await serve(() => ({}));
     await server.close();
     expect(await failureFrom(spend())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
   });
@@ -141,137 +127,74 @@ describe('row 34: ad spend', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  const doubtful: readonly [string, Reply, string][] = [
-    ['an error of 5,000 characters', json({ error: 'no', details: 'x'.repeat(5000) }), 'with an error: no'],
-    ['more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'not be read to its end'],
-    ['an encoding nobody asked for', { body: 'xx', headers: { 'content-encoding': 'br' } }, 'not be read to its end'],
-    ['text that says it is gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'not be read to its end'],
-    ['a page that says it is text', json({}, { body: '\ufeff\n<!doctype html><p>Sign in' }), 'with a web page'],
-    ['a page of no type', { body: '<html>' }, 'with a web page'],
-    ['an error behind a byte order mark', { body: '\ufeff{"error":"no"}' }, 'with an error: no'],
-    ['an error inside data', json({ data: { error: 'no' } }), 'with an error: no'],
-    ['an error in a list', json([{ error: 'no' }]), 'with an error: no'],
-    ['an error in a list inside data', json({ data: { items: [{}, { error: 'no' }] } }), 'with an error: no'],
-    ['success: false', json({ success: false, message: 'not stored' }), 'with an error: not stored'],
-    ['status: Failed', json({ status: 'Failed', message: 'not stored' }), 'with an error: not stored'],
-    ['status: 422', json({ status: 422, message: 'not stored' }), 'with an error: not stored'],
-    ['plain words of an error', { body: 'ERROR: rejected' }, 'with an error: ERROR: rejected'],
-    ['a JSON text of an error', json('Unauthorized'), 'with an error: Unauthorized'],
-    ['JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'not be read to its end'],
-    ['broken JSON', { body: '{"error":"no such' }, 'with broken JSON'],
-  ];
-  test.each(doubtful)('answered 200 with %s is unknown', async (_, reply, reason) => {
-    await serve(() => reply);
-    const outcome = await spend();
-    expect(outcome.outcome === 'unknown' ? outcome.reason : outcome).toContain(reason);
-  });
-
-  const taken: readonly [string, Reply][] = [
-    ['nothing', {}],
+  const document = { success: true, status: 'ok', error: null, errors: [], data: [{ id: 1 }], detail: '' };
+  test.each<[string, Reply]>([
     ['nothing, encoded', { headers: { 'content-encoding': 'gzip' } }],
     ['nothing, of the type of a page', { headers: { 'content-type': 'text/html' } }],
     ['OK', { body: 'OK' }],
     ['words that speak of no error first', { body: 'Success: 0 errors' }],
-    ['a document', json({ success: true, status: 'ok', error: null, errors: [], data: [{ id: 1 }], detail: '' })],
+    ['a document', json(document)],
     ['a document behind a byte order mark', { body: '\ufeff{"status":"accepted"}', gzip: true }],
-  ];
-  test.each(taken)('answered 200 with %s is accepted', async (_, reply) => {
+  ])('answered 200 with %s is accepted', async (_, reply) => {
     await serve(() => reply);
     expect(await spend()).toEqual({ outcome: 'accepted' });
   });
 });
 
-describe('creating a link', () => {
-  test('returns it', async () => {
+describe('a link', () => {
+  test('that is created is returned', async () => {
     await serve(() => created);
     expect(await create()).toMatchObject({ token: 'abc123', partnerId: '3', level: 1, url: null });
-    expect(server.received[0]).toMatchObject({
-      method: 'POST',
-      target: '/public/v1/apps/4zb92bmajmrd/trackers',
-      body: '{"name":"N"}',
-    });
+    const target = '/public/v1/apps/4zb92bmajmrd/trackers';
+    expect(server.received[0]).toMatchObject({ method: 'POST', target, body: '{"name":"N"}' });
   });
 
-  const unknown: readonly [string, Reply | 'hang'][] = [
-    ['a connection lost after sending', { status: 0 }],
-    ['no answer within the deadline', 'hang'],
-    ['503', { status: 503 }],
-    ['499', { status: 499 }],
-    ['an answer cut in the middle', { ...created, cutAfter: 20 }],
-    ['an answer without a link', json({ data: { items: [] } })],
-  ];
-  test.each(unknown)('%s: sent once, SOURCE_UNAVAILABLE, outcome unknown', async (_, reply) => {
+  const moved = { location: '/links' };
+  test.each<[string, Reply | 'hang', FailureCode, outcome: string | undefined, says: string]>([
+    ['a connection lost after sending', { status: 0 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether'],
+    ['no answer within the deadline', 'hang', 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether'],
+    ['503', { status: 503 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether the link "N" was created'],
+    ['499', { status: 499 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether the link "N" was created'],
+    ['303', { status: 303, headers: moved }, 'SOURCE_UNAVAILABLE', 'unknown', 'was redirected to '],
+    ['an answer that is cut', { ...created, cutAfter: 20 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
+    ['an answer without a link', json({ data: { items: [] } }), 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
+    ['307', { status: 307, headers: moved }, 'SOURCE_REDIRECTED', undefined, ''],
+    ['429', { status: 429 }, 'SOURCE_OVERLOADED', 'not created', ''],
+    [
+      '400',
+      { status: 400, body: '{"error":{"message":"name is taken"}}' },
+      'SOURCE_REFUSED',
+      undefined,
+      '400: name is taken',
+    ],
+    ['409', { status: 409, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
+    ['423', { status: 423, body: 'taken' }, 'SOURCE_UNAVAILABLE', undefined, 'taken'],
+  ])('whose creation is answered with %s: sent once, %3$s', async (_, reply, code, outcome, says) => {
     await serve(() => reply, 300);
     const failure = await failureFrom(create());
-    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown' } });
-    expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: the request /);
+    expect([failure.code, failure.facts['outcome']]).toEqual([code, outcome]);
+    expect(failure.message).toContain(says);
     expect(server.received).toHaveLength(1);
   });
 
-  test.each([301, 302, 303])('%i, as after a form that was taken: outcome unknown', async (status) => {
-    await serve(() => ({ status, headers: { location: '/links' } }));
-    const failure = await failureFrom(create());
-    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown', status } });
-    expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: .* was redirected to /);
-  });
-
-  test('307, which asks for the same request elsewhere: SOURCE_REDIRECTED, not created', async () => {
-    await serve(() => ({ status: 307, headers: { location: '/links' } }));
-    expect((await failureFrom(create())).code).toBe('SOURCE_REDIRECTED');
-  });
-
-  test('429: sent once, SOURCE_OVERLOADED, certainly not created', async () => {
-    await serve(() => ({ status: 429 }));
-    expect(await failureFrom(create())).toMatchObject({ code: 'SOURCE_OVERLOADED', facts: { outcome: 'not created' } });
-    expect(server.received).toHaveLength(1);
-  });
-
-  test('400: SOURCE_REFUSED in the words of the service', async () => {
-    await serve(() => ({ status: 400, body: '{"error":{"message":"name is taken"}}' }));
-    expect((await failureFrom(create())).message).toContain('was answered 400: name is taken');
-  });
-
-  test.each([409, 421, 423, 425])('%i: SOURCE_REFUSED, sent once, in the words of the service', async (status) => {
-    await serve(() => ({ status, body: 'another link has that name' }));
-    const failure = await failureFrom(create());
-    const facts = { status, said: 'another link has that name' };
-    expect(failure).toMatchObject({ code: 'SOURCE_REFUSED', kind: 'usage', facts });
-    expect(failure.facts['outcome']).toBeUndefined();
-    expect(server.received).toHaveLength(1);
-  });
-
-  test('under a token that would leave its path is refused unsent', async () => {
-    await serve(() => created);
-    const failure = await failureFrom(connection.service.createLink('../x', 'N', null, connection.signal));
-    expect(failure.code).toBe('USAGE_INVALID');
-    expect(server.received).toHaveLength(0);
-  });
-});
-
-describe('updating a link', () => {
-  test('is repeated after a lost connection, a 502 and a 503, and sends the partner id as the integer it is', async () => {
-    await serve((_, count) => [{ status: 0 }, { status: 502 }, { status: 503 }][count - 1] ?? created);
-    expect(await update()).toMatchObject({ token: 'abc123' });
-    expect(server.received.map(({ method, body }) => [method, body])).toEqual([
-      ['PATCH', '{"partner_id":174}'],
-      ['PATCH', '{"partner_id":174}'],
-      ['PATCH', '{"partner_id":174}'],
-      ['PATCH', '{"partner_id":174}'],
-    ]);
-  });
-
-  test('keeps every digit of a partner id beyond 2^53, and sends false as false', async () => {
-    await serve(() => created);
+  test('is updated again after a lost connection, a 502 and a 409, every digit of the partner id as the integer it is', async () => {
+    await serve((_, count) => [{ status: 0 }, { status: 502 }, { status: 409 }][count - 1] ?? created);
     const change = { partnerId: '9007199254740993', costDataEnabled: false };
-    await connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
-    expect(server.received[0]?.body).toBe('{"partner_id":9007199254740993,"cost_data_enabled":false}');
+    const updated = connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
+    expect(await updated).toMatchObject({ token: 'abc123' });
+    const sent = 'PATCH {"partner_id":9007199254740993,"cost_data_enabled":false}';
+    expect(server.received.map(({ method, body }) => `${method} ${body}`)).toEqual(Array(4).fill(sent));
   });
 
-  test('refuses a partner id that is no integer, unsent', async () => {
+  test('under a token that would leave its path, or with a partner id that is no integer, is refused unsent', async () => {
     await serve(() => created);
-    const change = { partnerId: '1,"x":1' };
-    const updating = connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
-    expect((await failureFrom(updating)).code).toBe('USAGE_INVALID');
+    const { service, signal } = connection;
+    for (const call of [
+      service.createLink('../x', 'N', null, signal),
+      service.updateLink('4zb92bmajmrd', 'abc123', { partnerId: '1,"x":1' }, signal),
+    ]) {
+      expect((await failureFrom(call)).code).toBe('USAGE_INVALID');
+    }
     expect(server.received).toHaveLength(0);
   });
 });

@@ -63,8 +63,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   child?.kill('SIGKILL');
-  await simulator.close();
-  await desk.close();
 });
 
 function start(resend = ''): { readonly child: ChildProcess; readonly printed: () => string } {

@@ -1,7 +1,5 @@
-import { afterEach, expect, test } from 'vitest';
-import * as z from 'zod';
+import { expect, test } from 'vitest';
 
-import type { RunEvent } from '../../src/events.ts';
 import { column } from '../support/contents.ts';
 import { askedReports, daysOf } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -10,39 +8,12 @@ import { storedRows, truthRows } from '../support/truth.ts';
 
 let scenario: Scenario;
 
-afterEach(() => scenario.close());
-
 const NOW = new Date('2026-06-01T02:30:00Z');
 const wide = slice({
   name: 'wide',
   dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
   metrics: ['installs', 'clicks', 'cost', 'roas_d7', 'cohort_size_d7'],
   datePeriod: { first: { daysAgo: 2 }, last: { daysAgo: 1 } },
-});
-
-const isSplit = (event: RunEvent): boolean => event.type === 'window_split';
-
-test('a service that answers 504 above 60 rows is asked by days, then by values, until every part fits', async () => {
-  scenario = await openScenario([wide]);
-  scenario.simulator.script({
-    match: ({ path }) => path.endsWith('/report'),
-    times: Infinity,
-    fault: { kind: 'too_heavy', maxRows: 60 },
-  });
-  const summary = await scenario.night(NOW);
-  expect(summary.failures).toEqual([]);
-  expect(scenario.events.filter(isSplit).length).toBeGreaterThan(2);
-  await scenario.inWarehouse(async (warehouse) => {
-    const stored = await storedRows(warehouse, wide);
-    expect(stored.length).toBeGreaterThan(200);
-    expect(stored).toEqual(await truthRows(warehouse, scenario.simulator.world, wide, '2026-05-30:2026-05-31', NOW));
-    const loads = await warehouse.rows(
-      'select distinct verdict from ripen.loads',
-      [],
-      z.object({ verdict: z.string() }),
-    );
-    expect(loads).toEqual([{ verdict: 'proven' }]);
-  });
 });
 
 test('no report that was answered is asked for again while its day is divided further, and each is counted', async () => {
@@ -60,20 +31,6 @@ test('no report that was answered is asked for again while its day is divided fu
   expect(answered.length).toBe(parts.reduce((sum, count) => sum + count, 0));
   expect(new Set(answered).size).toBe(answered.length);
   expect(summary.slices[0]?.requests).toBe(asked.length);
-});
-
-test('the parts that were light enough are where the next run starts', async () => {
-  scenario = await openScenario([wide]);
-  scenario.simulator.script({
-    match: ({ path }) => path.endsWith('/report'),
-    times: Infinity,
-    fault: { kind: 'too_heavy', maxRows: 60 },
-  });
-  await scenario.night(NOW);
-  scenario.events.length = 0;
-  const next = await scenario.night(new Date('2026-06-02T02:30:00Z'));
-  expect(next.failures).toEqual([]);
-  expect(scenario.events.filter(isSplit).length).toBeLessThan(3);
 });
 
 test("a slice's own filters on the dividing dimension keep their meaning in every part", async () => {
@@ -95,19 +52,6 @@ test("a slice's own filters on the dividing dimension keep their meaning in ever
     expect(truth.length).toBeGreaterThan(15);
     expect(await storedRows(warehouse, filtered)).toEqual(truth);
   });
-});
-
-test('a single row that is too heavy fails its window alone, after a bounded number of requests', async () => {
-  scenario = await openScenario([wide]);
-  scenario.simulator.script({
-    match: ({ path }) => path.endsWith('/report'),
-    times: Infinity,
-    fault: { kind: 'too_heavy', maxRows: 0 },
-  });
-  const summary = await scenario.night(NOW);
-  expect(summary.failures.map(({ code }) => code)).toEqual(['SOURCE_TOO_HEAVY', 'SOURCE_TOO_HEAVY']);
-  expect(summary.status).toBe('failed');
-  expect(scenario.simulator.asked.requests.length).toBeLessThan(300);
 });
 
 test('a slice that was too heavy in one bad hour requests all of its days again a week later', async () => {

@@ -151,7 +151,6 @@ beforeEach(async () => {
   scenario = await openScenario(slices, { simulator: { world } });
 });
 afterEach(async () => {
-  await scenario.close();
   await service.close();
 });
 

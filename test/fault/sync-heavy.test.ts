@@ -1,6 +1,6 @@
 /** Reports that are too heavy: split by days until they fit, remembered, and at last failed alone. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
@@ -9,8 +9,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const NEXT = new Date('2026-06-02T02:30:00Z');
@@ -48,18 +46,6 @@ test('504 for more than 20 rows splits windows of 7 days, whose sum equals an un
   await runNight(scenario, NOW);
   expect(askedReports(scenario).length).toBe(3);
   expect(await contentOf(scenario, content)).toEqual(disturbed);
-});
-
-test('the next run asks for no more than the 3 days that each half had, and meets no 504', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  tooHeavy();
-  await runNight(scenario, NOW);
-  scenario.simulator.asked.reset();
-  await runNight(scenario, NEXT);
-
-  const asked = askedReports(scenario);
-  expect(asked.map(({ status }) => status)).not.toContain(504);
-  expect(Math.max(...asked.map(({ period }) => daysOf(period)))).toBe(3);
 });
 
 test('a time-out is taken as too heavy: 7 days that hang are asked for in halves of 4 and 3', async () => {

@@ -1,9 +1,8 @@
 /** Values that neither half of a divided day has: the parts are held against the whole, which is requested by the year alone. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Fault } from '../support/simulator/faults.ts';
 import type { Quirks } from '../support/simulator/quirks.ts';
 import { createWorld } from '../support/simulator/world.ts';
 import { column, lastRun, storedAndTrue } from '../support/contents.ts';
@@ -13,8 +12,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const DAYS = '2026-05-30:2026-05-31';
@@ -60,9 +57,7 @@ const wholes = (): string[] =>
   );
 
 test('2 heavy days with rows whose network or country is NULL fail by name, and nothing of them is loaded', async () => {
-  const nulls = new Map(
-    ['network', 'country_code'].map((name) => [name, { values: [mostFrequent(name)], as: 'null' }] as const),
-  );
+  const nulls = new Map(['network', 'country_code'].map((name) => [name, [mostFrequent(name)]] as const));
   await openHeavy(daily, { nulls });
   const summary = await runNight(scenario, NOW);
   expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
@@ -98,40 +93,6 @@ test('2 heavy days with a filter of metrics load as unverifiable, and say why: n
   expect(await column(scenario, "select distinct message from ripen.warnings where code = 'PARTS_NOT_PROVEN'")).toEqual(
     [textWith('a filter of a metric')],
   );
-});
-
-test('2 heavy days with a ratio too load as proven, once the values of each dividing dimension were requested', async () => {
-  const mixed = slice({ ...given, metrics: ['installs', 'cost', 'ecpi'] });
-  await openHeavy(mixed, {});
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  const { stored, truth } = await storedAndTrue(scenario, mixed, DAYS, NOW);
-  expect(stored).toEqual(truth);
-  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
-});
-
-test('2 heavy days with a ratio load as unverifiable where the service does not list the values of a dividing dimension', async () => {
-  await openHeavy(slice({ ...given, metrics: ['installs', 'cost', 'ecpi'] }), {});
-  const match = reports({ dimensions: (names) => names.startsWith('year,') });
-  scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 504 } });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['unverifiable']);
-  expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['PARTS_NOT_PROVEN']);
-});
-
-test.each<[string, Fault]>([
-  ['that is not answered', { kind: 'silence' }],
-  ['that is too heavy', { kind: 'status', status: 504 }],
-  ['that is cut', { kind: 'cut', afterBytes: 'half', framing: 'chunked' }],
-  ['that has no content', { kind: 'status', status: 204 }],
-  [
-    'that is an error beside rows',
-    { kind: 'report', mutate: (document) => ({ ...document, error: 'query cancelled' }) },
-  ],
-])('the first question for the whole of a heavy day %s is asked again, and both days load', async (_, fault) => {
-  await openHeavy(daily, {});
-  scenario.simulator.script({ match: reports({ dimensions: 'year' }), times: 1, fault });
-  expect((await runNight(scenario, NOW, { service: { requestTimeoutMs: 2000 } })).failures).toEqual([]);
-  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
 });
 
 test.each([

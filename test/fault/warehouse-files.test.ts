@@ -1,19 +1,16 @@
 /** Files that are no warehouse of this program: said before the first request, and left byte for byte as they are. */
 
 import { createHash } from 'node:crypto';
-import { renameSync } from 'node:fs';
-import { copyFile, readFile, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { checkingAt } from '../support/checking.ts';
-import { countSteps } from '../support/failing-step.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -23,14 +20,11 @@ import { failureFrom } from '../support/scripted-server.ts';
 let scenario: Scenario;
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const NEXT = new Date('2026-06-02T02:30:00Z');
-
 const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
 });
-afterEach(() => scenario.close());
 
 /** Runs statements in a DuckDB file and closes it, its log folded in. */
 async function inDatabase(path: string, ...statements: readonly string[]): Promise<void> {
@@ -89,18 +83,9 @@ const sqlite = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(819
 /** What lies in the place of the warehouse after `put`, and what is said of it. */
 const foreign: Record<string, readonly [put: (path: string) => Promise<void>, says: string]> = {
   'a text file': [(path) => writeFile(path, 'day,installs\n2026-05-31,12\n'.repeat(500)), 'warehouse.duckdb'],
-  'an empty file': [(path) => writeFile(path, ''), 'warehouse.duckdb'],
   'an SQLite file, for which no extension is fetched': [(path) => writeFile(path, sqlite), 'warehouse.duckdb'],
   "somebody else's database": [(path) => inDatabase(path, 'create table budget (day date)'), "not ripen's"],
-  "a database with somebody else's view": [(path) => inDatabase(path, 'create view v as select 1 as a'), "not ripen's"],
   'a stray .wal, which DuckDB would replay': [(path) => writeFile(`${path}.wal`, 'whatever'), '.wal'],
-  'a warehouse with a migration of another program': [
-    async (path) => {
-      await runNight(scenario, NOW);
-      await inDatabase(path, "update ripen_internal.migrations set name = '0001_other'");
-    },
-    '0001_other',
-  ],
 };
 
 test.each(Object.entries(foreign))('%s is refused as foreign by sync, check and plan, and stays', async (_, row) => {
@@ -113,8 +98,6 @@ test.each(Object.entries(foreign))('%s is refused as foreign by sync, check and 
 test.each([
   ['cut in half', async (path: string) => truncate(path, (await readFile(path)).length / 2)],
   ['with its first 12 kB overwritten', (path: string) => overwrite(path, 0, 12_288)],
-  ['with both headers overwritten', (path: string) => overwrite(path, 4096, 12_288)],
-  ['with everything behind the headers overwritten', (path: string) => overwrite(path, 12_288, Infinity)],
 ])('a warehouse %s is refused as what cannot be read', async (_, spoil) => {
   await runNight(scenario, NOW);
   await spoil(scenario.config.warehouse);
@@ -133,38 +116,4 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
   await runNight(scenario, NOW);
   await inDatabase(scenario.config.warehouse, "insert into ripen_internal.migrations values (99, '0099_later', now())");
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
-});
-
-test('a new warehouse that could not be made holds nothing, and the next run makes it', async () => {
-  let kinds: readonly string[] = [];
-  const steps = await countSteps((step) => kinds[step - 1] === 'commit');
-  kinds = steps.kinds;
-  const failure = await failureFrom(runNight(scenario, NOW)).finally(() => steps.stop());
-  expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
-  await inDatabase(scenario.config.warehouse, "select error('It holds ' || table_name) from duckdb_tables()");
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-});
-
-test('a warehouse that another file took the place of amid a run is told as that, and the old snapshot stays', async () => {
-  const { warehouse } = scenario.config;
-  const snapshot = join(scenario.directory, 'snapshot.duckdb');
-  const publish = [{ kind: 'duckdb', path: snapshot, mode: 0o644 }] as const;
-  const publishing = { ...scenario, config: { ...scenario.config, publish } };
-  await runNight(publishing, NOW);
-  const [copy, before] = [join(scenario.directory, 'copy.duckdb'), await digestOf(snapshot)];
-  await copyFile(warehouse, copy);
-  const { failures, published } = await runNight(publishing, NEXT, {
-    onEvent: ({ type }) => {
-      if (type === 'run_started') renameSync(copy, warehouse);
-    },
-  });
-  expect(failures).toMatchObject([
-    {
-      code: 'STORAGE_FAILED',
-      message: textWith(`${warehouse} was replaced by another file`),
-      hint: textWith('while no run is under way'),
-    },
-  ]);
-  expect(published).toEqual([]);
-  expect(await digestOf(snapshot)).toBe(before);
 });

@@ -1,13 +1,7 @@
 /** The warehouse is open elsewhere: the run names the holder, waits as long as it was told, and loses no request. */
 
-import { link, mkdir, rename, symlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import * as z from 'zod';
 
-import { withWarehouse } from '../../src/warehouse/opening.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { column } from '../support/contents.ts';
 import { hold, type Holder } from '../support/holder.ts';
 import { runNight, smallWorld } from '../support/night.ts';
@@ -31,7 +25,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await holder?.release();
   holder = null;
-  await scenario.close();
 });
 
 test.each(['READ_ONLY', 'READ_WRITE'] as const)(
@@ -59,57 +52,4 @@ test('a run waits for a holder that lets go within --lock-wait, says whom it wai
   expect(waits).toMatchObject([{ waitMs: 30_000 }]);
   expect(JSON.stringify(waits)).toContain(String(held.pid));
   expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['2']);
-});
-
-test('a signal ends the wait for a held warehouse, long before its 60 s are over', async () => {
-  holder = await hold(scenario.config.warehouse, 'READ_WRITE');
-  const stop = new AbortController();
-  const outcome = await runNight(scenario, NEXT, {
-    request: { lockWaitMs: 60_000 },
-    signal: stop.signal,
-    onEvent: ({ type }) => type === 'lock_waiting' && stop.abort(),
-  }).catch((error: unknown) => error);
-  expect(outcome).toMatchObject({ name: 'AbortError' });
-  expect(scenario.simulator.asked.requests).toEqual([]);
-});
-
-test('of 2 runs started at once in one process that wait for each other, both load', async () => {
-  const request = { lockWaitMs: 30_000 };
-  const summaries = await Promise.all([runNight(scenario, NEXT, { request }), runNight(scenario, NEXT, { request })]);
-  expect(summaries.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
-  expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['3']);
-});
-
-const read = { mode: 'read', lockWaitMs: 0, emit: (): void => {} } as const;
-const countRuns = async (warehouse: Warehouse): Promise<unknown> =>
-  warehouse.rows('select count(*) as runs from ripen.runs', [], z.object({ runs: z.string() }));
-
-test.each<[string, (path: string) => Promise<string>]>([
-  [
-    'a link to its folder',
-    async (path) => {
-      await symlink(dirname(path), `${dirname(path)}-too`);
-      return join(`${dirname(path)}-too`, basename(path));
-    },
-  ],
-  [
-    'a second name of its file',
-    async (path) => {
-      await link(path, join(dirname(path), 'second.duckdb'));
-      return join(dirname(path), 'second.duckdb');
-    },
-  ],
-])('by %s: of 2 runs at once 1 is refused; what wait for each other both load', async (_, other) => {
-  const at = (warehouse: string): Scenario => ({ ...scenario, config: { ...scenario.config, warehouse } });
-  const here = join(scenario.directory, 'here', 'w.duckdb');
-  await mkdir(dirname(here));
-  await rename(scenario.config.warehouse, here);
-  const there = await other(here);
-  const both = await Promise.allSettled([runNight(at(here), NEXT), runNight(at(there), NEXT)]);
-  const refused = both.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-  expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
-
-  const request = { lockWaitMs: 30_000 };
-  await Promise.all([here, there].map((path) => runNight(at(path), NEXT, { request })));
-  expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '4' }]);
 });

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { statement } from '../../src/warehouse/sql.ts';
@@ -46,8 +46,6 @@ const LATER = new Date('2026-08-01T10:30:00Z');
 const MONDAY = '2026-04-06';
 
 let world: StatedWorld;
-
-afterEach(() => world.close());
 
 describe('a network that is NULL is one like any other', () => {
   test('its revenue is set against its spend', async () => {
@@ -97,20 +95,6 @@ describe('a part is not shown as a whole', () => {
     expect(await columns(example('week_over_week'), 'week', 'installs_change', 'is_final')).toEqual([
       ['2026-04-13', 0, false],
       ['2026-04-06', null, false],
-    ]);
-  });
-
-  test('a week has its final days, also those on which a network has no rows', async () => {
-    world = await openStated([ofDays(MONDAY, after(MONDAY, 8))]);
-    await world.night(LATER, [
-      ...onDays(MONDAY, 9, () => ({ network: 'steady', installs: '1', cost: '1', all_revenue_total_d30: '2' })),
-      ...onDays(MONDAY, 1, () => ({ network: 'once', installs: '1', cost: '9', all_revenue_total_d30: '3' })),
-    ]);
-    const shown = ['install_week', 'network', 'final_days', 'cost', 'roas_d30'];
-    expect(await columns(example('final_roas_by_week'), ...shown)).toEqual([
-      ['2026-04-13', 'steady', '2', '2.000000', 2],
-      ['2026-04-06', 'once', '7', '9.000000', 0.333],
-      ['2026-04-06', 'steady', '7', '7.000000', 2],
     ]);
   });
 
@@ -190,46 +174,4 @@ test('a ratio rests on the rows and days of which both sides are known and final
   expect(await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost')).toEqual([
     ['2026-05-01', 'early', '0', '7.000000'],
   ]);
-});
-
-describe('what moved', () => {
-  test('a total below zero that rises has risen, and one that moved twice is one', async () => {
-    const yesterday = after(new Date().toISOString().slice(0, 10), -1);
-    world = await openStated([ofDays(yesterday, yesterday)]);
-    for (const [nth, cost] of [-10, -4, -2].entries()) {
-      const rows = onDays(yesterday, 1, () => ({ network: 'paid', installs: '1', cost: String(cost) }));
-      await world.night(new Date(Date.now() + (nth - 3) * 1000), rows);
-    }
-    expect(await columns(example('moved_since_monday'), 'metric', 'change', 'change_percent')).toEqual([
-      ['cost', '8.000000000000', 80],
-    ]);
-    expect(await columns(example('moved_by_age'), 'metric', 'age_days', 'changed_periods', 'change')).toEqual([
-      ['cost', 0, '1', '8.000000000000'],
-    ]);
-  });
-});
-
-describe('partners', () => {
-  test('one that has no name is shown by its id, and organic as such', async () => {
-    const dimensions = ['day', 'app_token', 'network', 'partner_id'];
-    world = await openStated(
-      [ofDays(MONDAY, MONDAY, dimensions)],
-      [
-        { id: '1', displayName: 'Twin', supportsCostData: true },
-        { id: '2', displayName: 'Twin', supportsCostData: true },
-      ],
-    );
-    const of = (partner: string | null, installs: string): StatedRow => {
-      return { day: MONDAY, app_token: 'app', network: 'n', partner_id: partner, installs, cost: installs };
-    };
-    await world.night(LATER, [of('-300', '50'), of('77', '40'), of('1', '30'), of('2', '20'), of(null, '10')]);
-    const shown = ['partner_id', 'partner', 'installs', 'cost_per_install'];
-    expect(await columns(example('spend_by_partner_and_link'), ...shown)).toEqual([
-      ['-300', 'Organic', '50', 1],
-      ['77', '77', '40', 1],
-      ['1', 'Twin', '30', 1],
-      ['2', 'Twin', '20', 1],
-      [null, 'no partner', '10', 1],
-    ]);
-  });
 });

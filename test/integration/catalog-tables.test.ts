@@ -4,10 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readCatalog, replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { type Catalog, catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
-import type { Service } from '../../src/service/service.ts';
-import type { RunEvent } from '../../src/events.ts';
-import { refreshCatalog } from '../../src/catalog/refresh-catalog.ts';
+import { catalogFilters, type CatalogItem } from '../../src/model/catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
@@ -85,27 +82,6 @@ describe('of the 29 lists of filters-data', () => {
     expect(await idsIn('partners', 'partner_id')).toEqual([]);
     expect(await rows(`select id from ripen.catalog where filter = 'partners'`)).toEqual([{ id: 'partners_id' }]);
   });
-
-  test('every table and each of its columns says what it holds', async () => {
-    const silent = await rows(
-      `select table_name || '.' || column_name as "column" from duckdb_columns()
-       where schema_name = 'main' and table_name in (${catalogTables.map((name) => `'${name}'`).join(', ')})
-           and coalesce(comment, '') = ''`,
-    );
-    expect(silent).toEqual([]);
-  });
-
-  test('an id that a list holds twice is one row, under the name that comes first', async () => {
-    const twice = [item('networks', 'N', { name: 'B' }), item('networks', 'N', { name: 'A' })];
-    await replace([...everyList, ...twice], 'run', secondNight);
-    expect(await rows(`select id, name from main.networks where id = 'N'`)).toEqual([{ id: 'N', name: 'A' }]);
-  });
-});
-
-test('a metric in 2 lists is read, and named, as the more specific of them says', async () => {
-  const lists = [item('cohort_metrics', 'x', { name: 'As cohort' }), item('event_metrics', 'x', { name: 'As event' })];
-  await replace(lists, 'run', firstNight);
-  expect(await rows('select id, name from main.metrics')).toEqual([{ id: 'x', name: 'As event' }]);
 });
 
 test('hostile names are kept byte for byte; half a surrogate pair becomes U+FFFD', async () => {
@@ -135,41 +111,6 @@ test('what came, went and changed its name or formatting between 2 runs is recor
       ['store_type aptoide', 'item appeared', null, null],
     ].map(([name, change, before, after]) => ({ run_id: 'second', object: 'catalog', name, change, before, after })),
   );
-});
-
-test('a catalog in another order is no change; a lost table, column or reading of a metric is made anew', async () => {
-  await replace(everyList, 'first', firstNight);
-  await warehouse.run('drop table main.store_type');
-  await warehouse.run('alter table main.apps add column more varchar');
-  await warehouse.run('update main.metrics set horizon_days = 1');
-  await replace(everyList.toReversed(), 'second', secondNight);
-  expect(await rows('select distinct seen_at from ripen.catalog')).toEqual([{ seen_at: '2026-06-02 02:30:00' }]);
-  expect(await idsIn('store_type')).toEqual(['store_type_id']);
-  expect(await rows('select id from main.metrics where horizon_days = 1')).toEqual([]);
-  expect(await rows('select * from ripen.schema_changes')).toEqual([]);
-});
-
-test('fields of an app that are not documented are kept: currency, platforms and store id as columns, all as JSON', async () => {
-  const attributes =
-    '{"currency":"EUR","platforms":["ios"],"default_store_app_id":"9007199254740993","new":{"a":null}}';
-  await replace([...everyList, item('apps', 'euro', { attributes })], 'run', firstNight);
-  expect(
-    await rows(`select app_token, currency, default_store_app_id, platforms, attributes from main.apps order by 1`),
-  ).toEqual([
-    { app_token: 'apps_id', currency: null, default_store_app_id: null, platforms: null, attributes: null },
-    {
-      app_token: 'euro',
-      currency: 'EUR',
-      default_store_app_id: '9007199254740993',
-      platforms: '["ios"]',
-      attributes,
-    },
-  ]);
-  const changed = attributes.replace('EUR', 'USD');
-  await replace([...everyList, item('apps', 'euro', { attributes: changed })], 'second', secondNight);
-  expect(await rows('select name, change, before, after from ripen.schema_changes')).toEqual([
-    { name: 'apps euro', change: 'attributes changed', before: attributes, after: changed },
-  ]);
 });
 
 describe('a name that was somebody else’s before', () => {
@@ -211,43 +152,5 @@ describe('a name that was somebody else’s before', () => {
     } finally {
       await scenario.close();
     }
-  });
-});
-
-describe('a list that filters-data has nothing in', () => {
-  const answering = (answer: Catalog): Pick<Service, 'filtersData'> => ({
-    filtersData: () => Promise.resolve(answer),
-  });
-
-  async function refreshed(answer: Catalog, asOf: Date): Promise<readonly string[]> {
-    const codes: string[] = [];
-    const run = {
-      warehouse,
-      config: { slices: [] },
-      slices: [],
-      planAt: asOf,
-      runId: 'run',
-      emit: (event: RunEvent) => void (event.type === 'warning' && codes.push(`${event.code}: ${event.message}`)),
-      signal: new AbortController().signal,
-    };
-    await refreshCatalog(run, answering(answer));
-    return codes;
-  }
-
-  const without = (filter: string): CatalogItem[] => everyList.filter((each) => each.filter !== filter);
-
-  test('keeps what it held, with a warning that is recorded, too', async () => {
-    expect(await refreshed(everyList, firstNight)).toEqual([]);
-    expect(await refreshed(without('networks'), secondNight)).toEqual([
-      'CATALOG_LIST_EMPTY: filters-data listed nothing in networks; what it listed there before was kept.',
-    ]);
-    expect(await rows('select code from ripen.warnings')).toEqual([{ code: 'CATALOG_LIST_EMPTY' }]);
-    expect(await idsIn('networks')).toEqual(['networks_id']);
-    expect(await rows('select * from ripen.schema_changes')).toEqual([]);
-  });
-
-  test('is an empty table on the first night', async () => {
-    expect(await refreshed(without('store_type'), firstNight)).toEqual([]);
-    expect(await idsIn('store_type')).toEqual([]);
   });
 });

@@ -109,13 +109,6 @@ const BROKEN = SLICES.replace('02-28', '02-30')
   .replace('other', 'daily')
   .replace('[clicsk, installs]', '[clicsk, installs, installs]');
 
-test('a simulated instant that has not come, for which a sync would not plan, is an error of check too', async () => {
-  const { code, found } = await run(
-    `service: { simulator: { now: 2999-01-01T00:00:00Z } }\nwarehouse: w.duckdb\nslices:\n  - { name: daily, dimensions: [day], metrics: [installs], date_period: yesterday, reattributed: all }\n`,
-  );
-  expect([code, severe(found)]).toEqual([78, ['ripen.yaml:1:30 AS_OF_IN_FUTURE']]);
-});
-
 describe('in one round', () => {
   test('what works is said beside what was not tried', async () => {
     const sound =
@@ -142,13 +135,6 @@ describe('in one round', () => {
     expect(files).toEqual(['ripen.yaml']);
   });
 
-  test('a sound slice with the name constructor has 0 errors and 0 warnings', async () => {
-    const sound =
-      'slices: [{ name: constructor, dimensions: [day], metrics: [installs], date_period: yesterday, reattributed: all }]';
-    const { code, found } = await run(`${serviceAt(await origin(working))}${sound}`);
-    expect([code, severe(found)]).toEqual([0, []]);
-  });
-
   test('6 mistakes of a configuration are told at once, each at its place, and nothing is requested', async () => {
     const server = await startScriptedServer(working);
     servers.push(server);
@@ -171,20 +157,6 @@ describe('in one round', () => {
     const { code, found } = await run(`${serviceAt(await origin(() => ({ status: 401, body: '' })))}slices: []`);
     expect([code, severe(found)]).toEqual([78, [expect.stringMatching(/^ripen\.yaml:1:\d+ CREDENTIALS_REFUSED$/)]]);
     expect(found.find(({ severity }) => severity === 'error')?.hint).toMatch(/^Set service\.token \(.*ripen\.yaml:1\)/);
-  });
-
-  test('a file that is no YAML is told at its place', async () => {
-    const { code, found } = await run('service: [');
-    expect([code, severe(found)]).toEqual([78, ['ripen.yaml:1:11 CONFIG_INVALID']]);
-  });
-
-  test('links of an app that filters-data does not list are a warning at the app', async () => {
-    const { found } = await run(
-      `${serviceAt(await origin(working))}links: { apps: [abc123def456, abc123def457], max_level: 1 }\n`,
-    );
-    expect(found.filter(({ severity }) => severity === 'warning')).toMatchObject([
-      { setting: 'links.apps[1]', place: 'ripen.yaml:3:31', hint: null },
-    ]);
   });
 
   test('a slice that leaves out reattributed is warned of it, the other 3 parameters are a note', async () => {
@@ -226,43 +198,6 @@ describe.concurrent('a service that is not there', () => {
     },
     20_000,
   );
-
-  test("the address of an example is told to be one's own to fill in", async () => {
-    const { found } = await lasting(`${serviceAt('https://reports.example.com')}partners: true\n`);
-    expect(found.filter(({ code }) => code === 'SOURCE_UNAVAILABLE')).toMatchObject([
-      { setting: 'service.reports_url', hint: 'Put your own address into service.reports_url.' },
-      { setting: 'service.base_url', hint: 'Put your own address into service.base_url.' },
-    ]);
-  }, 20_000);
-
-  test('a campaign API that never answers keeps no slice from being held against filters-data', async () => {
-    const text = `${serviceAt(await origin(working), await origin(() => 'hang'))}partners: true\n${SLICES}`;
-    const { seconds, found } = await lasting(text);
-    expect(seconds).toBeLessThan(12);
-    expect(found.filter(({ code }) => code === 'SOURCE_UNAVAILABLE')).toMatchObject([
-      { setting: 'service.base_url', hint: 'Check service.base_url and the network.' },
-    ]);
-    expect(severe(found)).toContain('ripen.yaml:14:15 SOURCE_REFUSED');
-  }, 20_000);
-
-  test('a catalog that takes 12 s to come, a little at a time, is waited for', async () => {
-    const body = JSON.stringify(catalog);
-    const slow: Script = () => (response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const parts = 12;
-      for (let part = 0; part <= parts; part += 1) {
-        const at = (share: number): number => Math.floor((body.length * share) / (parts + 1));
-        setTimeout(() => {
-          response.write(body.slice(at(part), at(part + 1)));
-          if (part === parts) response.end();
-        }, part * 1000);
-      }
-    };
-    const sound =
-      'partners: false\nslices: [{ name: a, dimensions: [day], metrics: [instals], date_period: yesterday }]';
-    const { found } = await run(`${serviceAt(await origin(slow))}${sound}`);
-    expect(found.flatMap(({ code }) => code ?? [])).toEqual(['SOURCE_REFUSED']);
-  }, 20_000);
 });
 
 test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {

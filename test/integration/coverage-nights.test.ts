@@ -1,6 +1,6 @@
 /** Nights over a rolling date period of 7 days: what it leaves behind ripens on, and what a pause left out is filled. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { status, type SliceStatus } from '../../src/index.ts';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
@@ -10,8 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 4 } as const;
 const FIRST = new Date('2026-01-10T02:30:00Z');
@@ -77,42 +75,6 @@ test('of 6 nights over 78 days, with pauses of up to 24 nights, no day is missin
   expect(unknown).toBe('0');
 });
 
-/** `RIPEN_COVERAGE_NIGHTS=180` runs so many nights, each on the day after the one before; it takes minutes. */
-const dailyNights = Number(process.env['RIPEN_COVERAGE_NIGHTS'] ?? '0');
-
-test.runIf(dailyNights > 0)(
-  `after ${dailyNights} nights of 7 rolling days no final cell was ever wrong or late, and in the end all are final`,
-  async () => {
-    scenario = await openScenario([ripening], { simulator: { world } });
-    for (let night = 0; night < dailyNights; night += 1) {
-      const now = after(night);
-      expect(await runNight(scenario, now)).toMatchObject({ status: 'succeeded', failures: [] });
-      expect(await late(now)).toEqual([]);
-    }
-    const first = dayText(after(-7));
-    const lastDay = dayText(after(dailyNights - 2));
-    // What a final cell said on the last night is what the service says for ever.
-    const finals = `select day, os_name, installs, cost, cohort_size_d60, all_revenue_total_d60
-      from ripening_final where day <= '${lastDay}' order by all`;
-    const final = await query(scenario, finals);
-    const end = after(dailyNights + 70);
-    await runNight(scenario, end);
-    const { stored, truth } = await storedAndTrue(scenario, ripening, `${first}:${lastDay}`, end);
-    expect(stored.filter((row) => row <= `["${lastDay}~`)).toEqual(truth);
-    const [open] = await column(
-      scenario,
-      `select count(*) from ripen.finality where not is_final and period <= '${lastDay}'`,
-    );
-    expect(open).toBe('0');
-    const later = await query(scenario, finals);
-    const wrong = final.filter((row, at) =>
-      Object.entries(row).some(([name, value]) => value !== null && value !== later[at]?.[name]),
-    );
-    expect(wrong).toEqual([]);
-  },
-  3_600_000,
-);
-
 test('a hole of 16 days behind yesterday is counted as missing, and filled by the next night; what is due next is said, and not in the past', async () => {
   const plain = slice({ ...given, name: 'plain', metrics: ['installs'] });
   scenario = await openScenario([plain], { simulator: { world } });
@@ -144,30 +106,6 @@ test('a hole of 16 days behind yesterday is counted as missing, and filled by th
   expect(Date.parse(found?.next_refresh_at ?? '')).toBeGreaterThan(next.getTime());
   const { stored, truth } = await storedAndTrue(scenario, plain, '2026-01-03:2026-01-27', next);
   expect(stored.length).toBe(truth.length);
-});
-
-test('a week that the start of the date period cuts is told as cut, and stays so; the next ones become final', async () => {
-  const weekly = slice({
-    ...given,
-    name: 'weekly',
-    dimensions: ['week', 'os_name'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } },
-  });
-  scenario = await openScenario([weekly], { simulator: { world } });
-  // 10 January 2026 is a Saturday: 3 January is one, too.
-  for (const night of [0, 7, 14, 21]) await runNight(scenario, after(night));
-  const found = await statusOf(weekly, after(21));
-  expect(found?.periods).toMatchObject({ cut: 1, missing: 0 });
-  expect(await column(scenario, "select start_day || ' ' || state from ripen.periods order by start_day")).toEqual([
-    '2025-12-29 cut',
-    '2026-01-05 final',
-    '2026-01-12 final',
-    '2026-01-19 maturing',
-    '2026-01-26 open',
-  ]);
-  const { stored, truth } = await storedAndTrue(scenario, weekly, '2026-01-03:2026-01-30', after(21));
-  expect(stored).toEqual(truth);
 });
 
 test.each([

@@ -3,7 +3,7 @@
  * what was requested is a fraction of all ages of every maturing day. `RIPEN_CUBE_NIGHTS=180` is the long form.
  */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { addDays, day, lastDay } from '../../src/model/calendar.ts';
@@ -32,8 +32,6 @@ const curve = slice({
 });
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 test(
   `${NIGHTS} nights of 363 metrics: every final row is right, for at most 0.15 of all ages of every maturing day`,

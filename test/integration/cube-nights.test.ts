@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
@@ -16,8 +16,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const nightAt = (number: number): Date => new Date(Date.UTC(2026, 5, number, 2, 30));
 const simulator = { world: smallWorld };

@@ -1,13 +1,12 @@
 /** What `ripen drop` takes out of the archive: no replay brings it back, and what stays is replayed as it was. */
 
-import { readdir, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { drop, type Loss } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { archived, archiveOf, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { archived, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -30,8 +29,6 @@ beforeEach(async () => {
   await scenario.night(NIGHT, archived);
   await backfill('2026-05-22', '2026-05-28');
 });
-
-afterEach(() => scenario.close());
 
 async function backfill(start: string, end: string): Promise<void> {
   const forced = { start: day(start), end: day(end) };
@@ -67,15 +64,4 @@ test('days before a drop come back neither into the warehouse nor into a new one
   expect((await replayInto(scenario)).failures).toEqual([]);
   expect(await daysOf('daily')).toEqual(lateDays);
   expect(await loadedState(scenario, ['daily', 'other'])).toEqual(before);
-});
-
-test('of a dropped slice the archive keeps nothing but what is not its own, and of another slice everything', async () => {
-  await writeFile(join(archiveOf(scenario), 'daily', 'notes.txt'), 'mine');
-  const held = await readdir(join(archiveOf(scenario), 'other'));
-  expect(await dropped(null)).toMatchObject({ periods: 14, answers: 3 });
-  expect(await readdir(join(archiveOf(scenario), 'daily'))).toEqual(['notes.txt']);
-  expect(await readdir(join(archiveOf(scenario), 'other'))).toEqual(held);
-  await loseWarehouse(scenario);
-  await replayInto(scenario);
-  expect([await daysOf('daily'), (await daysOf('other')).length]).toEqual([[], 14]);
 });

@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
-import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
+import { publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { readDelta, readLog } from '../support/delta-reader.ts';
+import { readDelta } from '../support/delta-reader.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -197,18 +197,6 @@ describe('a slice that is no longer configured', () => {
     expect(await status(config, { asOf: NIGHT })).toMatchObject({ unconfigured: [] });
     await expect(dropped({ slice: 'daily' })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
   });
-
-  test('of which a crash left the files in the lake loses them by the same command', async () => {
-    await dropVerb({ ...config, publish: [] }, { slice: 'daily', agree: true });
-    expect((await lakeFiles('daily')).stated).toHaveLength(18);
-    expect(await dropped({ slice: 'daily', json: true, yes: true })).toBe(0);
-    expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({
-      dropped: { slice: 'daily', periods: 0, rows: 0, files: 37, is_configured: false },
-      published: [{ kind: 'duckdb' }, { kind: 'parquet', files_removed: 18 }, { kind: 'delta', files_removed: 19 }],
-    });
-    expect(await lakeFiles('daily')).toEqual({ lying: [], stated: [] });
-    expect(await readDelta(path('tables', 'daily'))).toEqual([]);
-  });
 });
 
 describe('nothing is deleted', () => {
@@ -280,15 +268,4 @@ describe('with --before', () => {
       await inTables(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
     ).toEqual(stay.map((d) => ({ d })));
   });
-});
-
-test('a slice that is configured is said to be loaded again, and is', async () => {
-  expect(await dropped({ slice: 'daily', yes: true })).toBe(0);
-  expect(shell.printed.at(-1)).toMatch(/\ndaily is configured: the next sync loads it again\.$/);
-  const there = { warehouse: config.warehouse, publish: config.publish };
-  expect(await scenario.night(NIGHT, there)).toMatchObject({ failures: [] });
-  expect(await inSnapshot('select count(distinct day)::integer as n from main.daily')).toEqual([{ n: 18 }]);
-  expect((await lakeFiles('daily')).lying).toHaveLength(18);
-  expect((await readLog(path('tables', 'daily'))).files).toHaveLength(18);
-  expect(await inTables('select count(distinct day)::integer as n from main.daily')).toEqual([{ n: 18 }]);
 });

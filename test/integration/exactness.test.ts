@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { utcOffset } from '../../src/model/calendar.ts';
 import { dimensionFilters, metricFilters } from '../../src/model/dimension.ts';
@@ -9,8 +9,6 @@ import { slice } from '../support/slice.ts';
 import { storedRows, truthRows } from '../support/truth.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 
@@ -159,15 +157,3 @@ async function someInstalls(): Promise<string> {
   const counts = (world.report(query, NOW)?.rows ?? []).map((row) => Number(row['installs'])).sort((a, b) => a - b);
   return String(counts[Math.floor(counts.length / 2)]);
 }
-
-test('event names with a space, a hash and something like a period are columns like any other', async () => {
-  scenario = await openScenario([]);
-  const items =
-    scenario.simulator.world.filtersData(new URLSearchParams({ required_filters: 'event_metrics' }))['event_metrics'] ??
-    [];
-  await scenario.close();
-  const ids = items.map(({ id }) => id).filter((id) => /_events$|_revenue$|_d7_(events|conversions)_cohort$/.test(id));
-  expect(ids.some((id) => id.includes(' '))).toBe(true);
-  const events = slice({ name: 'events', dimensions: ['day', 'app_token'], metrics: ids, datePeriod: period });
-  await expectExact([events], DAYS);
-});

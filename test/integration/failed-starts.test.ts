@@ -1,7 +1,7 @@
 /** What a run that cannot start, or is refused, says to whoever has to mend it: at the command line, to `notify`, in `status` and the metrics. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -39,7 +39,6 @@ slices:
 });
 
 afterEach(async () => {
-  await server.close();
   await rm(directory, { recursive: true });
 });
 
@@ -53,22 +52,6 @@ const noticesTo = ({ received }: ScriptedServer): string[] =>
   received
     .filter(({ path }) => path === '/hook')
     .map(({ body }) => z.object({ text: z.string() }).parse(JSON.parse(body)).text);
-
-test('a token that is missing is known to notify, status and the metrics, and nothing was requested', async () => {
-  const { end } = await ran(['sync', '--quiet', '--metrics-file', 'm.prom']);
-  expect(end).toMatchObject({ code: 'CONFIG_INVALID', kind: 'usage' });
-  expect(noticesTo(server)).toStrictEqual([
-    expect.stringMatching(
-      new RegExp(`^ripen sync on ${hostname()} did not start \\(exit 78\\)\nCONFIG_INVALID: .*RIPEN_TOKEN is not set`),
-    ),
-  ]);
-  expect(server.received).toHaveLength(1);
-  expect(await readFile(join(directory, 'm.prom'), 'utf8')).toContain('ripen_run_exit_code{command="sync"} 78\n');
-  const { shell } = await ran(['status', '--quiet']);
-  expect(shell.printed[0]).toMatch(
-    /^The last run, at \d{4}-\S+ \S+ UTC, did not start\.\n {2}CONFIG_INVALID: .*RIPEN_TOKEN is not set/,
-  );
-});
 
 test('a token that is refused is one failure, which names its line, its variable and what readers have', async () => {
   const { end, shell } = await ran(['sync', '--quiet', '--json'], { RIPEN_TOKEN: 'refused' });
@@ -90,10 +73,4 @@ test('a .env beside the configuration fills what the environment lacks, and no m
   await ran(['sync', '--quiet'], { RIPEN_TOKEN: 'of-the-environment' });
   const tokens = server.received.filter(({ path }) => path !== '/hook').map(({ headers }) => headers['authorization']);
   expect([...new Set(tokens)]).toStrictEqual(['Bearer from-the-file', 'Bearer of-the-environment']);
-});
-
-test('a replay without an archive ends with 78 and says where it looked', async () => {
-  const { end } = await ran(['replay', '--quiet'], { RIPEN_TOKEN: 'any' });
-  expect(end).toMatchObject({ code: 'USAGE_INVALID', kind: 'usage' });
-  expect(end).toHaveProperty('message', expect.stringContaining('data/w.duckdb.archive'));
 });

@@ -18,7 +18,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server?.close();
-  await installation.close();
 });
 
 interface Chosen {
@@ -56,24 +55,6 @@ test('of the simulator it names apps, currency, cohort ages and events; check fi
   expect((await plan(config)).slices).toHaveLength(3);
   expect(await sync(config, { slices: ['network_daily'] })).toMatchObject({ status: 'succeeded', failures: [] });
 }, 60_000);
-
-test('of an account with 40 apps and 900 event metrics it stays short, and says why the events are left out', async () => {
-  const apps = Array.from({ length: 40 }, (_, number) => ({
-    id: `app${String(number).padStart(9, '0')}`,
-    name: `App ${number}: "best"\n# of all`,
-    currency: number % 3 === 0 ? 'USD' : 'EUR',
-  }));
-  const events = Array.from({ length: 900 }, (_, number) => `event ${number} #x_events`);
-  const account = await startAccount({ apps, events, ages: ['d0', 'd7', 'd30', 'w1'] });
-  server = account;
-  const { text, config } = await written(account.origin);
-  expect(text).toContain('40 apps');
-  expect(text).toContain('currency: "EUR" # of 26 of 40 apps, others have USD');
-  expect(text).toMatch(/# - event metrics, 900 of them \(event 0 #x_events, .*more than a slice may have \(200\)/);
-  expect(config.slices[0]?.metrics).toContain('all_revenue_total_d30');
-  expect(await errorsOf(config)).toEqual([]);
-  expect((await plan(config)).slices).toHaveLength(3);
-});
 
 test('apps and currency can be chosen; what the account does not list, or who it is, is refused before a file is written', async () => {
   const apps = ['abc123def456', 'xyz987uvw654'].map((id) => ({ id, name: id }));

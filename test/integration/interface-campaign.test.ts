@@ -83,22 +83,6 @@ describe('GET partners', () => {
       '/public/v1/partners?after=g2w%2B&limit=50',
     ]);
   });
-
-  test('passes cursors.after as after where the paging object names no next', async () => {
-    await serve(({ query }) =>
-      json({
-        data: {
-          paging: { cursors: { after: query.has('after') ? null : 'g2w+', before: null } },
-          items: [partner(query.has('after') ? 2 : 1)],
-        },
-      }),
-    );
-    expect((await partners()).map(({ id }) => id)).toEqual(['1', '2']);
-    expect(server.received.map(({ target }) => target)).toEqual([
-      '/public/v1/partners',
-      '/public/v1/partners?after=g2w%2B',
-    ]);
-  });
 });
 
 const lists = [
@@ -191,41 +175,6 @@ test('of 30 lists asked for at once no more are in flight than the limit of the 
   // Of reports 10 are allowed here.
   expect(server.peak()).toBeLessThanOrEqual(4);
   expect(server.peak()).toBeGreaterThan(1);
-});
-
-describe('writing', () => {
-  const answered = (item: object): Reply => json({ data: { api_version: '2', request_id: 'd3b0', items: [item] } });
-
-  test.each([
-    [null, '{"name":"Summer"}'],
-    ['abc123', '{"name":"Summer","parent_token":"abc123"}'],
-  ])(
-    'POST apps/{app_token}/trackers below %s sends %s as application/json, and reads the one link',
-    async (parent, body) => {
-      await serve(() => answered(link('t1', { label: 'Summer', level: parent === null ? 1 : 2 })));
-      const created = await connection.service.createLink(APP, 'Summer', parent, connection.signal);
-      expect(created.token).toBe('t1');
-      const [request] = server.received;
-      expect(request).toMatchObject({ method: 'POST', target: `/public/v1/apps/${APP}/trackers`, body });
-      expect(request?.headers['content-type']).toBe('application/json');
-    },
-  );
-
-  test.each([
-    [{ partnerId: '174' }, '{"partner_id":174}'],
-    [{ costDataEnabled: true }, '{"cost_data_enabled":true}'],
-    [{ partnerId: '-300', costDataEnabled: false }, '{"partner_id":-300,"cost_data_enabled":false}'],
-  ])(
-    'PATCH apps/{app_token}/trackers/{link_token} with %j sends %s as application/json, and reads the one link',
-    async (change, body) => {
-      await serve(() => answered(link('abc123')));
-      const updated = await connection.service.updateLink(APP, 'abc123', change, connection.signal);
-      expect(updated.token).toBe('abc123');
-      const [request] = server.received;
-      expect(request).toMatchObject({ method: 'PATCH', target: `/public/v1/apps/${APP}/trackers/abc123`, body });
-      expect(request?.headers['content-type']).toBe('application/json');
-    },
-  );
 });
 
 /** The interface shows no status of the campaign API. Status, failure, calls of a list or an update, and of a creation. */

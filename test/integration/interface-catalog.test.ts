@@ -79,20 +79,6 @@ describe('a sync', () => {
   });
 });
 
-test.each(catalogFilters)('the search %s__contains finds what the service finds', async (list) => {
-  const all = await service.filtersData({ filters: [list] }, new AbortController().signal);
-  const part = (all.at(-1)?.name ?? '').slice(0, 3);
-  scenario.simulator.asked.reset();
-  const found = await service.filtersData(
-    { filters: [list], contains: { [list]: part } },
-    new AbortController().signal,
-  );
-  expect(queriesOf(scenario.simulator).map((query) => query.get(`${list}__contains`))).toEqual([part]);
-  const holds = (text: string): boolean => text.toLowerCase().includes(part.toLowerCase());
-  expect(found).toEqual(all.filter(({ id, name }) => holds(id) || holds(name)));
-  expect(found.length).toBeGreaterThan(0);
-});
-
 describe('ripen catalog', () => {
   const printed = z.object({ catalog: z.array(z.record(z.string(), z.string())) });
   let directory: string;

@@ -1,6 +1,6 @@
 /** `retain`: the one setting that lets go of periods. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
@@ -10,7 +10,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const world = { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 20 } };
 
@@ -76,20 +75,6 @@ test('a backfill covers only days that have begun and that are kept, says which,
     );
   }
   expect(await periods()).toHaveLength(4);
-});
-
-test('a replay lets periods go only as of an instant it was given: no service vouches for the clock', async () => {
-  scenario = await openScenario([daily], { simulator: world });
-  await scenario.night(new Date('2026-06-05T02:30:00Z'), archived);
-  const all = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04'];
-  const slices = [{ ...daily, retainDays: 3 }];
-  expect((await replayInto(scenario, { slices })).failures).toEqual([]);
-  expect(await days()).toEqual(all);
-  expect(await periods()).toEqual(all);
-
-  expect((await replayInto(scenario, { slices }, { asOf: new Date('2026-06-05T02:30:00Z') })).failures).toEqual([]);
-  expect(await days()).toEqual(all.slice(1));
-  expect(await periods()).toEqual(all.slice(1));
 });
 
 test('a replay brings nothing back that `retain` had let go of by the newest archived fetch, and says how much it left', async () => {

@@ -1,11 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';

@@ -1,12 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { changedTokens, openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
-import { json, startScriptedServer } from '../support/scripted-server.ts';
 
 let scene: LinksScene;
-
-afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';
@@ -22,19 +19,6 @@ function pagesNeeded({ simulator }: LinksScene): number {
   };
   return world.apps.reduce((sum, app) => sum + below(app.token, null), 0);
 }
-
-test('of 6 apps crawled 4 at a time, each with another number of links removed, all of the removed ones are counted', async () => {
-  scene = await openLinksScene({ world: { apps: 6, partners: 24, links: 600 } });
-  const { links, world } = scene.simulator;
-  await scene.crawl(firstNight);
-  const before = trueTree(scene).length;
-  for (const [index, { token }] of world.apps.entries()) {
-    for (const { item } of links.list(token, null).slice(0, index + 1)) links.remove(item.token);
-  }
-  const left = trueTree(scene).length;
-  expect(before - left).toBeGreaterThanOrEqual(21);
-  expect(await scene.crawl(secondNight)).toEqual({ rows: left, removed: before - left, failures: [] });
-});
 
 test(
   '1500 links of 2 apps in 4 levels are stored exactly, then changed ones only get new versions',
@@ -126,51 +110,6 @@ test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same 
   expect(await storedTree(scene)).toEqual(trueTree(scene));
 });
 
-test('lowering max_level from 4 to 2 keeps the links below campaigns; a network that goes takes its own along', async () => {
-  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
-  const { links, world } = scene.simulator;
-  const app = world.apps[0]?.token ?? '';
-  const branch = { name: 'c', children: [{ name: 'a', children: [{ name: 'k' }] }] };
-  const [, gone] = ['kept', 'gone'].map((name) => links.add(app, null, { name, children: [branch] }).token);
-  links.add(app, null, { name: 'third' });
-  await scene.crawl(firstNight);
-  expect(await storedTree(scene)).toHaveLength(9);
-  links.remove(gone ?? '');
-  expect(await scene.crawl(secondNight, 2)).toEqual({ rows: 5, removed: 4, failures: [] });
-  const paths = `select level, network_name, creative_name from main.links where label <> 'third' order by level`;
-  expect(await scene.rows(paths)).toEqual([
-    { level: 1, network_name: 'kept', creative_name: null },
-    { level: 2, network_name: 'kept', creative_name: null },
-    { level: 3, network_name: 'kept', creative_name: null },
-    { level: 4, network_name: 'kept', creative_name: 'k' },
-  ]);
-  expect(await scene.crawl(thirdNight, 4)).toEqual({ rows: 5, removed: 0, failures: [] });
-  expect(await storedTree(scene)).toEqual(trueTree(scene));
-});
-
-test('an empty partner id of a sub-link is none, and links below it inherit the one of its network', async () => {
-  const listed: Readonly<Record<string, unknown>> = { net: '10', sub: '', leaf: null };
-  const below: Readonly<Record<string, string>> = { trackers: 'net', net: 'sub', sub: 'leaf' };
-  const campaign = await startScriptedServer(({ path }) => {
-    const token = below[/([^/]+)(?:\/children)?$/.exec(path)?.[1] ?? ''];
-    const level = Object.keys(listed).indexOf(token ?? '') + 1;
-    const items =
-      token === undefined ? [] : [{ token, name: token, level, has_subtrackers: level < 3, partner_id: listed[token] }];
-    return json({ data: { items, paging: {} } });
-  });
-  scene = await openLinksScene({ world: { apps: 1, links: 0 } }, { baseUrl: campaign.origin });
-  try {
-    expect(await scene.crawl(firstNight)).toMatchObject({ rows: 3, failures: [] });
-    expect(await scene.rows('select token, partner_id, inherited_partner_id from main.links order by level')).toEqual([
-      { token: 'net', partner_id: '10', inherited_partner_id: null },
-      { token: 'sub', partner_id: null, inherited_partner_id: '10' },
-      { token: 'leaf', partner_id: null, inherited_partner_id: '10' },
-    ]);
-  } finally {
-    await campaign.close();
-  }
-});
-
 test('hostile names and URLs are stored byte for byte; half a surrogate pair becomes U+FFFD', async () => {
   scene = await openLinksScene({ world: { apps: 1, links: 0 } });
   const { links, world } = scene.simulator;
@@ -184,18 +123,4 @@ test('hostile names and URLs are stored byte for byte; half a surrogate pair bec
   expect(await scene.rows(`select label from main.links where label like 'half%'`)).toEqual([
     { label: 'half \uFFFD pair' },
   ]);
-});
-
-test('a version that is replaced at the instant it began leaves no empty interval, and an older night changes nothing', async () => {
-  scene = await openLinksScene({ world: { apps: 1, links: 10 } });
-  const { links, world } = scene.simulator;
-  const [link] = links.list(world.apps[0]?.token ?? '', null).map(({ item }) => item.token);
-  await scene.crawl(secondNight, 3);
-  links.rename(link ?? '', 'second name');
-  await scene.crawl(secondNight, 4);
-  const history = `select valid_from, valid_to from main.links_history where token = '${link}'`;
-  expect(await scene.rows(history)).toEqual([{ valid_from: '2026-06-02 02:30:00', valid_to: null }]);
-  scene.simulator.asked.reset();
-  await scene.crawl(firstNight);
-  expect(scene.simulator.asked.counts.links).toBe(0);
 });

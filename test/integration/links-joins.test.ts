@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { day } from '../../src/model/calendar.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
@@ -13,13 +12,10 @@ import { statement } from '../../src/warehouse/sql.ts';
 import { machineClock } from '../../src/service/machine-clock.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { query } from '../support/contents.ts';
 import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const asOf = new Date('2026-06-01T02:30:00Z');
 const days = { first: { daysAgo: 6 }, last: { daysAgo: 1 } };
@@ -138,37 +134,6 @@ test('every attributed row of a simulated week finds the one link the simulator 
     await warehouse.run(`insert into main.links select * replace ('another0app1' as app_token) from main.links`);
     expect(await warehouse.rows(summed.join(' union all '), [], row)).toEqual(before);
   });
-});
-
-test('a link that is listed no more keeps its installs, and the last name it had, in the queries for analysts', async () => {
-  const of = { day: day('2026-05-30') };
-  const daily = slice({
-    name: 'network_daily',
-    dimensions: ['day', 'app_token', 'network'],
-    metrics: ['installs', 'cost'],
-    datePeriod: { first: of, last: of },
-  });
-  scenario = await openScenario([daily]);
-  const all = { partners: true, links: { apps: 'all', maxLevel: 4 } } as const;
-  await scenario.night(new Date('2026-08-01T02:30:00Z'), all);
-  const [byLink = ''] = queriesOfLinks();
-  const shown = (sql: string): Promise<Record<string, unknown>[]> =>
-    query(
-      scenario,
-      `select link_token, name, installs::varchar as installs from (${sql.trim().replace(/;$/, '')}) where link_token is not null order by all`,
-    );
-  const byPartner = `select link as name, * from (${statement('examples/spend_by_partner_and_link')})`;
-  const before = await shown(byLink);
-  expect(before.length).toBeGreaterThan(2);
-  expect(await shown(byPartner)).toEqual(before);
-  const token = String(before[0]?.['link_token']);
-  scenario.simulator.links.remove(token);
-  await scenario.night(new Date('2026-08-02T02:30:00Z'), all);
-  expect(await query(scenario, `select token from main.links_history where valid_to is not null`)).toContainEqual({
-    token,
-  });
-  expect(await shown(byLink)).toEqual(before);
-  expect(await shown(byPartner)).toEqual(before);
 });
 
 test('every row of a slice that names partners finds its partner, by column or by attr_dependency, organic too', async () => {

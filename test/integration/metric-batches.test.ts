@@ -1,24 +1,19 @@
 /** Slices whose metrics do not fit an address: requested in batches, and stored as if they had been requested whole. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { agesIn } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { requestsOf } from '../../src/model/window.ts';
-import { explainPlan } from '../../src/run/plan-report.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column, contentOf, query, storedAndTrue } from '../support/contents.ts';
+import { column, contentOf, query } from '../support/contents.ts';
 import { askedReports, holds, reports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import type { JsonDocument } from '../support/simulator/answer.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { type ReportMutation, rowsOf } from '../support/simulator/mutations.ts';
+import { rowsOf } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const nightAt = (number: number): Date => new Date(Date.UTC(2026, 5, number, 2, 30));
 const simulator = { world: smallWorld };
@@ -138,67 +133,6 @@ test('a batch whose rows do not add up to its totals fails the window, and nothi
   expect(await column(scenario, 'select count(*) from batched')).toEqual(['0']);
 });
 
-/** A report with its first row once more, changed. */
-const doubled =
-  (change: (row: JsonDocument) => JsonDocument): ReportMutation =>
-  (report) => ({ ...report, rows: rowsOf(report).flatMap((row, at) => (at === 0 ? [row, change(row)] : [row])) });
-
-test('a key that comes twice in each batch is stored once with a warning if its rows are identical; in one batch alone the window fails', async () => {
-  scenario = await openScenario([settled], { simulator });
-  const remove = scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: { kind: 'report', mutate: doubled((row) => row) },
-  });
-  const summary = await scenario.night(nightAt(1));
-  const warned = scenario.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []));
-  expect([summary.failures, warned]).toEqual([[], ['DUPLICATE_ROWS']]);
-  const keys = `${wide.dimensions.join(', ')}, attr_dependency`;
-  expect(await column(scenario, `select count(*) = count(distinct (${keys})) from batched`)).toEqual(['true']);
-  remove();
-  scenario.simulator.script({
-    match: batchWith(LAST),
-    times: Infinity,
-    fault: { kind: 'report', mutate: doubled((row) => row) },
-  });
-  const conflicting = await scenario.night(
-    nightAt(2),
-    {},
-    { forced: { start: day('2026-05-01'), end: day('2026-05-03') } },
-  );
-  expect(conflicting.failures.map(({ code }) => code)).toEqual(['DATA_DUPLICATE_KEY']);
-});
-
-test('keys that only one batch has are stored, NULL in the metrics of the others, with what came unasked in either', async () => {
-  scenario = await openScenario([settled], { simulator });
-  const only =
-    (network: string, key: string): ReportMutation =>
-    (report) => {
-      const { totals: _, ...others } = report;
-      return {
-        ...others,
-        rows: rowsOf(report).map((row, at) => Object.assign({}, row, at === 0 ? { network } : {}, { [key]: 1 })),
-      };
-    };
-  const within = (metric: string, network: string, key: string): void =>
-    void scenario.simulator.script({
-      match: batchWith(metric),
-      times: 1,
-      fault: { kind: 'report', mutate: only(network, key) },
-    });
-  within('installs', 'of the first', 'rank');
-  within(LAST, 'of the last', 'score');
-  expect((await scenario.night(nightAt(1))).failures).toEqual([]);
-  const found = `select network, installs is null as first, ${LAST} is null as last, _extra from batched where network like 'of the %' order by 1`;
-  expect(await query(scenario, found)).toEqual([
-    { network: 'of the first', first: false, last: true, _extra: '{"rank":1}' },
-    { network: 'of the last', first: true, last: false, _extra: '{"score":1}' },
-  ]);
-  const both =
-    "select distinct concat(_extra->>'rank', _extra->>'score') as found from batched where network not like 'of the %'";
-  expect(await column(scenario, `select count(*) from (${both}) where found = '11'`)).toEqual(['1']);
-});
-
 test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {
   scenario = await openScenario([settled], { simulator });
   scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'status', status: 414 } });
@@ -206,44 +140,3 @@ test('an address that is answered 414 fails its window, with its length and the 
   expect(failure?.message).toMatch(/report, an address of \d{3} bytes, was answered 414/);
   expect(failure?.hint).toMatch(/^Set service\.max_url_bytes below /);
 });
-
-test('filters that leave no room for a metric are sent with all metrics in one request', () => {
-  const parameters = { app_token__in: 'a'.repeat(1000) };
-  expect(requestsOf({ slice: { ...batched, parameters }, parts: [{}] })).toHaveLength(1);
-  expect(requestsOf({ slice: batched, parts: [{}] })).toHaveLength(3);
-});
-
-test('a plan counts each of 3 requests, and an audit of a period makes as many', async () => {
-  scenario = await openScenario([settled], { simulator });
-  const plan = await explainPlan(scenario.config, {
-    planAt: nightAt(1),
-    slices: null,
-    lockWaitMs: 0,
-    emit: () => {},
-    signal: AbortSignal.timeout(10_000),
-  });
-  const summary = await scenario.night(nightAt(1));
-  expect([plan.requests, summary.slices[0]?.requests]).toEqual([3, 3]);
-  scenario.simulator.asked.reset();
-  const later = new Date('2026-10-01T02:30:00Z');
-  expect((await scenario.night(later)).failures).toEqual([]);
-  scenario.simulator.asked.reset();
-  expect((await scenario.night(new Date('2026-10-02T02:30:00Z'), { audit: 1 })).failures).toEqual([]);
-  expect(askedReports(scenario)).toHaveLength(3);
-});
-
-test('605 metrics of 3 days are loaded with the address of 8000 bytes, each value as the service states it', async () => {
-  const keys = ['all_revenue_total', 'ad_revenue_total', 'revenue_total', 'retained_users', 'cohort_size'];
-  const many = slice({
-    name: 'many',
-    dimensions: ['day', 'app_token', 'os_name'],
-    metrics: keys.flatMap((key) => (agesIn('d0..d120') ?? []).map((age) => `${key}_${age}`)),
-    datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-03') } },
-  });
-  scenario = await openScenario([many], { simulator });
-  const summary = await scenario.night(nightAt(1));
-  expect([summary.failures, summary.slices[0]?.requests, many.metrics.length]).toEqual([[], 2, 605]);
-  const { stored, truth } = await storedAndTrue(scenario, many, '2026-01-01:2026-01-03', nightAt(1));
-  expect(stored.length).toBeGreaterThan(10);
-  expect(stored).toEqual(truth);
-}, 120_000);

@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, lastRun, query } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { runNight } from '../support/night.ts';
@@ -29,8 +28,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => scenario.close());
-
-const views = ['daily_final', 'daily_cohorts', 'daily_links', 'other_final', 'unmatched_rows'];
 
 const oids = (): Promise<string[]> =>
   column(scenario, 'select view_oid from duckdb_views() where not internal order by schema_name, view_name');
@@ -60,26 +57,4 @@ test('it makes no view and no comment, and 2 slices take fewer than 60 statement
   expect(await oids()).toEqual(before);
   expect(await declared()).toEqual(said);
   expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
-});
-
-test.each([
-  'drop view main.daily_final',
-  'drop view main.other_cohorts',
-  'drop view main.daily_links',
-  'drop view ripen.unmatched_rows',
-  'create or replace view main.daily_final as select 1 as one',
-  'comment on view main.daily_cohorts is null',
-  "comment on table main.other is 'Mine'",
-  "delete from ripen.slice_metrics where metric = 'cost'",
-  'delete from ripen_internal.declarations',
-])('it makes good again: %s', async (damage) => {
-  const said = await declared();
-  expect(said.filter(({ view_name: name }) => views.includes(String(name)))).toHaveLength(views.length);
-  const metrics = await query(scenario, 'select * from ripen.slice_metrics order by all');
-  const open = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
-  await withWarehouse(scenario.config.warehouse, open, (warehouse) => warehouse.run(damage));
-  await runNight(scenario, night);
-  expect(await declared()).toEqual(said);
-  expect(await query(scenario, 'select * from ripen.slice_metrics order by all')).toEqual(metrics);
-  expect(await column(scenario, 'select ratio(cost, installs) is not null from daily')).toEqual(['true']);
 });

@@ -3,8 +3,6 @@ import * as z from 'zod';
 
 import { planText } from '../../src/commands/plan.ts';
 import { explainPlan, type PlanReport } from '../../src/run/plan-report.ts';
-import { day } from '../../src/model/calendar.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -53,14 +51,6 @@ test('before the first night all 60 days are new, in 9 requests of 7 days at mos
   });
 });
 
-test('a slice whose date period begins tomorrow has no periods, and none of them final', async () => {
-  const datePeriod = { first: { day: day('2026-06-02') }, last: { daysAgo: 0 } };
-  const config = { ...scenario.config, slices: [slice({ ...daily, name: 'later', datePeriod })] };
-  const never = new AbortController().signal;
-  const report = await explainPlan(config, { ...atOnce, planAt: FIRST_NIGHT, signal: never });
-  expect(report.slices).toMatchObject([{ name: 'later', windows: [], periods: 0, unfinal_periods: 0 }]);
-});
-
 test('after it, the plan of the second is what the sync then asks for, and its rows are those the days held', async () => {
   await scenario.night(FIRST_NIGHT);
   const plan = await planAt(SECOND_NIGHT);
@@ -106,30 +96,4 @@ test('a changed meaning is planned with the rows that its periods have under the
   const [planned] = report.slices;
   expect(planned?.rows_expected).toBeGreaterThanOrEqual(await heldRows('true'));
   expect(planText(report, true)).toMatch(/about [\d,]+ rows\n[^]*meaning changed/);
-});
-
-test('a date period whose moving start has passed its end is told with both its days', async () => {
-  const datePeriod = { first: { daysAgo: 1 }, last: { day: day('2026-05-03') } };
-  const config = { ...scenario.config, slices: [slice({ ...daily, name: 'passed', datePeriod })] };
-  const never = new AbortController().signal;
-  const report = await explainPlan(config, { ...atOnce, planAt: FIRST_NIGHT, signal: never });
-  expect(report.slices).toMatchObject([
-    { name: 'passed', windows: [], reversed_period: { first_day: '2026-05-31', last_day: '2026-05-03' } },
-  ]);
-});
-
-test('a slice whose windows had to be divided in 2 is planned with 3 requests a window, as they are then asked for as a whole too', async () => {
-  const parts = [{ os_name: { in: ['ios'], notIn: [] } }, { os_name: { in: null, notIn: ['ios'] } }];
-  const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
-  const warehouse = await openWarehouse(scenario.config.warehouse, request);
-  const needed = "update ripen.slice_tables set parts = $1::json, sized_at = timestamp '2026-06-02 02:30:00'";
-  await warehouse.run(needed, [JSON.stringify(parts)]);
-  await warehouse.close();
-  const third = new Date('2026-06-03T02:30:00Z');
-  const plan = await planAt(third);
-  const windows = plan.slices[0]?.windows ?? [];
-  expect(windows.map(({ requests }) => requests)).toStrictEqual(windows.map(() => 3));
-  expect(plan.requests).toBe(3 * windows.length);
-  const { slices } = await scenario.night(third);
-  expect(slices[0]?.requests).toBe(plan.requests);
 });

@@ -4,14 +4,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 import { deltaRows } from '../support/delta-reader.ts';
 import { openInstallation, type Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
 let installation: Installation;
-afterEach(async () => installation.close());
 
 const slices = (metrics: readonly string[]) => [
   { name: 'daily', dimensions: ['day', 'network'], metrics: ['installs', 'cost'], date_period: '2026-02-20:yesterday' },

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 
@@ -27,7 +27,6 @@ beforeEach(async () => {
   sample = await openSample(12, 20);
   shell = recordedShell({ directory: sample.directory });
 });
-afterEach(async () => sample.close());
 
 interface Asked {
   readonly ddl?: 'clickhouse' | 'trino' | 'spark' | 'athena' | 'duckdb';
@@ -162,35 +161,4 @@ describe('--dbt', () => {
       expect(daily?.columns.filter(({ quote }) => quote === true).map(({ name }) => name)).toEqual(['day', 'cost']);
     },
   );
-
-  test('of a folder writes the sources into it each time, and of nothing or - prints them', async () => {
-    await printed(SNAPSHOT, {});
-    const file = sample.path('models/ripen_sources.yml');
-    expect(await printed(SNAPSHOT, { dbt: 'models' })).toBe(`${file} written`);
-    await writeFile(file, 'old');
-    expect(JSON.parse(await printed(SNAPSHOT, { dbt: 'models/', json: true }))).toStrictEqual({
-      described: [{ path: file, written: true }],
-    });
-    const sources = await printed(SNAPSHOT, { dbt: '-' });
-    expect(await readFile(file, 'utf8')).toBe(`${sources}\n`);
-    expect(JSON.parse(await printed(SNAPSHOT, { dbt: '', json: true }))).toMatchObject({
-      described: [{ path: null, text: textWith('version: 2') }],
-    });
-  });
-
-  test('where no file can be is STORAGE_FAILED, not a bug', async () => {
-    await printed(SNAPSHOT, {});
-    await writeFile(sample.path('file'), '');
-    for (const dbt of ['file/sources.yml', 'file/models']) {
-      await expect(printed(SNAPSHOT, { dbt })).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-    }
-  });
-
-  test('with a file writes it there, and refuses when nothing dbt could read is published', async () => {
-    expect(await printed(SNAPSHOT, { dbt: 'sources.yml' })).toBe(`${sample.path('sources.yml')} written`);
-    expect(await readFile(sample.path('sources.yml'), 'utf8')).toBe(`${await printed(SNAPSHOT, { dbt: '-' })}\n`);
-    await expect(printed('  - parquet: s3://example-bucket/a\n', { dbt: '-' })).rejects.toMatchObject({
-      code: 'USAGE_INVALID',
-    });
-  });
 });

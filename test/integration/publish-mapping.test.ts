@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { readDelta, readLog, sortedRows } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
@@ -11,7 +11,6 @@ import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehous
 const ODD = 'net revenue, {usd} = (all); sums';
 
 let sample: Sample;
-afterEach(async () => sample.close());
 
 const target = (columnMapping: boolean) =>
   ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs: 86_400_000, columnMapping }) as const;

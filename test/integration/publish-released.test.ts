@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { findingsOf } from '../../src/check/check.ts';
 import { unplaced } from '../../src/config/read-config.ts';
@@ -25,7 +25,6 @@ const NIGHTS = Number(process.env['RIPEN_RELEASED_NIGHTS'] ?? '7');
 const RETAIN = NIGHTS > 30 ? 30 : 3;
 
 let scenario: Scenario;
-afterEach(() => scenario.close());
 
 const daily = slice({
   name: 'daily',

@@ -1,17 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, chown, link, stat, writeFile } from 'node:fs/promises';
+import { link, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
-
-/** The system's user without rights. */
-const NOBODY = 65_534;
 
 let sample: Sample;
 let target: string;
@@ -20,7 +17,6 @@ beforeEach(async () => {
   sample = await openSample(3, 20);
   target = sample.path('analytics.duckdb');
 });
-afterEach(async () => sample.close());
 
 const publishSnapshot = async (): Promise<void> => {
   await sample.publish([{ kind: 'duckdb', path: target, mode: 0o640 }]);
@@ -87,13 +83,6 @@ describe('a snapshot', () => {
     expect(unfinished()).toEqual([]);
   });
 
-  test('leaves the lock of the warehouse with this process', async () => {
-    await publishSnapshot();
-    const other = await openElsewhere(sample.warehouse.path, 'READ_WRITE');
-    await other.end();
-    expect(other.said).toContain('Could not set lock');
-  });
-
   test('a reader process that reads a column only after a new snapshot took the place finds the rows of the old one', async () => {
     await publishSnapshot();
     const before = await rowsOf(sample.warehouse, INSTALLS);
@@ -140,21 +129,6 @@ describe('publishing refuses', () => {
     expect(unfinished()).toEqual([]);
   });
 
-  test('a snapshot of its own to which an analyst added a table', async () => {
-    await publishSnapshot();
-    await foreignTable(target);
-    await expect(publishSnapshot()).rejects.toThrow('main.mine');
-    expect(await ask(target, 'select answer from mine')).toEqual([{ answer: 42 }]);
-  });
-
-  test('a foreign database that another process holds open for writing', async () => {
-    await foreignTable(target);
-    const analyst = await openElsewhere(target, 'READ_WRITE');
-    await refusal('WAREHOUSE_FOREIGN');
-    await analyst.end();
-    expect(unfinished()).toEqual([]);
-  });
-
   test('a file that is no database', async () => {
     await writeFile(target, 'x'.repeat(20_000));
     await refusal('WAREHOUSE_FOREIGN');
@@ -192,28 +166,5 @@ describe('several targets', () => {
     expect(sample.events.filter(({ type }) => type === 'published')).toMatchObject([
       { kind: 'parquet', path: sample.path('lake') },
     ]);
-  });
-
-  test('an interruption is no failure of a target: its reason is thrown and nothing is replaced', async () => {
-    const reason = new Error('SIGTERM');
-    const targets = [{ kind: 'duckdb', path: target, mode: 0o644 }] as const;
-    await expect(sample.publish(targets, AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect(existsSync(target)).toBe(false);
-  });
-
-  test('a snapshot this user may not read is STORAGE_FAILED, not foreign, and stays', async () => {
-    await publishSnapshot();
-    const before = await stat(target);
-    const directory = sample.path('.');
-    await chmod(target, 0o000);
-    const user = process.geteuid?.() ?? NOBODY;
-    // Root may read everything, and so has to be somebody else for a while.
-    if (user === 0) {
-      await chown(directory, NOBODY, NOBODY);
-      process.seteuid?.(NOBODY);
-    }
-    const publishing = publishSnapshot().finally(() => process.seteuid?.(user));
-    await expect(publishing).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: /Permission denied/ });
-    expect((await stat(target)).ino).toBe(before.ino);
   });
 });

@@ -1,6 +1,6 @@
 /** The `_final` view: exactly the cells whose horizon had passed when they were fetched. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day, utcOffset } from '../../src/model/calendar.ts';
 import { column, query } from '../support/contents.ts';
@@ -9,8 +9,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

@@ -1,17 +1,15 @@
 /** Nights in a row: what is asked for again, what changes, and what does not. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, query, stateOf, storedAndTrue } from '../support/contents.ts';
-import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { storedRows } from '../support/truth.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
@@ -54,18 +52,6 @@ test('a second sync at the same instant makes 0 report requests and changes noth
   expect(scenario.simulator.asked.counts).toMatchObject({ report: 0, filters_data: 0 });
   expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0 } });
   expect(await stateOf(scenario, 'daily')).toEqual(before);
-});
-
-test('a day that the service empties while it is young is asked for twice, and ends up with 0 rows, not with its old ones', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, FIRST);
-  scenario.simulator.script({ match: reports(), times: 2, fault: { kind: 'status', status: 204, body: 'empty' } });
-  const forced = { start: day('2026-05-31'), end: day('2026-06-01') };
-  const summary = await runNight(scenario, SECOND, { request: { command: 'backfill', forced } });
-
-  expect(summary.failures).toEqual([]);
-  expect(await column(scenario, "select count(*) from daily where day = '2026-05-31'")).toEqual(['0']);
-  expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-31'")).toEqual(['0']);
 });
 
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {

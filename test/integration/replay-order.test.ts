@@ -1,13 +1,10 @@
 /** Replays of answers that share one as-of instant: which of them a period is loaded from, killed or not, and what is told of it. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
-import type { RunEvent } from '../../src/events.ts';
 import { day } from '../../src/model/calendar.ts';
-import { archived, DAY_MS, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { archived, DAY_MS, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
-import { reports } from '../support/night.ts';
-import { wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -21,14 +18,9 @@ const daily = slice({
   metrics: ['installs', 'clicks', 'all_revenue_total_d7'],
   datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
 });
-/** Also answers whose rows do not prove to be all. */
-const lenient = slice({ ...daily, completeness: 'warn' });
-
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator });
 });
-
-afterEach(() => scenario.close());
 
 /** Asks for days up to 30 May again, so many days later, as of the one instant. */
 async function ask(first: string, daysLater: number, change: Parameters<Scenario['night']>[1] = {}): Promise<void> {
@@ -60,45 +52,4 @@ test('into the warehouse they came from, no value goes back to that of an older 
   expect(await values()).toEqual(before);
   expect(await restatements()).toEqual(moved);
   expect(await column(scenario, "select code from ripen.warnings where code like 'REPLAY%'")).toEqual([]);
-});
-
-test('a replay that is stopped after any of 3 batches leaves no period with an older answer than its newest', async () => {
-  await askThrice();
-  const newest = await values();
-  for (const into of ['the same', 'a new']) {
-    for (const most of [1, 2]) {
-      if (into === 'a new') await loseWarehouse(scenario);
-      const stop = new AbortController();
-      let loaded = 0;
-      const told = ({ type }: RunEvent): void => {
-        loaded += type === 'window_loaded' ? 1 : 0;
-        if (loaded === most) stop.abort();
-      };
-      expect(await replayInto(scenario, {}, {}, stop.signal, told)).toMatchObject({ status: 'interrupted' });
-      const held = await values();
-      expect(held.filter((row) => !newest.includes(row))).toEqual([]);
-      expect(held.length < newest.length).toBe(into === 'a new');
-      expect((await replayInto(scenario)).failures).toEqual([]);
-      expect(await values()).toEqual(newest);
-    }
-  }
-});
-
-test('an answer that does not prove to be whole any more fails, and is loaded as soon as it is believed again', async () => {
-  await ask('2026-05-29', 0);
-  const fault = { kind: 'report', mutate: wrongTotal('clicks', 3) } as const;
-  const restore = scenario.simulator.script({ match: reports(), times: Infinity, fault });
-  await ask('2026-05-28', 3, { slices: [lenient] });
-  restore();
-  const held = await loadedState(scenario, ['daily']);
-  const refused = {
-    failures: [{ code: 'DATA_INCOMPLETE', slice: 'daily', window: '2026-05-28:2026-05-30' }],
-    slices: [{ windows: { planned: 1, failed: 1 } }],
-  };
-  expect(await replayInto(scenario)).toMatchObject(refused);
-  expect(await loadedState(scenario, ['daily'])).toEqual(held);
-  await loseWarehouse(scenario);
-  expect(await replayInto(scenario)).toMatchObject(refused);
-  expect((await replayInto(scenario, { slices: [lenient] })).failures).toEqual([]);
-  expect(await loadedState(scenario, ['daily'])).toEqual(held);
 });

@@ -1,30 +1,27 @@
 /** Replays of what nights archived: the same rows, the same finality, without a request. */
 
-import { copyFile, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import {
   archived,
   archiveFiles,
-  archiveOf,
   DAY_MS,
   entriesOf,
   loadedState,
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
-import { column, contentOf, lastRun, query } from '../support/contents.ts';
+import { column, contentOf, lastRun } from '../support/contents.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { nullRows } from '../support/report-mutations.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
-
-afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
@@ -73,28 +70,6 @@ describe('a lost warehouse', () => {
     expect(await column(scenario, 'select distinct command from ripen.runs')).toEqual(['replay']);
   });
 
-  test('gets back a day that was divided into parts, from all of them together', async () => {
-    const wide = slice({
-      ...daily,
-      name: 'wide',
-      dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
-      datePeriod: { first: { daysAgo: 2 }, last: { daysAgo: 1 } },
-    });
-    scenario = await openScenario([wide], { simulator: { world: { ...smallWorld, rowsPerDay: 100 } } });
-    const fault = { kind: 'too_heavy', maxRows: 30 } as const;
-    scenario.simulator.script({ match: reports(), times: Infinity, fault });
-    await scenario.night(FIRST, archived);
-    const parts = await query(scenario, 'select parts::varchar as parts from ripen.slice_tables');
-    const before = await loadedState(scenario, ['wide']);
-    const files = await archiveFiles(scenario);
-    expect(files.filter(({ path }) => path.endsWith('.json.gz')).length).toBeGreaterThan(4);
-    await loseWarehouse(scenario);
-
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(await loadedState(scenario, ['wide'])).toEqual(before);
-    expect(await query(scenario, 'select parts::varchar as parts from ripen.slice_tables')).toEqual(parts);
-  });
-
   test('gets back a loss that was accepted, although an older answer had the rows', async () => {
     scenario = await openScenario([small], { simulator });
     await scenario.night(FIRST, archived);
@@ -113,27 +88,6 @@ describe('a lost warehouse', () => {
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual(['0']);
   });
-
-  test('is published from, and a new one that got nothing is not', async () => {
-    scenario = await openScenario([small], { simulator });
-    const lake = join(scenario.directory, 'lake');
-    const publish = [{ kind: 'parquet', path: lake, mode: 0o644 }] as const;
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const summary = await replayInto(scenario, { publish });
-    expect(summary.published).toMatchObject([{ kind: 'parquet', path: lake }]);
-    const written = await stat(join(lake, '_manifest.json'));
-
-    await loseWarehouse(scenario);
-    await rm(join(archiveOf(scenario), 'daily'), { recursive: true });
-    // It is another warehouse than the one whose copy that is.
-    await expect(replayInto(scenario, { publish })).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
-    expect((await stat(join(lake, '_manifest.json'))).ino).toBe(written.ino);
-    await rm(lake, { recursive: true });
-    expect(await replayInto(scenario, { publish })).toMatchObject({ published: [], slices: [] });
-    expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['REPLAY_EMPTY']);
-    await expect(stat(lake)).rejects.toMatchObject({ code: 'ENOENT' });
-  });
 });
 
 describe('a replay', () => {
@@ -148,36 +102,6 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ restated_periods: 0 }] });
     expect(await contentOf(scenario, '(select * exclude ("_load_id") from daily)')).toEqual(before);
     expect(await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)')).toEqual(periods);
-  });
-
-  test('fills what was asked for then, and leaves a metric added since to the next sync', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const slices = [slice({ ...small, metrics: ['cost', 'clicks'] })];
-    expect((await replayInto(scenario, { slices })).failures).toEqual([]);
-
-    const [sums] = await query(scenario, 'select sum(cost) > 0 as cost, count(clicks) as clicks from daily');
-    expect(sums).toEqual({ cost: true, clicks: '0' });
-    expect(await column(scenario, 'select count(_extra) from daily')).toEqual(['0']);
-    // What was never fetched is not final, however old the period, and is due at once.
-    expect(await column(scenario, "select count(*) from ripen.periods where state = 'final'")).toEqual(['0']);
-    expect(await column(scenario, 'select count(*) from ripen.periods where next_refresh_at = fetched_at')).toEqual([
-      '9',
-    ]);
-    expect(await scenario.night(SECOND, { slices })).toMatchObject({
-      slices: [{ periods: { 'metric added': 9, new: 1 } }],
-    });
-    expect(await column(scenario, 'select count(clicks) > 0 from daily')).toEqual(['true']);
-  });
-
-  test('of one named slice leaves the others alone', async () => {
-    scenario = await openScenario([small, slice({ ...small, name: 'other' })], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-
-    expect((await replayInto(scenario, {}, { slices: ['other'] })).slices.map(({ name }) => name)).toEqual(['other']);
-    await expect(replayInto(scenario, {}, { slices: ['third'] })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
   });
 });
 

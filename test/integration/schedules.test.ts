@@ -1,27 +1,14 @@
 /** The schedules that come with ripen, as their schedulers read and run them; `ripen` itself is a script that ends as told. */
 
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
-import * as z from 'zod';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
-import { parseConfig } from '../../src/config/read-config.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const schedules = join(root, 'config/schedules');
@@ -115,44 +102,6 @@ describe('ripen-nightly.sh under an empty environment', () => {
     expect(nightly()).toStrictEqual({ status: 0, said: '' });
     expect(calls()).toHaveLength(3);
   });
-
-  test('hands SIGTERM on to ripen, ends with its code, tries no more and leaves nothing', async () => {
-    // In Node, as ripen is: a shell handles signals otherwise.
-    const ripen = `#!${process.execPath}
-const { appendFileSync } = require('node:fs');
-const say = (text) => appendFileSync('${directory}/calls', text + '\\n');
-process.on('SIGTERM', () => { say('SIGTERM'); process.exit(143); });
-say(process.pid);
-setTimeout(() => {}, 30000);
-`;
-    writeFileSync(join(directory, 'ripen'), ripen);
-    chmodSync(join(directory, 'ripen'), 0o755);
-    const [environment, temporary] = [join(directory, 'environment'), join(directory, 'temporary')];
-    mkdirSync(temporary);
-    writeFileSync(environment, `PATH=${directory}:/usr/bin:/bin\nRIPEN_TOKEN=a-token\nRIPEN_LOG=${directory}/log\n`);
-    const running = spawn('/bin/sh', [script, environment], { env: { TMPDIR: temporary }, stdio: 'ignore' });
-    const end = once(running, 'close');
-    await vi.waitUntil(() => calls().length === 1, { timeout: 20_000 });
-    running.kill('SIGTERM');
-    expect([(await end)[0], calls()[1], calls().length]).toStrictEqual([143, 'SIGTERM', 2]);
-    expect(readdirSync(temporary)).toStrictEqual([]);
-    expect(() => process.kill(Number(calls()[0]), 0)).toThrow('ESRCH');
-  });
-});
-
-describe.skipIf(!answers('systemd-analyze', '--version'))('systemd', () => {
-  /** The findings on the units, whose program is one that exists here. */
-  function verified(change: (unit: string) => string): { readonly status: number | null; readonly stderr: string } {
-    const unit = textOf('ripen.service').replace('/usr/bin/ripen', '/bin/true');
-    writeFileSync(join(directory, 'ripen.service'), change(unit));
-    writeFileSync(join(directory, 'ripen.timer'), textOf('ripen.timer'));
-    const files = ['ripen.service', 'ripen.timer'].map((name) => join(directory, name));
-    return spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' });
-  }
-
-  test('loads both units without a word', () => {
-    expect(verified((unit) => unit)).toMatchObject({ status: 0, stderr: '' });
-  });
 });
 
 test('the systemd unit runs a sync, restarts it after 75 alone, and not for ever', async () => {
@@ -161,109 +110,6 @@ test('the systemd unit runs a sync, restarts it after 75 alone, and not for ever
   expect((await parseCommandLine(words.split(' '), '0')).kind).toBe('act');
   expect(unit).toContain('\nRestart=on-failure\nRestartPreventExitStatus=65 70 74 78\n');
   expect(unit).toContain('\nStartLimitBurst=24\n');
-});
-
-describe('the CronJob of Kubernetes', () => {
-  const cronJob = z.object({
-    kind: z.literal('CronJob'),
-    spec: z.object({
-      concurrencyPolicy: z.literal('Forbid'),
-      jobTemplate: z.object({
-        spec: z.object({
-          backoffLimit: z.number(),
-          activeDeadlineSeconds: z.number(),
-          podFailurePolicy: z.object({ rules: z.array(z.record(z.string(), z.unknown())) }),
-          template: z.object({
-            spec: z.object({
-              restartPolicy: z.literal('Never'),
-              containers: z.tuple([z.object({ name: z.string(), args: z.array(z.string()) })]),
-            }),
-          }),
-        }),
-      }),
-    }),
-  });
-  const [map, , job] = parseAllDocuments(textOf('kubernetes.yaml')).map((document) =>
-    z.unknown().parse(document.toJS()),
-  );
-
-  test('runs a sync whose configuration parses, with its copies in a bucket', async () => {
-    const { args } = cronJob.parse(job).spec.jobTemplate.spec.template.spec.containers[0];
-    expect((await parseCommandLine(args, '0')).kind).toBe('act');
-    const { data } = z.object({ data: z.object({ 'ripen.yaml': z.string() }) }).parse(map);
-    const source = { file: '/config/ripen.yaml', directory: '/data', environment: { RIPEN_TOKEN: 'a-token' } };
-    const config = parseConfig(data['ripen.yaml'], source);
-    expect(config.warehouse).toBe('/data/warehouse.duckdb');
-    expect(config.publish).toMatchObject([{ kind: 'parquet', path: 's3://example-bucket/mobile' }]);
-  });
-
-  test('tries 64 times after 75 or a signal, which outlasts an outage of 5.9 hours, and after nothing else', () => {
-    const { backoffLimit, activeDeadlineSeconds, podFailurePolicy } = cronJob.parse(job).spec.jobTemplate.spec;
-    const pauses = Array.from({ length: backoffLimit }, (_, tries) => Math.min(10 * 2 ** tries, 360));
-    const outlasted = pauses.reduce((sum, pause) => sum + pause, 0);
-    expect(outlasted).toBeGreaterThan(5.9 * 3600);
-    expect(activeDeadlineSeconds).toBeGreaterThan(outlasted + 6 * 3600);
-    expect(podFailurePolicy.rules[1]).toStrictEqual({
-      action: 'FailJob',
-      onExitCodes: { containerName: 'ripen', operator: 'NotIn', values: [75, 143] },
-    });
-  });
-});
-
-describe('the job of GitHub Actions', () => {
-  const workflow = z
-    .object({
-      concurrency: z.object({ group: z.string(), 'cancel-in-progress': z.literal(false) }),
-      jobs: z.object({ sync: z.object({ steps: z.tuple([z.object({ run: z.string() })]) }) }),
-    })
-    .parse(parse(textOf('github-actions.yaml')));
-  const [{ run }] = workflow.jobs.sync.steps;
-
-  test.each([
-    [[0], 0, 1],
-    [[75, 75, 0], 0, 3],
-    [[78], 78, 1],
-    [[75], 75, 24],
-  ])('meets the exit codes %j with %i after %i calls', (codes, status, count) => {
-    ripenEndingWith(...codes);
-    const file = join(directory, 'step.sh');
-    writeFileSync(file, run);
-    const env = { PATH: `${directory}:/usr/bin:/bin`, RIPEN_PAUSE_SECONDS: '0' };
-    expect(spawnSync('bash', ['-e', file], { env }).status).toBe(status);
-    expect(calls()).toHaveLength(count);
-  });
-});
-
-describe('the container', () => {
-  test('is built from what the package needs, and every file copied into it exists', () => {
-    const copied = [...textOf('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
-      names.split(' '),
-    );
-    expect(copied.filter((name) => !existsSync(join(root, name)))).toStrictEqual([]);
-    const { files } = z
-      .object({ files: z.array(z.string()) })
-      .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
-    const packed = files.filter((name) => name !== 'dist' && !name.startsWith('!'));
-    expect(packed.filter((name) => !copied.includes(name))).toStrictEqual([]);
-    expect(textOf('Dockerfile')).toContain('ENTRYPOINT ["ripen"]');
-  });
-
-  test('is started by Compose with a sync, the token as a secret, and 30 s to end', async () => {
-    const { services } = z
-      .object({
-        services: z.object({
-          ripen: z.object({
-            command: z.array(z.string()),
-            build: z.object({ dockerfile: z.string() }),
-            stop_grace_period: z.literal('30s'),
-            secrets: z.tuple([z.literal('ripen-token')]),
-          }),
-        }),
-      })
-      .parse(parse(textOf('compose.yaml')));
-    expect((await parseCommandLine(services.ripen.command, '0')).kind).toBe('act');
-    expect(existsSync(join(root, services.ripen.build.dockerfile))).toBe(true);
-  });
 });
 
 /** As much of Airflow as the DAG touches; the task is called with the interval that stdin states, or with none. */

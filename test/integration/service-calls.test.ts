@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
-import { catalogFilters } from '../../src/model/catalog.ts';
-import type { Link } from '../../src/model/link.ts';
 import {
   type Connection,
   connectTo,
@@ -35,19 +33,6 @@ async function serve(script: Script, overrides: Overrides = {}): Promise<void> {
 
 function fixture(name: string): string {
   return readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');
-}
-
-/** A fixture whose paging link leads to this server. */
-/** A page of a list that is said to have only its own item where no other one follows. */
-function page(name: string, next: string | null): string {
-  const text = fixture(name).replace(/"next": "[^"]*"/, `"next": ${JSON.stringify(next)}`);
-  return next === null ? text.replace(/"total": "\d+"/, '"total": "1"') : text;
-}
-
-async function linksOf(parent: string | null): Promise<Link[]> {
-  const links: Link[] = [];
-  for await (const found of connection.service.links('gwzpeepw8uf8', parent, connection.signal)) links.push(...found);
-  return links;
 }
 
 describe('a report', () => {
@@ -160,17 +145,6 @@ describe('filters-data', () => {
     ]);
   });
 
-  test('2 of 29 names that are refused with a 400 are left out, and 27 answered, in 19 calls', async () => {
-    const refused = new Set(['apps_network', 'store_type']);
-    await serve(({ query }) => {
-      const names = query.get('required_filters')?.split(',') ?? [];
-      if (names.some((name) => refused.has(name))) return { status: 400, body: 'no such filter' };
-      return json(Object.fromEntries(names.map((name) => [name, [{ id: name }]])));
-    });
-    expect(await connection.service.filtersData({ filters: catalogFilters }, connection.signal)).toHaveLength(27);
-    expect(server.received.length).toBeLessThanOrEqual(19);
-  });
-
   test.each([
     [
       'an error object',
@@ -190,91 +164,6 @@ describe('filters-data', () => {
       expect(failure.message).toContain(words);
     },
   );
-
-  test('with 20 000 characters of search words is asked in several calls below 6100 characters', async () => {
-    await serve((request) => {
-      const names = (request.query.get('required_filters') ?? '').split(',');
-      return json(Object.fromEntries(names.map((name) => [name, [{ id: `${name}-1` }]])));
-    });
-    const filters = ['apps', 'networks', 'partners', 'countries', 'currencies'] as const;
-    const contains = Object.fromEntries(filters.map((name) => [name, 'x'.repeat(4000)]));
-    const items = await connection.service.filtersData({ filters, contains }, connection.signal);
-    expect(items.map(({ id }) => id)).toEqual(filters.map((name) => `${name}-1`));
-    expect(server.received).toHaveLength(5);
-    expect(Math.max(...server.received.map(({ target }) => target.length))).toBeLessThan(6100);
-  });
-
-  test('of which none is a list is SOURCE_GARBLED', async () => {
-    await serve(() => json({ apps: { id: 1 } }));
-    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect((await failureFrom(asked)).message).toContain('none of the lists asked for was in {"apps":{"id":1}}');
-  });
-});
-
-describe('links', () => {
-  test('are read from v2 pages with the campaign token, next followed by path and query', async () => {
-    await serve((request) => {
-      const isLast = request.query.has('cursor');
-      return json(
-        {},
-        { body: page('trackers.v2.page.json', isLast ? '' : `${server.origin}${request.path}?cursor=a%2Bb&limit=1`) },
-      );
-    });
-    const links = await linksOf(null);
-    expect(links).toHaveLength(2);
-    expect(links[0]).toMatchObject({ token: 'abc123', level: 1, partnerId: '3', hasSubtrackers: false });
-    expect(links[0]?.clickUrl).toContain('deeplink=http%3A%2F%2Fa.b%2Fc%3Fd%3D1%26e%3D%%MACROS%%');
-    expect(server.received.map(({ target }) => target)).toEqual([
-      '/public/v2/apps/gwzpeepw8uf8/trackers',
-      '/public/v2/apps/gwzpeepw8uf8/trackers?cursor=a%2Bb&limit=1',
-    ]);
-    expect(server.received[0]?.headers.authorization).toBe(`Token token=${markedToken}`);
-  });
-
-  test('fall back to v1 where v2 answers 404, once per connection', async () => {
-    await serve((request) =>
-      request.path.startsWith('/public/v2') ? { status: 404 } : json({}, { body: page('children.v1.page.json', null) }),
-    );
-    expect((await linksOf('abc123')).map(({ partnerId, level }) => [partnerId, level])).toEqual([[null, 2]]);
-    await linksOf(null);
-    expect(server.received.map(({ path }) => path)).toEqual([
-      '/public/v2/apps/gwzpeepw8uf8/trackers/abc123/children',
-      '/public/v1/apps/gwzpeepw8uf8/trackers/abc123/children',
-      '/public/v1/apps/gwzpeepw8uf8/trackers',
-    ]);
-  });
-
-  test('of an app that neither version knows are SOURCE_MISSING, and v2 stays the first to be asked', async () => {
-    await serve(() => ({ status: 404 }));
-    expect((await failureFrom(linksOf(null))).code).toBe('SOURCE_MISSING');
-    await failureFrom(linksOf(null));
-    expect(server.received.map(({ path }) => path.slice(0, 10))).toEqual([
-      '/public/v2',
-      '/public/v1',
-      '/public/v2',
-      '/public/v1',
-    ]);
-  });
-
-  test('have numbers and flags sent as strings read as what they are', async () => {
-    const item = { name: 'A::B', token: 't1', level: '2', archived: 'true', partner_id: '9007199254740993' };
-    await serve(() => json({ data: { items: [item] } }));
-    expect(await linksOf('abc123')).toEqual([
-      {
-        token: 't1',
-        name: 'A::B',
-        label: 'B',
-        level: 2,
-        archived: true,
-        hasSubtrackers: true,
-        partnerId: '9007199254740993',
-        costDataEnabled: false,
-        url: null,
-        clickUrl: null,
-        impressionUrl: null,
-      },
-    ]);
-  });
 });
 
 describe('the certificate of the service', () => {

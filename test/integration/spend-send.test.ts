@@ -27,8 +27,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await service.close();
-  await simulator.close();
-  await desk.close();
 });
 
 const line = (id: string, change: object = {}) => ({ ...goodLine, cost_id: `sender-${id}`, ...change });
@@ -54,17 +52,6 @@ describe('a file', () => {
     });
     expect(accepted()).toEqual({ 'sender-000001': 1, 'sender-000004': 1 });
     expect((await desk.rejects(file))?.map(({ line: at }) => at)).toEqual([3, 4]);
-  });
-
-  test('of 90 lines tells 12 times how far it got, every 8 lines, the last time that all are settled', async () => {
-    const lines = Array.from({ length: 90 }, (_, index) => line(String(index).padStart(6, '0')));
-    await desk.send(await desk.write('f.csv', csvOf([...lines, line('x')])), service);
-    const told = desk.events.flatMap((event) => (event.type === 'spend_settled' ? [event] : []));
-    expect(told.map(({ settled }) => settled)).toEqual([
-      ...Array.from({ length: 11 }, (_, index) => (index + 1) * 8),
-      90,
-    ]);
-    expect(new Set(told.map(({ due }) => due))).toEqual(new Set([90]));
   });
 
   test('with equal copies sends the first; with different ones none, and names the first line', async () => {
@@ -128,31 +115,6 @@ describe('a file', () => {
     expect(await desk.rejects(file, true)).toHaveLength(1);
     expect([accepted(), await desk.ledger()]).toEqual([{}, []]);
   });
-
-  test('under --dry-run leaves the rejects of a real run alone, of 1 bad line and of none, and removes its own', async () => {
-    const file = await desk.write('f.csv', csvOf([line('000001'), line('x')]));
-    await desk.send(file, service);
-    const kept = await desk.rejects(file);
-    expect(kept).toHaveLength(1);
-    await desk.write('f.csv', csvOf([line('y', { tag: '' })]));
-    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ rejected: 1 });
-    expect([await desk.rejects(file), (await desk.rejects(file, true))?.length]).toEqual([kept, 1]);
-    await desk.write('f.csv', csvOf([line('000001')]));
-    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ rejected: 0, rejects_file: null });
-    expect([await desk.rejects(file), await desk.rejects(file, true)]).toEqual([kept, null]);
-  });
-
-  test('sent from a warehouse without a record of ad spend warns of it once, a dry run before it or not', async () => {
-    const told = (): number =>
-      desk.events.filter((event) => event.type === 'warning' && event.code === 'SPEND_LEDGER_NEW').length;
-    const file = await desk.write('f.csv', csvOf([line('000001')]));
-    await desk.send(file, service, { dryRun: true });
-    expect(told()).toBe(0);
-    await desk.send(file, service);
-    expect(told()).toBe(1);
-    await desk.send(await desk.write('g.csv', csvOf([line('000002')])), service);
-    expect(told()).toBe(1);
-  });
 });
 
 describe('a line that was being sent when its run was killed', () => {
@@ -169,13 +131,6 @@ describe('a line that was being sent when its run was killed', () => {
     expect(accepted()).toEqual({ 'sender-000001': 1 });
     const [row] = await desk.ledger();
     expect([row?.outcome, row?.reason]).toEqual(['unknown', expect.stringContaining('ended before')]);
-  });
-
-  test('stays as it is under --dry-run, which counts it as unknown', async () => {
-    const file = await desk.write('f.csv', csvOf([line('000001')]));
-    await abandoned(file);
-    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ unknown: 1, to_send: 0 });
-    expect(await outcomes()).toEqual([['sender-000001', 'sending']]);
   });
 
   test('is sent again with --resend-unknown, but never with other content', async () => {

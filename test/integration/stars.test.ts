@@ -1,6 +1,6 @@
 /** Metrics that a slice names by `*`: a configuration file, an account that grows, and what each night makes of both. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { check, plan, readConfig, replay, status, sync, type Config, type SyncSummary } from '../../src/index.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
@@ -21,11 +21,6 @@ beforeEach(async () => {
   lists = { apps: [], events: ['b_events', 'a_events', 'a_revenue'], ages: [] };
   server = await startAccount(lists);
 });
-afterEach(async () => {
-  await server.close();
-  await installation.close();
-});
-
 async function configured(metrics: readonly string[], slice: object = {}): Promise<Config> {
   const daily = { name: 'daily', dimensions: ['day', 'app'], metrics, date_period: '2026-05-22:yesterday', ...slice };
   const rest = { warehouse: 'w.duckdb', audit: 0, partners: false, archive: '30d', slices: [daily] };
@@ -78,23 +73,6 @@ test('a star is the metrics that match; what is new is a column loaded for the w
   const [daily] = (await status(config, { asOf: night(1) })).slices;
   expect(daily?.metrics.map(({ metric }) => metric)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
   expect(await replay(config, { asOf: night(1) })).toMatchObject({ failures: [] });
-});
-
-test('before the first catalog a plan does not know what a star stands for; with one it names what is new', async () => {
-  const config = await configured(['*']);
-  expect((await plan(config, { asOf: night(0) })).slices[0]?.stars).toBeUndefined();
-  await syncOn(await configured(['installs']), 0);
-  const [planned] = (await plan(await configured(['installs', 'a_*']), { asOf: night(1) })).slices;
-  expect(planned?.stars).toEqual([
-    { pattern: 'a_*', metrics: ['a_events', 'a_revenue'], new_metrics: ['a_events', 'a_revenue'] },
-  ]);
-  expect(planned?.windows[0]?.reasons).toMatchObject({ 'metric added': 10, new: 1 });
-});
-
-test('a metric that a slice states itself, or that an earlier star has, is not named twice', async () => {
-  const config = await configured(['b_events', '*_events', '{a,b}_*'], { dimensions: ['day', 'APP'] });
-  expect((await syncOn(config, 0)).failures).toEqual([]);
-  expect(await metricColumns(config)).toEqual(['b_events', 'a_events', 'a_revenue']);
 });
 
 test('a star that matches nothing, or more than max_metrics allows, fails its slice alone and is an error of check and plan', async () => {

@@ -1,8 +1,6 @@
 /** ClickHouse reads Delta tables from disk and from S3, by the statements ripen prints, and answers as the warehouse does. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -10,7 +8,7 @@ import { lakesDdl } from '../../src/publish/ddl.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
-import { heldRows, restate } from '../support/ledger-nights.ts';
+import { heldRows } from '../support/ledger-nights.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
@@ -39,7 +37,6 @@ afterAll(async () => {
 beforeEach(async () => {
   store = await useObjectStore();
 });
-afterEach(async () => sample.close());
 
 type Row = Record<string, string | null>;
 
@@ -100,40 +97,6 @@ describe.each(['disk', 'S3'])('Delta tables on %s', (place) => {
       ),
     );
   });
-
-  test('are read by readers beside a publisher that is killed and begun again: 0 errors, 0 torn nights', async () => {
-    sample = await openSample(20, 10);
-    await sample.publish([targetOf()]);
-    const question = `select count() as n, sum(installs) as installs from ${at('network_daily')}`;
-    const states = new Set<string>();
-    const inWarehouse = async (): Promise<string> =>
-      JSON.stringify(
-        sorted(await rowsOf(sample.warehouse, 'select count(*) as n, sum(installs) as installs from network_daily')),
-      );
-    states.add(await inWarehouse());
-    const found: string[] = [];
-    const over = new AbortController();
-    const reading = (async () => {
-      while (!over.signal.aborted) found.push(JSON.stringify(sorted(await clickhouse.rows(question))));
-    })();
-    try {
-      for (let kill = 0; kill < 6; kill += 1) {
-        await restate(sample.warehouse, '2026-01-07', 1);
-        await restate(sample.warehouse, '2026-01-08', 10);
-        states.add(await inWarehouse());
-        const begun = Date.now();
-        await publisher.publishAndKill(sample, [targetOf()], () => Date.now() - begun > 400 + 150 * kill);
-        while (found.length < 2 * (kill + 1)) await sleep(20);
-      }
-      await sample.publish([targetOf()]);
-    } finally {
-      over.abort();
-      await reading;
-    }
-    expect(found.filter((each) => !states.has(each))).toEqual([]);
-    expect(found.length).toBeGreaterThan(10);
-    expect(JSON.stringify(sorted(await clickhouse.rows(question)))).toBe(await inWarehouse());
-  });
 });
 
 test('final and cohort views show what the warehouse shows, tonight and an older night', async () => {
@@ -168,35 +131,4 @@ test('final and cohort views show what the warehouse shows, tonight and an older
     }
   }
   expect(nights[0]?.shown).not.toEqual(nights[1]?.shown);
-});
-
-test('a query of one day on S3 opens 1 of 30 files', async () => {
-  sample = await openSample(30, 5);
-  await sample.publish([store.tables('tables')]);
-  store.requests.length = 0;
-  await clickhouse.rows(
-    `select sum(installs) as n from deltaLake('${store.url}/example-bucket/tables/network_daily/') where day = '2026-01-15'`,
-  );
-  const read = store.requests.filter(({ method, key }) => method === 'GET' && /day=.*\.parquet$/.test(key));
-  expect(new Set(read.map(({ key }) => key.split('/')[2]))).toEqual(new Set(['day=2026-01-15']));
-});
-
-test("names with blanks and marks, mapped in the middle of a table's life, are read from disk with every row", async () => {
-  sample = await openSample(4, 3);
-  await sample.warehouse.run('alter table main.network_daily add column "net revenue, {usd} = (all); sums" BIGINT');
-  await sample.warehouse.run(
-    'update main.network_daily set "net revenue, {usd} = (all); sums" = installs % 5 where day > DATE \'2026-01-01\'',
-  );
-  const target = { kind: 'delta', path: sample.path('mapped'), mode: 0o644, keepMs: 86_400_000 } as const;
-  await sample.publish([target]);
-  for (let night = 0; night < 2; night += 1) {
-    await sample.publish([{ ...target, columnMapping: true }]);
-    await restate(sample.warehouse, '2026-01-02', 1);
-  }
-  await sample.publish([{ ...target, columnMapping: true }]);
-  const held = sorted(await heldRows(sample));
-  const table = `deltaLakeLocal('${sample.path('mapped')}/network_daily/')`;
-  expect(sorted(await clickhouse.rows(`select * from ${table}`))).toEqual(held);
-  const ofDay = sorted(await clickhouse.rows(`select * from ${table} where "net revenue, {usd} = (all); sums" = 3`));
-  expect(ofDay).toEqual(held.filter((row) => row['net revenue, {usd} = (all); sums'] === '3'));
 });

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -150,7 +150,6 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     await night('2026-04-02T06:00:00Z');
     await clickhouse.runAll(`drop database if exists lake;\n${await ddl()}`);
   });
-  afterEach(async () => scenario.close());
 
   test('sums up to the warehouse for every metric and period, exactly, and a DOUBLE to the cent', async () => {
     for (const { name, metrics: columns, dimensions, grain } of slices) {
@@ -195,41 +194,5 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     expect(Number(final?.['shown'])).toBeGreaterThan(0);
     expect(Number(final?.['shown'])).toBeLessThan(Number(final?.['all']));
     expect(final?.['never']).toBe('0');
-  });
-
-  test('states the comment of every column', async () => {
-    const inWarehouse = await query(
-      scenario,
-      `select column_name as name, coalesce(comment, '') as comment from duckdb_columns()
-       where table_name = 'by_day' and column_name <> '_load_id'`,
-    );
-    const inLake = await clickhouse.rows(
-      `select name, comment from system.columns where database = 'lake' and table = 'by_day'`,
-    );
-    expect(sorted(inLake)).toEqual(sorted(inWarehouse));
-  });
-
-  test('with a metric added later shows it, and the statements of before go on working', async () => {
-    const [first, ...rest] = slices;
-    if (first === undefined) throw new Error('no slice');
-    const grown = [{ ...first, metrics: [...first.metrics, 'cohort_size_d1'] }, ...rest];
-    const before = await clickhouse.rows('select * from lake.by_day');
-    await night('2026-04-03T06:00:00Z', grown);
-    const still = await clickhouse.rows('select count() as n, sum(installs) as installs from lake.by_day');
-    const [now] = await query(scenario, 'select count(*) as n, sum(installs) as installs from by_day');
-    expect(sorted(still)).toEqual(sorted([now ?? {}]));
-    expect(before.length).toBeLessThan(Number(now?.['n']));
-    await clickhouse.runAll(await ddl());
-    expect(sorted(await clickhouse.rows('select * from lake.by_day'))).toEqual(
-      sorted(await query(scenario, 'select * exclude (_load_id) from by_day')),
-    );
-  });
-
-  test('is asked for the files of one day alone when one day is asked for', async () => {
-    store.requests.length = 0;
-    await clickhouse.rows(`select sum(installs) as n from lake.by_day where day = '2026-03-15'`);
-    const read = store.requests.filter(({ method, key }) => method === 'GET' && key.endsWith('.parquet'));
-    const days = new Set(read.map(({ key }) => key));
-    expect([...days]).toEqual(place === 'S3' ? ['installs/day/lake/by_day/day=2026-03-15/data.parquet'] : []);
   });
 });

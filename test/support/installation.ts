@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { closedOnce } from './closing.ts';
+
 /** What the token in the environment is; marked, so that it can be looked for. */
 export const TOKEN = 'mark3d+t0ken/of=e2e==';
 
@@ -62,7 +64,7 @@ export async function openInstallation(root = tmpdir()): Promise<Installation> {
     start,
     run: async (argv, environment) => endedInTime(start(argv, environment)),
     files: () => filesBelow(directory),
-    close: () => rm(directory, { recursive: true, force: true }),
+    close: closedOnce(() => rm(directory, { recursive: true, force: true })),
   };
 }
 

@@ -15,6 +15,7 @@ import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { closedOnce } from './closing.ts';
 import { httpService, TOKEN } from './scenario.ts';
 
 export interface LinksScene {
@@ -61,12 +62,12 @@ export async function openLinksScene(
     crawl: (asOf, maxLevel = 4) =>
       refreshLinks(run(asOf), { apps: simulator.world.apps.map(({ token }) => token), maxLevel }),
     rows: (sql) => warehouse.rows(sql, [], z.record(z.string(), z.unknown())),
-    async close() {
+    close: closedOnce(async () => {
       await warehouse.close();
       await service.close();
       await simulator.close();
       await rm(directory, { recursive: true, force: true });
-    },
+    }),
   };
 }
 

@@ -12,6 +12,7 @@ import type { RunEvent } from '../../src/events.ts';
 import { publish, type Published } from '../../src/publish/publish.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { closedOnce } from './closing.ts';
 
 export interface Sample {
   readonly directory: string;
@@ -58,10 +59,10 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
       await work();
       warehouse = await open();
     },
-    async close() {
+    close: closedOnce(async () => {
       await warehouse.close();
       await rm(directory, { recursive: true, force: true });
-    },
+    }),
   };
 }
 

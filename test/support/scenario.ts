@@ -17,6 +17,7 @@ import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { closedOnce } from './closing.ts';
 import { plainRequest } from './plain-request.ts';
 
 export interface Scenario {
@@ -105,9 +106,9 @@ export async function openScenario(
         await warehouse.close();
       }
     },
-    async close() {
+    close: closedOnce(async () => {
       await simulator.close();
       await rm(directory, { recursive: true, force: true });
-    },
+    }),
   };
 }

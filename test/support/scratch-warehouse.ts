@@ -6,12 +6,13 @@ import { join } from 'node:path';
 
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { closedOnce } from './closing.ts';
 
 export interface Scratch {
   /** For files of the test, too. */
   readonly directory: string;
   readonly warehouse: Warehouse;
-  /** Closes the warehouse and removes the directory: what a hook that opens it returns, to be called when its turn is over. */
+  /** Closes the warehouse and removes the directory. */
   readonly close: () => Promise<void>;
 }
 
@@ -19,9 +20,9 @@ export interface Scratch {
 export async function openScratch(): Promise<Scratch> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-scratch-'));
   const warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-  const close = async (): Promise<void> => {
+  const close = closedOnce(async () => {
     await warehouse.close();
     await rm(directory, { recursive: true });
-  };
+  });
   return { directory, warehouse, close };
 }

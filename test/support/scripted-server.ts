@@ -17,6 +17,7 @@ import type { RunEvent } from '../../src/events.ts';
 import type { Clock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
+import { closedOnce } from './closing.ts';
 
 export interface Received {
   readonly method: string;
@@ -91,11 +92,11 @@ export async function startScriptedServer(
     origin: `${tls === null ? 'http' : 'https'}://127.0.0.1:${port}`,
     received,
     peak: () => peak,
-    close: () => {
+    close: closedOnce(() => {
       for (const timer of timers) clearTimeout(timer);
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));
-    },
+    }),
   };
 }
 
@@ -207,7 +208,9 @@ export function connectTo(origin: string, overrides: Partial<HttpService> = {}):
     ...overrides,
   };
   const emit = (event: RunEvent): void => void events.push(event);
-  return { service: connect(config, emit, clock), clock, events, signal: new AbortController().signal };
+  const service = connect(config, emit, clock);
+  const close = closedOnce(() => service.close());
+  return { service: { ...service, close }, clock, events, signal: new AbortController().signal };
 }
 
 /** The failure that a call is expected to end with. */

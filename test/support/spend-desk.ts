@@ -14,6 +14,7 @@ import { sendSpend, type SpendRequest } from '../../src/spend/send-spend.ts';
 import type { SpendSummary } from '../../src/spend/spend-summary.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { closedOnce } from './closing.ts';
 
 export const NOW = new Date('2026-02-14T12:00:00Z');
 
@@ -101,7 +102,7 @@ export async function openDesk(): Promise<SpendDesk> {
           spendRow,
         ),
       ),
-    close: async () => rm(directory, { recursive: true, force: true }),
+    close: closedOnce(async () => rm(directory, { recursive: true, force: true })),
   };
 }
 

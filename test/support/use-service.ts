@@ -33,9 +33,5 @@ export async function useService(
 ): Promise<{ readonly server: ScriptedServer; readonly connection: Connection }> {
   const server = await startScriptedServer(script, tls);
   const connection = connectTo(server.origin, typeof overrides === 'function' ? overrides(server.origin) : overrides);
-  onTestFinished(async () => {
-    await connection.service.close();
-    await server.close();
-  });
   return { server, connection };
 }

@@ -1,10 +1,7 @@
 /** What there is to compare a load with: DuckDB over files that lie on disk already, and the way it would be written without ripen. */
 
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 
@@ -74,28 +71,6 @@ export async function parseAndAppend(files: readonly string[]): Promise<Spent> {
     appender.closeSync();
     await connection.run(`create table loaded as select ${typedColumns} from texts`);
   });
-}
-
-const python = promisify(execFile);
-const pandasScript = fileURLToPath(new URL('pandas-load.py', import.meta.url));
-
-/** Whether there is a Python with pandas. */
-export async function hasPandas(): Promise<boolean> {
-  return python('python3', ['-c', 'import pandas']).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** What most scripts do, as a process of its own: `json`, a DataFrame, numbers by `to_numeric`, `to_sql` into SQLite. */
-export async function loadWithPandas(files: readonly string[]): Promise<Spent> {
-  const database = `${files[0] ?? ''}.sqlite`;
-  await rm(database, { force: true });
-  const startedAt = performance.now();
-  const { stdout } = await python('python3', [pandasScript, database, Object.keys(metrics).join(','), ...files]);
-  const wallMs = performance.now() - startedAt;
-  await rm(database, { force: true });
-  return { wallMs, cpuMs: Number(stdout) };
 }
 
 async function inDatabase(file: string, work: (connection: DuckDBConnection) => Promise<void>): Promise<Spent> {

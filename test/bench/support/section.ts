@@ -3,17 +3,7 @@
 import type { Machine } from './machine.ts';
 
 /** In the order of the page. */
-export const sectionNames = [
-  'maturity',
-  'load',
-  'waiting',
-  'wide',
-  'replace',
-  'large',
-  'publish',
-  'lake',
-  'startup',
-] as const;
+export const sectionNames = ['maturity', 'load', 'publish', 'lake'] as const;
 
 export type SectionName = (typeof sectionNames)[number];
 

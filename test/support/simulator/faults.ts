@@ -1,37 +1,58 @@
-/**
- * What can be scripted to go wrong, and which of it affects a given request.
- *
- * Every fault of a server is one member of `Fault`. Conditional ones (by chance, after so many requests, by query) are
- * decided here, so that the rest of the simulator only sees faults that do happen.
- */
+/** What can be scripted to go wrong, which of it affects a request, and how an answer is spoilt by it. */
 
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+
+import {
+  bareAnswer,
+  bytesAnswer,
+  documentAnswer,
+  errorAnswer as ownAnswer,
+  GZIP_LEVEL,
+  plainBytes,
+  type SimulatedAnswer,
+} from '../../../src/simulator/answer.ts';
 import { fraction, mix } from '../../../src/simulator/world/hash.ts';
-import type { ErrorBodyForm } from './error-body.ts';
-import type { byteEdits, ReportMutation } from './mutations.ts';
-import type { NextLink } from './next-link.ts';
+import { bodyBytes } from './answer.ts';
+import { byteEdits, corruptGzip, type ReportMutation, rowCount } from './mutations.ts';
 
-/** Comes in place of an answer; the request has no effect, except where `effect` says so. */
+const htmlPage = (message: string): string =>
+  `<html>\n<head><title>${message}</title></head>\n<body><center><h1>${message}</h1></center></body>\n</html>\n`;
+
+/** The forms in which the service, or a proxy before it, has been seen to word an error (observed: error bodies). */
+const errorBodies = {
+  error_code: (status: number, message: string) => ownAnswer(status, 'error_code', message),
+  error: (status: number, message: string) => ownAnswer(status, 'error', message),
+  detail: (status: number, message: string) =>
+    documentAnswer({ detail: [{ loc: ['query'], msg: message, type: 'value_error' }] }, status),
+  message: (status: number, message: string) => documentAnswer({ message }, status),
+  text: (status: number, message: string) => bytesAnswer(message, 'text/plain; charset=utf-8', status),
+  html: (status: number, message: string) => bytesAnswer(htmlPage(message), 'text/html; charset=utf-8', status),
+  empty: (status: number) => bareAnswer(status),
+} as const;
+
+interface StatusFault {
+  readonly kind: 'status';
+  readonly status: number;
+  /** One of the seen forms (default `error_code`), or any text. */
+  readonly body?: keyof typeof errorBodies | { readonly text: string; readonly contentType: string };
+  readonly message?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Comes in place of an answer; the request has no effect. */
 export type InsteadFault =
-  | {
-      readonly kind: 'status';
-      readonly status: number;
-      /** A form the service or a proxy has been seen to use (default `error_code`), or any text. */
-      readonly body?: ErrorBodyForm | { readonly text: string; readonly contentType: string };
-      readonly message?: string;
-      readonly headers?: Readonly<Record<string, string>>;
-      /** `Retry-After`, in seconds from now, written as a number or as an HTTP date. */
-      readonly retryAfter?: { readonly seconds: number; readonly form: 'seconds' | 'date' };
-    }
-  | { readonly kind: 'redirect'; readonly origin: string; readonly status?: 301 | 302 | 303 | 307 | 308 }
-  /** The connection is reset before the first byte; with `effect`, after the request was carried out. */
-  | { readonly kind: 'reset'; readonly effect?: boolean }
+  | StatusFault
+  | { readonly kind: 'redirect'; readonly origin: string }
+  /** The connection is reset before the first byte. */
+  | { readonly kind: 'reset' }
   /** Headers never come. */
   | { readonly kind: 'silence' };
 
 /** Changes an answer that is otherwise delivered well. */
 export type AnswerFault =
   | { readonly kind: 'report'; readonly mutate: ReportMutation }
-  | { readonly kind: 'next_link'; readonly link: NextLink }
   /** 504 when the report would have more rows than that. */
   | { readonly kind: 'too_heavy'; readonly maxRows: number }
   /** Bytes that are wrong under a correct length. */
@@ -50,20 +71,13 @@ export type WireFault =
   | { readonly kind: 'corrupt_gzip'; readonly where: 'middle' | 'checksum' };
 
 /** Affects some of the requests its rule matches. */
-export type ConditionalFault =
+type ConditionalFault =
   /** Each with its own probability: 429, a body cut in half. The seed fixes the sequence. */
-  | {
-      readonly kind: 'random';
-      readonly seed: number;
-      readonly tooMany?: number;
-      readonly cut?: number;
-    }
+  | { readonly kind: 'random'; readonly seed: number; readonly tooMany?: number; readonly cut?: number }
   /** The first so many requests are answered, all later ones with a bare 401. */
-  | { readonly kind: 'revoked_token'; readonly afterRequests: number }
-  /** 403 for a query in which some decoded `name=value` contains this. */
-  | { readonly kind: 'forbidden'; readonly queryContains: string };
+  | { readonly kind: 'revoked_token'; readonly afterRequests: number };
 
-export type HappeningFault = InsteadFault | AnswerFault | WireFault;
+type HappeningFault = InsteadFault | AnswerFault | WireFault;
 export type Fault = HappeningFault | ConditionalFault;
 
 export interface FaultedRequest {
@@ -127,6 +141,93 @@ export function isOfAnswer(fault: HappeningFault): fault is AnswerFault {
   return !isInstead(fault) && !isWire(fault);
 }
 
+/** What a proxy answers that waited too long. */
+export const gatewayTimeout = (): SimulatedAnswer => errorBodies.html(504, '504 Gateway Time-out');
+
+/** The answer in place of the real one. */
+export function answerInstead(
+  fault: StatusFault | Extract<InsteadFault, { kind: 'redirect' }>,
+  address: URL,
+): SimulatedAnswer {
+  if (fault.kind === 'redirect') {
+    const location = new URL(`${address.pathname}${address.search}`, fault.origin).href;
+    return withHeaders(errorBodies.html(302, 'Moved'), { location });
+  }
+  const { status, body = 'error_code', message = `Scripted ${status}`, headers = {} } = fault;
+  const answer =
+    typeof body === 'string' ? errorBodies[body](status, message) : bytesAnswer(body.text, body.contentType, status);
+  return withHeaders(answer, headers);
+}
+
+/** The answer with one fault in it; as it was where the fault does not apply. */
+export function spoiltAnswer(answer: SimulatedAnswer, fault: AnswerFault): SimulatedAnswer {
+  const { body } = answer;
+  switch (fault.kind) {
+    case 'report':
+      if (body.kind !== 'document') break;
+      return { ...answer, body: { kind: 'document', document: fault.mutate(body.document) } };
+    case 'too_heavy':
+      if (body.kind !== 'document' || rowCount(body.document) <= fault.maxRows) break;
+      return gatewayTimeout();
+    case 'garbled':
+      if (body.kind === 'none') break;
+      return { ...answer, body: { kind: 'bytes', bytes: byteEdits[fault.edit](bodyBytes(body)) } };
+    case 'content_type':
+      return withHeaders(answer, { 'content-type': fault.contentType });
+    case 'date_skew':
+      return withHeaders(answer, { date: new Date(Date.now() + fault.ms).toUTCString() });
+  }
+  return answer;
+}
+
+const withHeaders = (answer: SimulatedAnswer, headers: Readonly<Record<string, string>>): SimulatedAnswer => ({
+  ...answer,
+  headers: { ...answer.headers, ...headers },
+});
+
+/** Sends an answer; rejects if the connection closes before its end. */
+export async function deliverWithFault(
+  response: ServerResponse,
+  { status, headers: own, body }: SimulatedAnswer,
+  { gzip, closed, fault }: { readonly gzip: boolean; readonly fault: WireFault; readonly closed: AbortSignal },
+): Promise<void> {
+  const plain = plainBytes(body);
+  const zipped = (): Buffer => gzipSync(plain, { level: GZIP_LEVEL });
+  const bytes = gzip ? zipped() : plain;
+  const headers = gzip ? { ...own, 'content-encoding': 'gzip' } : own;
+  const sized = (length: number) => ({ ...headers, 'content-length': String(Math.max(0, length)) });
+  switch (fault.kind) {
+    case 'cut': {
+      response.writeHead(status, fault.framing === 'length' ? sized(bytes.length) : headers);
+      const { afterBytes } = fault;
+      return hangUpAfter(response, bytes.subarray(0, afterBytes === 'half' ? bytes.length / 2 : afterBytes));
+    }
+    case 'wrong_length':
+      response.writeHead(status, sized(bytes.length + fault.by));
+      return hangUpAfter(response, bytes);
+    case 'drip':
+      response.writeHead(status, headers);
+      for (let at = 0; at < bytes.length; at += fault.bytes) {
+        response.write(bytes.subarray(at, at + fault.bytes));
+        await sleep(fault.everyMs, undefined, { signal: closed });
+      }
+      response.end();
+      return;
+    case 'corrupt_gzip': {
+      const corrupt = corruptGzip(zipped(), fault.where);
+      response.writeHead(status, { ...own, 'content-encoding': 'gzip', 'content-length': String(corrupt.length) });
+      response.end(corrupt);
+    }
+  }
+}
+
+function hangUpAfter(response: ServerResponse, bytes: Buffer): void {
+  response.flushHeaders();
+  if (bytes.length > 0) response.write(bytes);
+  const { socket } = response;
+  socket?.end(() => socket.destroy());
+}
+
 function decider(fault: Fault): Scripted['happening'] {
   if (fault.kind === 'random') return randomFaults(fault);
   if (fault.kind === 'revoked_token') {
@@ -135,13 +236,6 @@ function decider(fault: Fault): Scripted['happening'] {
       answered += 1;
       return answered > fault.afterRequests ? [{ kind: 'status', status: 401, body: 'empty' }] : [];
     };
-  }
-  if (fault.kind === 'forbidden') {
-    const { queryContains } = fault;
-    return ({ query }) =>
-      [...query].some(([name, value]) => `${name}=${value}`.includes(queryContains))
-        ? [{ kind: 'status', status: 403, message: `Not permitted: ${queryContains}` }]
-        : [];
   }
   return () => [fault];
 }

@@ -1,20 +1,22 @@
 /**
  * Quirks: how a world disagrees with what its caller expects. All are off by default; each is a way in which a service
  * of this kind answers, none of them a broken wire (those are faults).
- *
- * Where they act: names, NULL texts, weeks, emptied days and the catalog in `world.ts`; totals, caps, pages and whatever
- * else a document says of the rows in `quirky-report.ts`.
  */
 
-import type { Day, WeekStart } from '../../../src/model/calendar.ts';
+import { documentAnswer, isDocument, type JsonDocument, type SimulatedAnswer } from '../../../src/simulator/answer.ts';
+import {
+  type CursorPage,
+  encodeCursor,
+  type LinkTo,
+  pageOf,
+  pageRequestOf,
+  pagingV1,
+  pagingV2,
+} from '../../../src/simulator/lists.ts';
+import type { Day } from '../../../src/model/calendar.ts';
 import type { MetricFilterName } from '../../../src/simulator/world/metric.ts';
-import type { NextLink } from './next-link.ts';
-
-/** What was asked of the report, for quirks that affect only some answers. */
-export interface AskedReport {
-  readonly query: URLSearchParams;
-  readonly now: Date;
-}
+import { gatewayTimeout } from './faults.ts';
+import { rowsOf } from './mutations.ts';
 
 /** A metric the interface document does not know. */
 export interface StrangeMetric {
@@ -26,78 +28,49 @@ export interface StrangeMetric {
   readonly listed: MetricFilterName | null;
 }
 
-export interface PagesQuirk {
+interface PagesQuirk {
   readonly size: number;
   /**
    * What `pagination` looks like: the campaign API's v1 object with address and cursors, its v2 object with an address,
-   * a bare cursor in `next`, or page numbers. The next page is asked for by `after`, or by `page`.
+   * a bare cursor in `next`, or page numbers. The next page is requested by `after`, or by `page`.
    */
   readonly style: 'v1' | 'v2' | 'cursor' | 'number';
-  /** How the last page says so: `next` is null, missing or an empty text, or leads on to pages without rows for ever. */
-  readonly last: 'null' | 'absent' | 'empty' | 'endless';
+  /** How the last page says so: `next` is null, or missing, or leads on to pages without rows for ever. */
+  readonly last: 'null' | 'absent' | 'endless';
   /** Totals of the whole report on each page, or of the rows of the page. */
   readonly totals: 'whole' | 'page';
-  /** Where `next` leads in place of the next page. */
-  readonly misleads: NextLink | null;
-}
-
-/** A metric whose formatting filters-data states otherwise, at the instants `during` accepts. */
-export interface CatalogChange {
-  readonly during: (now: Date) => boolean;
-  readonly id: string;
-  readonly formatting: string;
 }
 
 export interface Quirks {
-  /** Digits after the point that rows and totals are rounded to (null: as they are), and what the totals add up. */
-  readonly rounding: {
-    readonly rows: number | null;
-    readonly totals: number | null;
-    readonly totalsOf: 'exact values' | 'rounded rows';
-  } | null;
-  /** Totals that are left out, by metric, or written as text. */
-  readonly totals: {
-    readonly isMissing: (metric: string, asked: AskedReport) => boolean;
-    readonly asText: boolean;
-  } | null;
-  /** At most so many rows an answer; the totals speak of all rows or of those that are left. */
-  readonly cap: { readonly rows: number; readonly totals: 'all' | 'cut'; readonly warning: string | null } | null;
+  /** Digits after the point that totals are rounded to. */
+  readonly rounding: number | null;
+  /** At most so many rows an answer, in silence; the totals speak of all rows. */
+  readonly cap: number | null;
   readonly pages: PagesQuirk | null;
-  /** Days without traffic at an instant, and how a report without any row is answered. */
-  readonly emptied: {
-    readonly isEmpty: (day: Day, now: Date) => boolean;
-    readonly as: '204' | 'no rows' | 'no rows, no totals';
-  } | null;
-  /** Keys that nobody asked for, in every row. */
-  readonly unasked: ReadonlyMap<string, unknown>;
+  /** Days without traffic at an instant; a report without any row is answered `{"rows": [], "totals": {}}`. */
+  readonly emptied: ((day: Day, now: Date) => boolean) | null;
   /** Answers 504 to a report of more rows. */
   readonly maxRows: number | null;
-  /** By text dimension, the values that are NULL, which passes no filter as in SQL, and how a row states it. */
-  readonly nulls: ReadonlyMap<string, { readonly values: readonly string[]; readonly as: 'null' | 'absent' }>;
-  /** By name, the values of text dimensions the interface document does not know. */
-  readonly dimensions: ReadonlyMap<string, readonly [string, ...string[]]>;
+  /** By text dimension, the values that are NULL, which passes no filter as in SQL. */
+  readonly nulls: ReadonlyMap<string, readonly string[]>;
   readonly metrics: readonly StrangeMetric[];
-  readonly catalog: readonly CatalogChange[];
-  /** Within how many days counts settle, where that is not what the interface document lets expect. */
-  readonly settlingDays: number | null;
-  /** From an instant on weeks begin on another day. */
-  readonly weeks: { readonly from: Date; readonly startOn: WeekStart } | null;
+  /** Metrics whose formatting filters-data states otherwise, at the instants `during` accepts. */
+  readonly catalog: readonly {
+    readonly during: (now: Date) => boolean;
+    readonly id: string;
+    readonly formatting: string;
+  }[];
 }
 
 export const noQuirks: Quirks = {
   rounding: null,
-  totals: null,
   cap: null,
   pages: null,
   emptied: null,
-  unasked: new Map(),
   maxRows: null,
   nulls: new Map(),
-  dimensions: new Map(),
   metrics: [],
   catalog: [],
-  settlingDays: null,
-  weeks: null,
 };
 
 /** Calculated metrics whose names do not say so, one of them in the format of money. */
@@ -106,23 +79,84 @@ export const calculatedMetrics: readonly StrangeMetric[] = [
   { id: 'worth_of_an_install', formatting: 'money', kind: 'calculated', listed: 'overview_metrics' },
 ];
 
-/** Counts under names that are words of SQL, of JavaScript, or of tables a loader may have. */
-export const oddlyNamedMetrics: readonly StrangeMetric[] = [
-  'period',
-  'row count',
-  'constructor',
-  '__proto__',
-  '_odd',
-  'window_no',
-].map((id) => ({ id, formatting: 'integer', kind: 'count', listed: 'overview_metrics' }));
+/** Where a report was requested, and its place among all requests. */
+interface Place {
+  readonly address: URL;
+  readonly ordinal: number;
+}
+type IsAdditive = (metric: string) => boolean;
 
-/** Text dimensions of newer services, one with spaces and quotes in its name. */
-export const oddlyNamedDimensions: Quirks['dimensions'] = new Map([
-  ['sdk_version', ['ios4.38.0', 'android5.0.1', '']],
-  [`the "user's" plan`, ['free', 'paid; drop table x', "O'Neil"]],
-]);
+/** The service's answer to a report request as the quirks have it; a refusal is as it was. */
+export function quirkyAnswer(
+  answer: SimulatedAnswer,
+  quirks: Quirks,
+  isAdditive: IsAdditive,
+  place: Place,
+): SimulatedAnswer {
+  const { body } = answer;
+  if (answer.status === 204 && quirks.emptied !== null) return documentAnswer({ rows: [], totals: {} });
+  if (answer.status !== 200 || body.kind !== 'document') return answer;
+  const { rounding, cap, pages, maxRows } = quirks;
+  if (rowsOf(body.document).length > (maxRows ?? Infinity)) return gatewayTimeout();
+  let document: JsonDocument = body.document;
+  if (rounding !== null) document = withTotals(document, (total) => Number(total.toFixed(rounding)));
+  if (cap !== null) document = { ...document, rows: rowsOf(document).slice(0, cap) };
+  if (pages !== null) document = pageOfReport(document, pages, place);
+  if (pages?.totals === 'page') document = withTotalsOfRows(document, isAdditive);
+  return { ...answer, body: { kind: 'document', document } };
+}
 
-/** So many keys that nobody asked for, the first of them the empty text. */
-export function unaskedKeys(count: number): Quirks['unasked'] {
-  return new Map(Array.from({ length: count }, (_, nth) => [nth === 0 ? '' : `unasked_${nth}`, `value ${nth}`]));
+/** The totals of additive metrics as the sums of the rows, exact to a millionth; those of others as they were. */
+function withTotalsOfRows(report: JsonDocument, isAdditive: IsAdditive): JsonDocument {
+  const millionths = (cell: unknown): number => (cell === null ? 0 : Math.round(Number(cell) * 1_000_000));
+  return withTotals(report, (total, metric) => {
+    if (!isAdditive(metric)) return total;
+    return rowsOf(report).reduce((sum, row) => sum + millionths(row[metric] ?? null), 0) / 1_000_000;
+  });
+}
+
+function withTotals(report: JsonDocument, change: (total: number, metric: string) => number): JsonDocument {
+  const totals = report['totals'];
+  if (!isDocument(totals)) return report;
+  const changed = Object.entries(totals).map(([id, total]) => [
+    id,
+    typeof total === 'number' ? change(total, id) : total,
+  ]);
+  return { ...report, totals: Object.fromEntries(changed) as unknown };
+}
+
+/**
+ * The page of a report that an address asks for, the totals as they were. Nothing is documented of `pagination` but that it may
+ * be null (service-interface: Report response), so it follows the lists of the campaign API.
+ */
+function pageOfReport(report: JsonDocument, quirk: PagesQuirk, { address, ordinal }: Place): JsonDocument {
+  const rows = rowsOf(report).map((item, position) => ({ position, item }));
+  const number = Number(address.searchParams.get('page') ?? '1');
+  const page = pageOf(rows, { after: positionAsked(quirk, address, number), before: null, limit: quirk.size });
+  const linkTo: LinkTo = (parameter, cursor) => {
+    const link = new URL(address);
+    link.searchParams.set(parameter, cursor);
+    return link.href;
+  };
+  const pagination = paginationOf(page, quirk, linkTo, number);
+  const { next: _, ...rest } = pagination;
+  if (page.after === null && quirk.last === 'absent') return { ...report, rows: page.items, pagination: rest };
+  if (page.after !== null || quirk.last === 'null') return { ...report, rows: page.items, pagination };
+  /** After every row there can be. */
+  const beyond = encodeCursor(Number.MAX_SAFE_INTEGER, ordinal);
+  return { ...report, rows: page.items, pagination: { ...rest, next: linkTo('after', beyond) } };
+}
+
+function paginationOf(page: CursorPage<unknown>, { style }: PagesQuirk, linkTo: LinkTo, number: number): JsonDocument {
+  if (style === 'v1') return pagingV1(page, linkTo);
+  if (style === 'v2') return pagingV2(page, linkTo);
+  if (style === 'cursor') return { next: page.after };
+  return { page: number, next: page.after === null ? null : number + 1 };
+}
+
+/** The row before the page; page numbers count from 1. */
+function positionAsked({ style, size }: PagesQuirk, { searchParams }: URL, number: number): number | null {
+  if (style === 'number') return (number - 1) * size - 1;
+  const wanted = pageRequestOf(new URLSearchParams([...searchParams].filter(([name]) => name !== 'limit')));
+  return typeof wanted === 'string' ? null : wanted.after;
 }

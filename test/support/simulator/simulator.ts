@@ -16,12 +16,20 @@ import {
   type SimulatorSettings as PlainOptions,
   startSimulator as startPlain,
 } from '../../../src/simulator/simulator.ts';
+import { closedOnce } from '../closing.ts';
 import { asBytes } from './answer.ts';
-import { deliverWithFault } from './delivery.ts';
-import { createFaultScript, type FaultRule, isInstead, isOfAnswer, isWire } from './faults.ts';
-import { answerInstead, spoiltAnswer } from './faulty-answer.ts';
+import {
+  answerInstead,
+  createFaultScript,
+  deliverWithFault,
+  type FaultRule,
+  isInstead,
+  isOfAnswer,
+  isWire,
+  spoiltAnswer,
+} from './faults.ts';
 import { changingLinks, type LinkStore } from './links.ts';
-import { quirkyAnswer } from './quirky-report.ts';
+import { quirkyAnswer } from './quirks.ts';
 import { type Asked, createRequestLog } from './request-log.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
@@ -48,31 +56,19 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
   const log = createRequestLog();
   const tokens = [token];
   let ordinal = 0;
-  let now = (): Date => rest.now ?? new Date();
 
   const middleware = async (exchange: Exchange): Promise<void> => {
     const { request, response, endpoint, address } = exchange;
     const { method = 'GET', headers } = request;
     ordinal += 1;
-    const noteStatus = log.record(
-      endpoint,
-      {
-        at: new Date(),
-        method,
-        path: address.pathname,
-        query: address.search.slice(1),
-        authorized: exchange.isAuthorized,
-        contentType: headers['content-type'] ?? null,
-      },
-      tokens,
-    );
+    const noteStatus = log.record(endpoint, { method, path: address.pathname, query: address.search.slice(1) });
     if (isCapped(endpoint)) countInFlight(log, response);
     if (!gzip) delete headers['accept-encoding'];
     const closing = new AbortController();
     response.once('close', () => closing.abort());
     const asked = { method, path: address.pathname, query: address.searchParams, ordinal };
     const faults = exchange.isOverCap ? [] : script.faultsFor(asked);
-    const place = { address, ordinal, now: now() };
+    const place = { address, ordinal };
     if (answerDelayMs > 0 && !exchange.isOverCap) await sleep(answerDelayMs, undefined, { signal: closing.signal });
 
     const usual = () => {
@@ -85,14 +81,11 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     const instead = faults.find(isInstead);
     if (instead?.kind === 'silence') return;
     if (instead?.kind === 'reset') {
-      if (instead.effect === true && exchange.isAuthorized) exchange.answer();
       request.socket.resetAndDestroy();
       return;
     }
     const first = instead === undefined ? usual() : answerInstead(instead, address);
-    const answer = asBytes(
-      faults.filter(isOfAnswer).reduce((spoilt, each) => spoiltAnswer(spoilt, each, place), first),
-    );
+    const answer = asBytes(faults.filter(isOfAnswer).reduce(spoiltAnswer, first));
     const fault = faults.find(isWire);
     noteStatus(answer.status);
     if (fault === undefined || answer.body.kind === 'none') return send(request, response, answer);
@@ -100,9 +93,9 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
   };
 
   const simulator = await startPlain({ ...rest, token, world, middleware });
-  now = () => simulator.now();
   return {
     ...simulator,
+    close: closedOnce(() => simulator.close()),
     world,
     setToken(next) {
       tokens.push(next);

@@ -1,7 +1,6 @@
 /** Worlds as tests want them: with names that programs have trouble with, and with quirks. */
 
 import { addDays, type Day, daysIn, parseDay } from '../../../src/model/calendar.ts';
-import { choose, hashText, mix } from '../../../src/simulator/world/hash.ts';
 import type { Texts } from '../../../src/simulator/world/lanes.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
 import { counted, type WorldMetric, metricsOf, money, price, ratio } from '../../../src/simulator/world/metric.ts';
@@ -9,7 +8,6 @@ import {
   createWorld as createPlainWorld,
   defaultWorld as defaultPlainWorld,
   type FilterItem,
-  type Report,
   type World as PlainWorld,
   type WorldOptions as PlainOptions,
 } from '../../../src/simulator/world/world.ts';
@@ -32,34 +30,20 @@ export const defaultWorld: WorldOptions = { ...defaultPlainWorld, names: awkward
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const { quirks: some, ...chosen } = { ...defaultWorld, ...options };
   const quirks: Quirks = { ...noQuirks, ...some };
-  const { weeks } = quirks;
-  const plainOptions: PlainOptions = {
+  const world = createPlainWorld({
     ...chosen,
-    settlingDays: quirks.settlingDays ?? chosen.settlingDays,
-    moreDimensions: [...quirks.dimensions.keys()],
     moreMetrics: quirks.metrics.flatMap((metric) => made(metric)),
-    shownTexts: (texts, laneIndex) => shownTexts(quirks, texts, laneIndex),
-  };
-  const world = createPlainWorld(plainOptions);
-  const later = weeks === null ? world : createPlainWorld({ ...plainOptions, weekStartsOn: weeks.startOn });
-  const absent = [...quirks.nulls].flatMap(([dimension, { as }]) => (as === 'absent' ? [dimension] : []));
+    shownTexts: (texts) => shownTexts(quirks, texts),
+  });
   return {
     ...world,
     quirks,
-    report(query, now) {
-      const at = weeks !== null && now >= weeks.from ? later : world;
-      const report = at.report(withoutEmptied(query, quirks, now), now);
-      if (report === null || absent.length === 0) return report;
-      return { ...report, rows: report.rows.map((row) => written(row, absent)) };
-    },
+    report: (query, now) => world.report(withoutEmptied(query, quirks, now), now),
     filtersData(query, now = new Date(0)) {
-      const formattings = new Map(
-        quirks.catalog.filter(({ during }) => during(now)).map(({ id, formatting }) => [id, formatting]),
-      );
-      const altered = (item: FilterItem): FilterItem => ({
-        ...item,
-        formatting: formattings.get(item.id) ?? item.formatting,
-      });
+      const altered = (item: FilterItem): FilterItem => {
+        const change = quirks.catalog.find(({ id, during }) => id === item.id && during(now));
+        return { ...item, formatting: change?.formatting ?? item.formatting };
+      };
       const lists = Object.entries(world.filtersData(query, now));
       return Object.fromEntries(lists.map(([list, items]) => [list, items.map(altered)]));
     },
@@ -72,12 +56,9 @@ function made({ id, formatting, kind, listed }: StrangeMetric): WorldMetric[] {
   return metricsOf(listed, 'Conversion', [[id, id, { ...formula, formatting }]]);
 }
 
-function shownTexts({ dimensions, nulls }: Quirks, texts: Texts, laneIndex: number): Map<string, string | null> {
+function shownTexts({ nulls }: Quirks, texts: Texts): Map<string, string | null> {
   const shown = new Map<string, string | null>(Object.entries(texts));
-  for (const [dimension, values] of dimensions) {
-    shown.set(dimension, values[choose(mix(hashText(dimension), laneIndex), values.length)] ?? '');
-  }
-  for (const [dimension, { values }] of nulls) {
+  for (const [dimension, values] of nulls) {
     if (values.includes(shown.get(dimension) ?? '')) shown.set(dimension, null);
   }
   return shown;
@@ -94,13 +75,6 @@ function daysAsked(query: URLSearchParams): { readonly start: Day; readonly end:
 function withoutEmptied(query: URLSearchParams, { emptied }: Quirks, now: Date): URLSearchParams {
   const asked = emptied === null ? null : daysAsked(query);
   if (asked === null) return query;
-  const hidden = daysIn(asked).filter((day) => emptied?.isEmpty(day, now));
+  const hidden = daysIn(asked).filter((day) => emptied?.(day, now));
   return hidden.length === 0 ? query : new URLSearchParams([...query, ['day__not_in', hidden.join(',')]]);
-}
-
-type Row = Report['rows'][number];
-
-/** A row without the keys that have no value. */
-function written(row: Row, absent: readonly string[]): Row {
-  return Object.fromEntries(Object.entries(row).filter(([key, value]) => value !== null || !absent.includes(key)));
 }
