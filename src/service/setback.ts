@@ -1,6 +1,6 @@
 /** What can go wrong with a try that another one may put right, how often it is tried again, and what it is called when no try did. */
 
-import { scrubStart } from '../config/secret.ts';
+import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
 import type { Sign } from './lane.ts';
 
@@ -93,7 +93,7 @@ const MAX_CHARACTERS = 200;
 /** The first words of a foreign text, at most `maxCharacters`; empty for blank text. */
 export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string {
   // Scrubbed before it is cut: half a token is still half a token.
-  const clean = scrubStart(text)
+  const clean = scrubEcho(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
   return clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`;

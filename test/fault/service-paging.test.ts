@@ -36,15 +36,9 @@ describe('a list', () => {
     json({ data: { items: [{ id, display_name: 'P', supports_cost_data: true }], paging: { next } } });
   const after = (cursor: string): string => `/public/v1/partners?after=${cursor}`;
 
-  test('whose next page is itself stops after 1 page, of 10 pages in a row without items after 12', async () => {
+  test('whose next page is itself stops after 1 page', async () => {
     await serve((request) => page(1, request.target));
     expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 1 } });
-    await serve(({ query }) => {
-      const at = Number(query.get('after') ?? 1);
-      const items = at > 2 ? [] : [{ id: at, display_name: 'P', supports_cost_data: true }];
-      return json({ data: { items, paging: { next: after(String(at + 1)) } } });
-    });
-    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 12 } });
   });
 
   test('whose next page is at another origin is not followed: the token never leaves its own', async () => {
@@ -225,7 +219,6 @@ describe('a page of a report', () => {
     ['after 6,000 rows', `{${rows(MANY)} , "pagination" : ${own} , "debug":{"pagination":${other}}} `, { next: 'c2' }],
     ['that is null, after one that is not', `{"pagination":${own},${rows(MANY)},"pagination":null}`, null],
     ['of other members alone', `{"meta":[{"pagination":${other}}],${rows(MANY)},"sort":"pagination"}`, null],
-    ['behind a long member and before 6,000 rows', `{${long},"pagination":${own},${rows(MANY)}}`, { next: 'c2' }],
     ['between long members, before one that is null', `{${long},"pagination":${own},"pagination":null,${long}}`, null],
   ])('says what its own member says, %s', async (_, text, pagination) => {
     await serve(() => ({ ...json({}), body: text }));

@@ -168,7 +168,7 @@ describe('a link', () => {
       '400: name is taken',
     ],
     ['409', { status: 409, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
-    ['423', { status: 423, body: 'taken' }, 'SOURCE_UNAVAILABLE', undefined, 'taken'],
+    ['423', { status: 423, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
   ])('whose creation is answered with %s: sent once, %3$s', async (_, reply, code, outcome, says) => {
     await serve(() => reply, 300);
     const failure = await failureFrom(create());
@@ -177,8 +177,8 @@ describe('a link', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test('is updated again after a lost connection, a 502 and a 409, every digit of the partner id as the integer it is', async () => {
-    await serve((_, count) => [{ status: 0 }, { status: 502 }, { status: 409 }][count - 1] ?? created);
+  test('is updated again after a lost connection, a 502 and a 503, every digit of the partner id as the integer it is', async () => {
+    await serve((_, count) => [{ status: 0 }, { status: 502 }, { status: 503 }][count - 1] ?? created);
     const change = { partnerId: '9007199254740993', costDataEnabled: false };
     const updated = connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
     expect(await updated).toMatchObject({ token: 'abc123' });
