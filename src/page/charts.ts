@@ -25,12 +25,15 @@ export interface Series {
   /** One of the page's colours, such as `--series-1`, or a hatching, `url(#…)`; of bars one a value. */
   readonly colours: readonly string[];
   readonly values: readonly (number | null)[];
+  /** Whether a line is dashed. */
+  readonly isDashed?: boolean;
 }
 
 /** A line for each series over the labels; what their colours mean, a legend says. */
 export function lineChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
-  const series = all.map(({ colours: [colour = '--ink'], values: data }) => {
-    return { type: 'line', symbol: 'none', silent: true, lineStyle: { color: filled(colour), width: 2 }, data };
+  const series = all.map(({ colours: [colour = '--ink'], values: data, isDashed = false }) => {
+    const lineStyle = { color: filled(colour), width: 2, type: isDashed ? 'dashed' : 'solid' };
+    return { type: 'line', symbol: 'none', silent: true, lineStyle, data };
   });
   return drawn(title, { ...frame(labels, false), series });
 }

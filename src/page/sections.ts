@@ -1,6 +1,6 @@
 /** The sections of the status page: its banner, its tables and its charts, from the facts that the text has too; pure. */
 
-import type { Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
+import type { CohortCurve, Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
 import {
   auditText,
@@ -128,7 +128,8 @@ function loaded(slice: SliceStatus): Markup {
   const { money, maturation, backtest } = slice;
   const untried = backtest.length === 0 ? [] : unprojected(slice).map((reason) => note(`Not projected: ${reason}.`));
   return html`<div class="side-by-side">
-      ${money.filter(({ periods }) => periods.length > 0).map(moneyChart)} ${maturationChart(maturation)}
+      ${money.filter(({ periods }) => periods.length > 0).map(moneyChart)} ${slice.curves.map(curveChart)}
+      ${maturationChart(maturation)}
     </div>
     ${auditText(slice).map(note)} ${unknown} ${factTable(restatedTable(slice))} ${folded(moversTable(slice))}
     ${folded(maturationTable(slice))} ${folded(backtestTable(slice), untried)}`;
@@ -175,6 +176,30 @@ function moneyChart({ kind, metric, currency, periods }: MoneyMetric): Markup {
     ]),
     barChart(title, labels, coming === 0 ? [known] : [known, expected]),
   );
+}
+
+/** The values of a key of a cube by age, a line for each month; dashed from the first age on that is not final in all of it. */
+function curveChart({ cohort, points }: CohortCurve): Markup {
+  const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
+  const months = [...new Set(points.map(({ month }) => month))];
+  const lines = months.flatMap((month, index) => {
+    const ofMonth = new Map(points.filter((point) => point.month === month).map((point) => [point.age_days, point]));
+    const colours = [`--series-${index + 1}`];
+    const firstOpen = ages.find((age) => ofMonth.get(age)?.is_final === false) ?? Infinity;
+    const lastFinal = ages.findLast((age) => age < firstOpen) ?? -Infinity;
+    const valueWhere = (isShown: (age: number) => boolean): (number | null)[] =>
+      ages.map((age) => (isShown(age) ? (ofMonth.get(age)?.value ?? null) : null));
+    return [
+      { colours, values: valueWhere((age) => age < firstOpen) },
+      { colours, values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity), isDashed: true },
+    ];
+  });
+  const title = `${cohort} by age in days, a line for each month; dashed where it is not final`;
+  const entries = months.map((month, index) => {
+    const last = points.findLast((point) => point.month === month);
+    return { fill: `series-${index + 1}`, word: month, figure: amountText(last?.value ?? 0) };
+  });
+  return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
 }
 
 /** How much of a final total is known by age: the medians of the metrics that take longest; none where that is not known. */

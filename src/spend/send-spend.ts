@@ -59,7 +59,7 @@ export async function sendSpend(
   const records = await openSpendFile(file, warehouse, emit);
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
   try {
-    const staged = await stageLines(warehouse, records, { now, resendUnknown, signal }).catch(tooLarge);
+    const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal }).catch(tooLarge);
     if (staged.lines === 0) warnOfNothing(file, emit);
     if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
     const rejects = rejectsPath(file, dryRun);

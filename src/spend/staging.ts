@@ -7,6 +7,7 @@
 
 import * as z from 'zod';
 
+import type { Emit } from '../events.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { judgeLine } from './rules.ts';
@@ -34,6 +35,9 @@ const dueRow = z.object({
 /** A line that is to be sent, its columns under their own names. */
 export type DueLine = z.infer<typeof dueRow>;
 
+/** The service's rule is not documented; zeros at the end say nothing. */
+const TOO_FINE = /\.\d{5}\d*[1-9]/;
+
 const jsonText = z.string().transform((text): unknown => JSON.parse(text));
 const rejectedRow = z.object({
   line: count,
@@ -43,16 +47,25 @@ const rejectedRow = z.object({
 
 export type RejectedLine = z.infer<typeof rejectedRow>;
 
+interface Staging {
+  readonly now: Date;
+  readonly resendUnknown: boolean;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
 /** Judges and stages every line of a file; `resendUnknown` makes those of unknown outcome due again. */
 export async function stageLines(
   warehouse: Warehouse,
   records: SpendRecords,
-  { now, resendUnknown, signal }: { readonly now: Date; readonly resendUnknown: boolean; readonly signal: AbortSignal },
+  { now, resendUnknown, emit, signal }: Staging,
 ): Promise<StagedCounts> {
   await warehouse.run(statement('spend/make_lines'));
   let page: object[] = [];
+  let tooFine = 0;
   for await (const record of records) {
     const { values, ...judged } = judgeLine(record, now);
+    if (judged.reasons.length === 0 && TOO_FINE.test(values.cost_amount)) tooFine += 1;
     page.push({ ...judged, ...values, given: record.raw === undefined ? record.given : { raw: record.raw } });
     if (page.length === LINES_PER_PAGE) {
       signal.throwIfAborted();
@@ -61,6 +74,10 @@ export async function stageLines(
     }
   }
   if (page.length > 0) await warehouse.run(statement('spend/stage_lines'), [JSON.stringify(page)]);
+  if (tooFine > 0) {
+    const message = `cost_amount had more than 5 decimals in ${tooFine} lines; it is sent as written, and the service may round it.`;
+    emit({ type: 'warning', code: 'SPEND_AMOUNT_FINE', slice: null, window: null, message });
+  }
   await warehouse.run(statement('spend/reject_copies'));
   await warehouse.run(statement('spend/compare_lines'));
   await warehouse.run(statement('spend/judge_lines'), [resendUnknown]);

@@ -22,6 +22,8 @@ import {
   AUDITED_DAYS,
   auditedCells,
   backtestAge,
+  type CohortCurve,
+  curvePoint,
   maturationAge,
   metricHistory,
   moneyPeriod,
@@ -43,6 +45,11 @@ const moneyKinds = [
   { kind: 'spend', forms: [/^cost$/, /^network_cost$/, /^adjust_cost$/] },
   { kind: 'revenue', forms: [/^all_revenue$/, /^revenue$/, /^all_revenue_total_d\d+$/, /^revenue_total_d\d+$/] },
 ] as const;
+
+/** Half a year of months cannot be told apart. */
+const CURVED_MONTHS = 4;
+/** As many pictures as stand beside each other. */
+const CURVED_KEYS = 2;
 
 const tableState = z.object({
   week_starts_on: z.number().nullable().transform(parseWeekStart),
@@ -87,6 +94,7 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     histories: await read('status/metric_histories', metricHistory, since(AUDITED_DAYS)),
     audited: audits === undefined || audits.cells === 0 ? null : audits,
     money: warehouse === null ? [] : await readMoney(warehouse, slice, columns, planAt),
+    curves: warehouse === null || columns.length === 0 ? [] : await readCurves(warehouse, slice),
     metrics,
     ages,
   };
@@ -137,4 +145,39 @@ left join ripen.finality as f on f.slice = $1 and f.metric = $2 and f.period = t
 left join ripen.periods as h on h.slice = $1 and h.start_day = t.start_day
 left join ripen_internal.projections as p on p.slice = $1 and p.metric = $2 and p.period = t.start_day and p.load_id = h.load_id
 order by t.start_day`;
+}
+
+async function readCurves(warehouse: Warehouse, { name, cube = [], grain }: Slice): Promise<CohortCurve[]> {
+  const curves: CohortCurve[] = [];
+  for (const cohort of grain === null ? [] : new Set(cube.map((metric) => metric.cohort))) {
+    if (curves.length === CURVED_KEYS) break;
+    const points = await warehouse.rows(curveSql(name, grain ?? 'day'), [name, cohort, CURVED_MONTHS], curvePoint);
+    if (points.length > 0) curves.push({ cohort, points });
+  }
+  return curves;
+}
+
+/** $1 slice, $2 key, $3 how many months. */
+function curveSql(slice: string, grain: string): string {
+  const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;
+  return `with cells as (
+    select ${period} as period, s.metric, s.age_days, sum(s."value")::double as value
+    from main.${identifier(slice)} as s
+    join ripen.slice_metrics as m on m.slice = $1 and m.metric = s.metric and m.additive
+    where s.cohort = $2
+    group by all
+),
+
+months as (select distinct date_trunc('month', period) as month from cells order by month desc limit $3::integer)
+
+select
+    strftime(n.month, '%Y-%m') as month,
+    c.age_days,
+    sum(c.value) as value,
+    bool_and(coalesce(f.is_final, false)) as is_final
+from cells as c
+join months as n on n.month = date_trunc('month', c.period)
+left join ripen.finality as f on f.slice = $1 and f.metric = c.metric and f.period = c.period
+group by all
+order by month, age_days`;
 }

@@ -174,6 +174,22 @@ export interface MoneyMetric {
   readonly periods: readonly z.infer<typeof moneyPeriod>[];
 }
 
+export const curvePoint = z.object({
+  /** `2026-01`, of the first days of the periods. */
+  month: z.string(),
+  age_days: z.number(),
+  value: z.number(),
+  /** Whether the value of every period of the month is final. */
+  is_final: z.boolean(),
+});
+
+/** How the value of one key of a cube grows with age, for the newest months. */
+export interface CohortCurve {
+  readonly cohort: string;
+  /** In order of months and ages. */
+  readonly points: readonly z.infer<typeof curvePoint>[];
+}
+
 export interface SliceStatus {
   readonly name: string;
   /** First day of the newest period that holds rows. */
@@ -207,6 +223,8 @@ export interface SliceStatus {
   readonly audited: z.infer<typeof auditedCells> | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
+  /** Of a cube, the first keys whose values add up; empty for any other slice. */
+  readonly curves: readonly CohortCurve[];
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** One entry for each period of the coverage, in order: how old it is, and how it stands. */

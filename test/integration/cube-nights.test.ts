@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -83,6 +84,12 @@ test('14 nights of a cube and of the same slice requested whole: every final row
   // What is final in the wide table is final in the cube.
   const missing = `select count(*) from (${cellsOf('wide_final', curve)}) as w anti join curve_final as c using (${KEY}, metric)`;
   expect(await column(scenario, missing)).toEqual(['0']);
+  const report = await status(scenario.config, { asOf: nightAt(14) });
+  const shown = report.slices.find(({ name }) => name === 'curve')?.curves[0]?.points ?? [];
+  const summed = `select sum("value")::double from curve where cohort = 'all_revenue_total' and age = 'd7'`;
+  const [total = ''] = await column(scenario, summed);
+  const ofAge7 = shown.filter(({ age_days: age }) => age === 7);
+  expect(ofAge7.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(Number(total), 2);
   const { cube, wide: all } = cellsRequested(scenario);
   expect(cube).toBeGreaterThan(0);
   expect(cube / all).toBeLessThan(0.7);

@@ -117,6 +117,16 @@ describe('a file', () => {
   });
 });
 
+test('an amount with more than 5 decimals is sent as written, with one warning, and one with 5 without', async () => {
+  const amounts = ['0.123456', '0.1234567', '0.12345'];
+  const lines = amounts.map((cost_amount, at) => line(`00000${at}`, { cost_amount }));
+  expect(await desk.send(await desk.write('f.csv', csvOf(lines)), service)).toMatchObject({ accepted: 3 });
+  const warned = desk.events.flatMap((event) =>
+    event.type === 'warning' && event.code === 'SPEND_AMOUNT_FINE' ? [event.message] : [],
+  );
+  expect(warned).toEqual([expect.stringMatching(/2 /)]);
+});
+
 describe('a line that was being sent when its run was killed', () => {
   const abandoned = async (file: string): Promise<void> => {
     await desk.send(file, service);

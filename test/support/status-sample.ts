@@ -55,6 +55,7 @@ export function sampleSlice(given: {
     next_refresh_at: '2026-02-15T00:00:00.000Z',
     unproven_periods: 0,
     money: [],
+    curves: [],
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     periods: periodCounts(ages),
     cells: summedCells(metrics),

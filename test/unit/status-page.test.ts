@@ -53,6 +53,16 @@ function movedSlice(name: string, metric: string): SliceStatus {
   });
 }
 
+test('a cube is drawn as a line for each month of cohorts, dashed from where it is not final', () => {
+  const points = ['2026-01', '2026-02'].flatMap((month) =>
+    [0, 1, 7].map((age) => ({ month, age_days: age, value: 100 + age, is_final: month === '2026-01' || age < 7 })),
+  );
+  const change = { curves: [{ cohort: 'all_revenue_total', points }] };
+  const page = statusPage(sampleReport([sampleSlice({ name: 'curve', days: 3, metrics: [], change })]));
+  expect(page).toContain('all_revenue_total by age in days, a line for each month; dashed where it is not final');
+  expect(page).toMatch(/<path[^>]*stroke-dasharray/);
+});
+
 const tagsOf = (page: string): string[] => [...page.matchAll(/<(\/?[a-z][a-z0-9]*)/gi)].map(([, tag = '']) => tag);
 const attributesOf = (page: string): string[] =>
   [...page.replaceAll(/"[^"]*"/g, '""').matchAll(/<[a-z][^<>]*>/gi)].flatMap(([tag]) =>
