@@ -87,7 +87,7 @@ test('a horizon of 2 days where values move for 7: audits find a share within th
   expect(audited?.drawn_periods).toBe(new Set(audits.map(({ period }) => period)).size);
   expect(audited?.cells).toBeLessThanOrEqual(HISTORY_DAYS + nights);
   expect(statusText(report, null, { details: true, maturation: false, backtest: false })).toMatch(
-    /final cells fetched again in 90 days: \d+ of \d+ periods, \d+ changed; of \d+ periods drawn at random [\d.]+ %: with 95 % confidence fewer than \d+ % of the final cells drawn from were wrong/,
+    /final cells fetched again in 90 days: \d+ of \d+ periods, \d+ changed; of \d+ periods drawn at random [\d.]+ %: with 95 % confidence fewer than [\d.]+ % of the final cells drawn from were wrong/,
   );
   expect(changes[0]).toMatch(/^\d+ final totals? of installs changed after the horizon of 2d, as late as age \d+\.$/);
   expect(report.health.state).toBe('watch');
