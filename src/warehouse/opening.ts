@@ -18,7 +18,7 @@ import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
-import { isUnknownToEngine, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
+import { MEMORY_LIMIT, isUnknownToEngine, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
 
 /** How a warehouse is to be opened, and what to do while somebody else has it. */
 export interface OpenRequest {
@@ -29,8 +29,6 @@ export interface OpenRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Enough for one 60 MB document; a process stays below a gigabyte with it. */
-const MEMORY_LIMIT = '400MB';
 /** What is freed goes back to the system early: of a million rows it kept 100 MB more, and was no faster (measured). */
 const FLUSH_THRESHOLD = '1MB';
 /** What is inserted is written row group by row group: five waiting took 20 MB more, and were no faster (measured). */

@@ -51,6 +51,13 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
+/** Enough for one 60 MB document; a process stays below a gigabyte with it. */
+export const MEMORY_LIMIT = '400MB';
+/** After so many commits the engine gives up the pages it only keeps to be quick: nobody reads them again, and they would fill its memory. */
+const COMMITS_PER_RELEASE = 8;
+/** A limit below what is in use is refused, after whatever can go is gone. */
+const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
+
 /** The warehouse in an instance that holds its file; `letGo` closes the instance. All its sessions count their changes together. */
 export async function warehouseOn(
   file: string,
@@ -61,6 +68,7 @@ export async function warehouseOn(
   const connection = await instance.connect();
   const statements = statementsOn(connection);
   let isReclaimed = false;
+  let commits = 0;
   const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = { isOpen: false, begun: null };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     const count = (): void => {
@@ -94,7 +102,11 @@ export async function warehouseOn(
       transaction.isOpen = true;
       try {
         const result = await work();
-        if (transaction.begun !== null) await asStorage(connection.run('commit'));
+        if (transaction.begun !== null) {
+          await asStorage(connection.run('commit'));
+          commits += 1;
+          if (commits % COMMITS_PER_RELEASE === 0) await connection.run(RELEASE).catch(() => null);
+        }
         return result;
       } catch (error) {
         // The commit itself may have failed, and with it ended the transaction.
