@@ -42,10 +42,13 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       kept: await unconfiguredFindings(warehouse, slices),
       occupants: await occupantFindings(publish, await publisherOf(warehouse), signal),
       keepers: await keeperFindings(config, warehouse, signal),
-      ofOtherHeaders: await slicesOfOtherHeaders(warehouse, slices),
+      stored: {
+        ofOtherHeaders: await slicesOfOtherHeaders(warehouse, slices),
+        metrics: await storedMetrics(warehouse),
+      },
       lastRunBytes: await receivedBytes(warehouse),
     }));
-    const changes = await changeFindings(config, checking, read.ofOtherHeaders);
+    const changes = await changeFindings(config, checking, read.stored);
     const readable = finding('works', 'warehouse readable');
     return {
       findings: [readable, ...read.kept, ...changes, ...read.occupants, ...read.keepers],
@@ -121,6 +124,21 @@ async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice
     });
 }
 
+/** What the warehouse holds of slices, to tell why one is requested again. */
+interface StoredSlices {
+  readonly ofOtherHeaders: ReadonlySet<string>;
+  /** By slice. */
+  readonly metrics: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
+
+async function storedMetrics(warehouse: Warehouse): Promise<StoredSlices['metrics']> {
+  const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
+  const rows = await warehouse.rows(sql, [], metricsRow);
+  return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
+}
+
 /** The slices whose live table differs from them in `service.headers` alone. */
 async function slicesOfOtherHeaders(warehouse: Warehouse, slices: readonly Slice[]): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
@@ -135,10 +153,10 @@ async function slicesOfOtherHeaders(warehouse: Warehouse, slices: readonly Slice
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,
-  ofOtherHeaders: ReadonlySet<string>,
+  { ofOtherHeaders, metrics: stored }: StoredSlices,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const [index, { name }] of config.slices.entries()) {
+  for (const [index, { name, metrics }] of config.slices.entries()) {
     const path = ['slices', index];
     try {
       const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
@@ -150,7 +168,9 @@ async function changeFindings(
         const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
         if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
           const place = placeOf(stated, [...path, 'metrics'], name);
-          findings.push(finding('note', `metrics were added: ${what}`, null, place));
+          const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+          const named = added.length === 0 ? '' : ` (${added.join(', ')})`;
+          findings.push(finding('note', `metrics were added${named}: ${what}`, null, place));
           continue;
         }
         const isOfHeaders = ofOtherHeaders.has(name);

@@ -241,13 +241,13 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     expect(await found([daily, reordered])).toEqual([]);
     const wider = slice({ ...other, metrics: ['installs', 'clicks'] });
     expect(await found([daily, slice({ ...wider, retainDays: 2 })])).toEqual([
-      ['note', 'other', expect.stringContaining('metrics were added: 2 periods with'), null],
+      ['note', 'other', expect.stringContaining('metrics were added (clicks): 2 periods with'), null],
     ]);
     expect(await found([daily, slice({ ...changed, retainDays: 2 })])).toMatchObject([
       ['warning', 'other', expect.stringContaining('2 periods with'), expect.any(String)],
     ]);
     expect(await found([daily, wider])).toEqual([
-      ['note', 'other', `metrics were added: 5 periods with about ${rows} rows will be requested again`, null],
+      ['note', 'other', `metrics were added (clicks): 5 periods with about ${rows} rows will be requested again`, null],
     ]);
   } finally {
     await scenario.close();
