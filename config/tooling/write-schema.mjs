@@ -1,7 +1,7 @@
 // Writes config/ripen.schema.json from the settings; with --check only compares and exits 1 when it is stale.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
-import { configJsonSchema } from '../../dist/config/schema-views.js';
+import { configJsonSchema } from '../../src/config/schema-views.ts';
 
 const file = new URL('../ripen.schema.json', import.meta.url);
 const text = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;

@@ -79,15 +79,6 @@ class Ledger {
     for (const window of windows) {
       for (const { period, reason } of window.periods) {
         const found = answer.get(period.bucket.start) ?? noRows;
-        if (reason === 'audit') {
-          // Totals by the date alone, and the rows where those are others.
-          rows += 1;
-          add(this.#rowsByReason, reason, 1);
-          if (this.#hasTotalsOf(period, found)) {
-            this.#replace(period, this.#held.get(period.bucket.start) ?? noRows, asOf);
-            continue;
-          }
-        }
         this.#countFinal(period, found, asOf);
         add(this.#rowsByReason, reason, found.size);
         add(this.#rowsByAge, ageOf(period, asOf, UTC), found.size);
@@ -134,14 +125,6 @@ class Ledger {
     this.#known.set(start, period);
     this.#held.set(start, rows);
     this.#periods.set(start, heldOf(period, metrics, rows, fetchedAt));
-  }
-
-  #hasTotalsOf({ bucket }: Period, rows: DayRows): boolean {
-    const held = this.#held.get(bucket.start) ?? noRows;
-    const additive = this.#setting.metrics.filter((metric) => metric.additive);
-    const totalOf = (of: DayRows, id: string): number =>
-      [...of.values()].reduce((sum, row) => sum + Number(row[id] ?? 0), 0);
-    return additive.every(({ id }) => Math.abs(totalOf(held, id) - totalOf(rows, id)) < 0.005);
   }
 
   /** Judges the cells that this fetch makes final, before it replaces what was held. */
