@@ -48,12 +48,12 @@ export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): 
 }
 
 /** How old the crawls of links are, in one line; none without a crawl. */
-export function crawlsText({ crawls, as_of: asOf }: StatusReport): string[] {
+export function crawlsText({ crawls }: StatusReport): string[] {
   const [oldest, newest] = [crawls[0], crawls.at(-1)];
   if (oldest === undefined || newest === undefined) return [];
-  const age = (at: string): string => elapsedText(Math.max(0, Date.parse(asOf) - Date.parse(at)));
-  const first = `links of ${countText(crawls.length, 'app')} crawled, the oldest (${oldest.app_token}) ${age(oldest.crawled_at)} ago`;
-  return [crawls.length === 1 ? first : `${first}, the newest ${age(newest.crawled_at)} ago`];
+  const [first, last] = [minuteText(oldest.crawled_at), minuteText(newest.crawled_at)];
+  const earliest = first === last ? '' : `, the first (${oldest.app_token}) ${first}`;
+  return [`links of ${countText(crawls.length, 'app')} last crawled ${last}${earliest}`];
 }
 
 /** Freshness, coverage and finality of every slice, one row each. */

@@ -3,6 +3,7 @@ import * as z from 'zod';
 
 import type { WorldLink } from '../../src/simulator/world/world.ts';
 import { readStatus } from '../../src/status/status.ts';
+import { statusText } from '../../src/terminal/status-text.ts';
 import { query } from '../support/contents.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -80,6 +81,9 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
     '2026-06-02',
     '2026-06-03',
   ]);
+  expect(statusText(report, null, { details: false, maturation: false, backtest: false })).toContain(
+    'links of 3 apps last crawled 2026-06-03 02:30 UTC, the first (',
+  );
 });
 
 test('a crawl that fails in the night a new link is named is made up by the next night', async () => {
