@@ -95,10 +95,11 @@ const sequence = record({
 
 type Night = typeof night extends Arbitrary<infer T> ? T : never;
 
-/** The days, both included, that a night may have requested. */
-function daysOf({ datePeriod: { first } }: Slice, at: Date): string {
-  const back = (days: number): string => new Date(at.getTime() - days * DAY_MS).toISOString().slice(0, 10);
-  return `${'daysAgo' in first ? back(first.daysAgo) : FIRST_DAY}:${back(1)}`;
+/** The days, both included, that the slice covers in a night: a day that left a rolling date period stays. */
+function daysOf({ datePeriod: { first } }: Slice, firstAt: Date, at: Date): string {
+  const back = (days: number, from: Date): string =>
+    new Date(from.getTime() - days * DAY_MS).toISOString().slice(0, 10);
+  return `${'daysAgo' in first ? back(first.daysAgo, firstAt) : FIRST_DAY}:${back(1, at)}`;
 }
 
 /** The slice after a night's change of its configuration. */
@@ -118,6 +119,7 @@ async function runSequence(scenario: Scenario, first: Slice, nights: readonly Ni
   const tables = join(scenario.directory, 'tables');
   const publish = [{ kind: 'delta', path: tables, mode: 0o644, keepMs: DAY_MS }] as const;
   const publishing = { ...scenario, config: { ...scenario.config, publish } };
+  const firstAt = new Date(START_MS + (nights[0]?.pauseDays ?? 0) * DAY_MS);
   let [declared, at] = [first, new Date(START_MS)];
   /** What the service stated since the meaning or the columns last changed. */
   let stated = new Set<string>();
@@ -134,7 +136,7 @@ async function runSequence(scenario: Scenario, first: Slice, nights: readonly Ni
     restore?.();
     expect((await runNight(publishing, at, { slices: [declared] })).failures).toEqual([]);
 
-    const { stored, truth } = await storedAndTrue(scenario, declared, daysOf(first, at), at);
+    const { stored, truth } = await storedAndTrue(scenario, declared, daysOf(first, firstAt, at), at);
     for (const row of truth) stated.add(row);
     expect(stored.filter((row) => !stated.has(row))).toEqual([]);
     const copied = await ask(
@@ -150,7 +152,7 @@ async function runSequence(scenario: Scenario, first: Slice, nights: readonly Ni
     );
   }
   const end = new Date(at.getTime() + LONG_AFTER_DAYS * DAY_MS);
-  const { truth } = await storedAndTrue(scenario, declared, daysOf(first, at), end);
+  const { truth } = await storedAndTrue(scenario, declared, daysOf(first, firstAt, at), end);
   const inTheEnd = new Set(cellsOf(truth, declared));
   expect(first.dimensions.includes('day') ? finals.filter((cell) => !inTheEnd.has(cell)) : []).toEqual([]);
 }
