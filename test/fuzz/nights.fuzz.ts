@@ -95,11 +95,11 @@ const sequence = record({
 
 type Night = typeof night extends Arbitrary<infer T> ? T : never;
 
-/** The days, both included, that the slice covers in a night: a day that left a rolling date period stays. */
-function daysOf({ datePeriod: { first } }: Slice, firstAt: Date, at: Date): string {
+/** The days, both included, that the slice covers in a night: a day that left a rolling date period stays, but not without dates. */
+function daysOf({ datePeriod: { first }, grain }: Slice, firstAt: Date, at: Date): string {
   const back = (days: number, from: Date): string =>
     new Date(from.getTime() - days * DAY_MS).toISOString().slice(0, 10);
-  return `${'daysAgo' in first ? back(first.daysAgo, firstAt) : FIRST_DAY}:${back(1, at)}`;
+  return `${'daysAgo' in first ? back(first.daysAgo, grain === null ? at : firstAt) : FIRST_DAY}:${back(1, at)}`;
 }
 
 /** The slice after a night's change of its configuration. */
