@@ -10,7 +10,7 @@
 import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
-import { type Emit, failedEvent, guarded } from './events.ts';
+import { guarded } from './events.ts';
 import type { TourOptions } from './start/tour.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
@@ -18,14 +18,7 @@ import type { Day, DayInterval } from './model/calendar.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
-import {
-  checkForced,
-  chosenSlices,
-  circumstancesOf,
-  onWarehouse,
-  simulatedNow,
-  withService,
-} from './run/circumstances.ts';
+import { checkForced, chosenSlices, circumstancesOf, simulatedNow, withService } from './run/circumstances.ts';
 import type {
   BackfillOptions,
   Circumstances,
@@ -42,6 +35,7 @@ import type * as simulated from './simulator/simulator.ts';
 import type { WorldOptions } from './simulator/world/world.ts';
 import type { StatusReport } from './status/status-report.ts';
 
+export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './copies.ts';
 export { catalog, createLink, links, namesakes, partners, sendSpend, updateLink } from './account.ts';
 export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
 export type { TourStep } from './start/tour.ts';
@@ -200,90 +194,6 @@ export const statusPage = async (report: StatusReport): Promise<string> =>
     checkReport(report);
     return (await import('./page/page.ts')).statusPage(report);
   });
-
-/** Brings the published copies up to the warehouse; a target that fails does not keep the others back, one that could not be
- * written at all does. */
-export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
-  const { publish: publishCopies } = await import('./publish/publish.ts');
-  const { refreshJoins } = await import('./links/joins.ts');
-  const { refuseUnwritablePlaces } = await import('./publish/places.ts');
-  const { refuseFutureFetch } = await import('./warehouse/ledger.ts');
-  await refuseUnwritablePlaces(config);
-  const standing = circumstancesOf(config, options);
-  return onWarehouse(config, 'write', standing, async (warehouse) => {
-    const { planAt } = standing;
-    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
-    await refreshJoins(warehouse);
-    return withEvents(await publishCopies(config, warehouse, standing.emit, standing.signal), standing.emit);
-  });
-});
-
-/** A publication, whose failures are emitted. */
-function withEvents<P extends Publication>(done: P, emit: Emit): P {
-  for (const failure of done.failures) emit(failedEvent(failure));
-  return done;
-}
-
-/** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */
-export const lakeDdl = configVerb(
-  ['engine'],
-  async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
-    const { lakesDdl } = await import('./publish/ddl.ts');
-    const standing = circumstancesOf(config, options);
-    return onWarehouse(config, 'read', standing, async (warehouse) =>
-      lakesDdl(options.engine, config, warehouse, standing.signal),
-    );
-  },
-);
-
-/** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` when there is none that dbt can read. */
-export const dbtSources = configVerb([], async (config: Config, options: Circumstances = {}): Promise<string> => {
-  const { dbtSourcesYaml } = await import('./publish/dbt.ts');
-  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-    dbtSourcesYaml(config, warehouse),
-  );
-});
-
-/**
- * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
- * copy; the next sync loads what is configured again.
- */
-export const drop = configVerb(['slice', 'agree'], async (config: Config, options: DropOptions): Promise<Dropped> => {
-  const { dropSlice } = await import('./drop.ts');
-  const { slice, before = null, agree } = options;
-  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  // A caller without types may answer with anything, such as the text 'false'.
-  const isAgreed = async (loss: Loss): Promise<boolean> =>
-    agree === true || (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
-  return withEvents(await dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed }), emit);
-});
-
-/** What `drop` would delete; changes nothing. Throws as it does. */
-export const dropLoss = configVerb(
-  ['slice'],
-  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
-    const { lossOf } = await import('./drop.ts');
-    const { slice, before = null } = options;
-    const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-    return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
-  },
-);
-
-/** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
-export const exportRows = configVerb(
-  ['output'],
-  async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
-    const { exportRequest, exportSlice } = await import('./publish/export.ts');
-    const { refuseOutput } = await import('./publish/places.ts');
-    if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
-    const standing = circumstancesOf(config, options);
-    exportRequest(options);
-    if (options.output !== '-') await refuseOutput(config, options.output);
-    return onWarehouse(config, 'read', standing, async (warehouse) =>
-      exportSlice(warehouse, { ...options, signal: standing.signal }),
-    );
-  },
-);
 
 /** Serves the whole service interface on loopback until it is closed; throws `USAGE_INVALID` when the port cannot be had. */
 export const startSimulator = plainVerb([], async (options: SimulatorOptions = {}): Promise<Simulator> => {

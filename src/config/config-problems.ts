@@ -1,7 +1,4 @@
-/**
- * What is wrong with a configuration, where, and how it is said: what the schema refuses in words people use; and the
- * questions to values of unknown shape that this takes.
- */
+/** What is wrong with a configuration, and where: the findings of the schema as plain sentences. Also reads values of unknown shape. */
 
 import * as z from 'zod';
 

@@ -192,7 +192,7 @@ const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>>
     ),
   );
 
-/** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name; null leaves one out. */
+/** The report parameters that planning does not decide, sorted by name, each as the text that is sent; null leaves a parameter out. */
 function wireParameters(settings: SliceSettings): Readonly<Record<string, string>> {
   const values: [string, ParameterValue | null | undefined][] = [
     ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [name, settings[name]]),

@@ -67,7 +67,7 @@ function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCt
   for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
 }
 
-/** Where a lake is: a directory, or a place in an object store. */
+/** The place of a lake: a folder, or a prefix in a bucket. */
 function lakeAt(stated: string, { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake) {
   const place = bucketAndPrefix(stated);
   if (place === null) return { path: stated, mode };

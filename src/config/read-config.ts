@@ -144,7 +144,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   ].toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column);
   const placeText = ({ line, column }: (typeof placed)[number]['place']): string => `${shown}:${line}:${column}`;
   const problems = placed.map(({ place, key, text: wrong }) => ({ place: placeText(place), key, text: wrong }));
-  // Where an alias or the defaults lead several times, it is told once.
+  // A value that several paths reach, by an alias or the defaults, is reported once.
   const unique = [...new Map(problems.toReversed().map((each) => [`${each.place} ${each.text}`, each])).values()];
   const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };
   return {

@@ -171,7 +171,7 @@ const linksSettings = block({
   ...(every === undefined ? {} : { everyMs: every }),
 }));
 
-/** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */
+/** The ends of a run that `notify` reports. `recovered`: the run succeeded after one that had not. */
 export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
 /** Who is told of a run's end. The address is a credential: who knows it can write there. */

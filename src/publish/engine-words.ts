@@ -1,85 +1,17 @@
-/**
- * The statements of each engine: how it writes names, texts and types, and how it declares plain files, Delta tables and views
- * over both. Pure.
- */
+/** How each engine writes types and comments, and declares plain files, Delta tables and views; pure. */
 
-import type { ObjectStore } from '../config/config.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import type { Engine } from './engines.ts';
+import {
+  backslashed,
+  httpAddress,
+  backticked,
+  escaped,
+  type Described,
+  type Engine,
+  type EngineWords,
+  type EngineReading,
+} from './engines.ts';
 import { fileText } from './lake-table.ts';
-
-/** A table or view as an engine names it: names and comments are quoted, of lists each line is a column. */
-export interface Described {
-  /** As it stands in a query, with its schema. */
-  readonly name: string;
-  readonly comment: string;
-  /** Name, type and comment of each column; with the one of the folders last; and without it. */
-  readonly typed: string;
-  readonly keyLast: string;
-  readonly inFiles: string;
-  /** Name and comment of each column. */
-  readonly commented: string;
-  readonly names: string;
-  /** Names and types in one line. */
-  readonly structure: string;
-  /** A statement for each comment. */
-  readonly commentStatements: readonly string[];
-  /** The column that parts it into folders: its plain name, the quoted one, and the latter with type and comment; null for none. */
-  readonly key: { readonly plain: string; readonly name: string; readonly typed: string } | null;
-  /** Its own name, and that of its schema, as they are. */
-  readonly table: string;
-  readonly schema: string;
-  /** Where its files lie, as the engine reaches the place. */
-  readonly folder: string;
-  readonly isOnDisk: boolean;
-  /** The version that is shown; null for the newest. */
-  readonly night: number | null;
-}
-
-/** How an engine reads one kind of lake. */
-interface Reading {
-  /** Whether ripen's tests ran statements like these and in what; then what whoever runs them has to know. */
-  readonly notes: readonly string[];
-  /** What is to be known of a lake on a disk besides. */
-  readonly local?: string;
-  readonly table: (described: Described) => readonly string[];
-  /** What comes before the schema. */
-  readonly before?: readonly string[];
-}
-
-export interface EngineWords {
-  readonly title: string;
-  readonly quote: (name: string) => string;
-  readonly text: (value: string) => string;
-  /** Where views are written otherwise than tables. */
-  readonly views?: Pick<EngineWords, 'quote' | 'text'>;
-  /** What stands before the name of a schema. */
-  readonly catalog?: string;
-  /** Types it calls otherwise, and DECIMAL, which keeps its digits where it is not listed. */
-  readonly types: Readonly<Record<string, string>>;
-  /** The type of what may be NULL, and of a column that only the names of folders state, where they are others. */
-  readonly nullable?: (type: string) => string;
-  readonly keyType?: string;
-  readonly mostCommentBytes?: number;
-  /** What stands behind the name of a column to say what it is. */
-  readonly commentClause?: (text: string) => string;
-  /** Whether it reads a disk, or object stores alone. */
-  readonly readsDisks: boolean;
-  readonly place?: (root: string, store: ObjectStore | null) => string;
-  readonly schema: (name: string) => string;
-  /** None where it reads Delta tables alone. */
-  readonly plain?: Reading;
-  readonly delta: Reading;
-  readonly view: (described: Described, rows: string) => readonly string[];
-  /** What stands behind a table's name before the night to be read; empty where its own statement names one, null where nothing does. */
-  readonly version: string | null;
-}
-
-/** Text in single quotes for engines in which a backslash escapes. */
-const backslashed = (value: string): string =>
-  `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
-const backticked = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
-const escaped = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 
 const notRun = (documentation: string): string =>
   `Not run by the tests; written after the documentation of ${documentation}.`;
@@ -109,7 +41,7 @@ const inSpark = {
     `create or replace view ${name} (\n${commented}\n)\ncomment ${comment} as\n${rows}`,
   ],
 } as const;
-const sparkTable: Reading['table'] = ({ name, folder }) => [
+const sparkTable: EngineReading['table'] = ({ name, folder }) => [
   `create table if not exists ${name} using delta location ${backslashed(folder)}`,
 ];
 
@@ -364,11 +296,3 @@ ${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocat
     view: commentedView,
   },
 };
-
-/** Where ClickHouse finds a bucket: Amazon's own address unless an endpoint is stated. */
-function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
-  const endpoint = new URL(stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);
-  if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
-  const base = endpoint.href.replace(/\/+$/, '');
-  return [base, ...(pathStyle ? [bucket] : []), ...(prefix === '' ? [] : [prefix])].join('/');
-}

@@ -18,7 +18,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 export interface Circumstances {
   /** The instant to plan for, and to count as the fetch; that of a simulator whose clock stands still, or else now. */
   readonly asOf?: Date | null;
-  /** Told what happens, as it happens; nobody by default. Not waited for, and what it throws changes nothing: it is told once, as a warning. */
+  /** Called with each event; by default nothing is. It is not awaited. What it throws changes nothing and is reported once, as a warning. */
   readonly emit?: Emit;
   /** Stops the work: nothing new is started, the one open transaction is finished or rolled back. */
   readonly signal?: AbortSignal;

@@ -6,7 +6,7 @@
  */
 
 import type { Failure } from '../errors.ts';
-import { type Asking, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
+import { type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../tables/slice-metrics.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
@@ -29,8 +29,9 @@ import {
   withoutProgress,
 } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
-import type { AnswerBatch, Answers, Planned, Source, Targets } from './source.ts';
+import type { AnswerBatch, Planned, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
+import { WindowQueue } from './window-queue.ts';
 
 /** How often an unusable answer is requested again. */
 const MOST_REPEATS = 2;
@@ -51,9 +52,7 @@ class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
   readonly #targets: Targets;
-  readonly #queue: Asking[] = [];
-  /** The slice of each window that is neither loaded nor failed yet, by the window's id. */
-  readonly #open = new Map<string, string>();
+  readonly #queue = new WindowQueue();
   /** By the window's id, what it had before it was divided for falling short. */
   readonly #rounds = new Map<string, Round>();
   /** By slice, the weekday its windows were aligned to since the run began. */
@@ -76,35 +75,23 @@ class WindowLoader {
 
   async load(windows: readonly Window[]): Promise<void> {
     const { record, signal } = this.#run;
-    this.#enqueue(windows.map((window) => unanswered(window)));
+    this.#queue.putFirst(windows.map((window) => unanswered(window)));
     try {
       const until = AbortSignal.any([signal, this.#stop.signal]);
       const came = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
-      for await (const batch of this.#source.answers(this.#queue, this.#targets, until, came)) {
+      for await (const batch of this.#source.answers(this.#queue.waiting, this.#targets, until, came)) {
         for (const miss of batch.missed) await this.#afterMiss(miss);
         for (const { slice, requests } of batch.asked) record.asked(slice, requests);
         const results = await this.#loadCurrent(batch);
         for (const result of results) await this.#afterLoad(result, batch.spooled);
         await this.#source.keep(batch.spooled, results);
-        await this.#discard(batch.spooled.flatMap(({ answers }) => answers));
+        await this.#source.discard(this.#queue.unneeded(batch.spooled.flatMap(({ answers }) => answers)));
       }
     } finally {
       // What is still under way when the disk gave out would be written for nobody.
       this.#stop.abort();
-      for (const slice of this.#open.values()) record.unfinished(slice);
+      for (const slice of this.#queue.openSlices) record.unfinished(slice);
     }
-  }
-
-  /** Puts windows in front of all others. */
-  #enqueue(askings: readonly Asking[]): void {
-    for (const { window } of askings) this.#open.set(window.id, window.slice.name);
-    this.#queue.unshift(...askings);
-  }
-
-  /** Removes answers that no window in the queue needs. */
-  async #discard(answers: Answers): Promise<void> {
-    const needed = new Set(this.#queue.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf)));
-    await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !needed.has(path))));
   }
 
   /** Loads a batch, but for windows of a meaning, or of weeks, that are no longer the target's. */
@@ -113,7 +100,7 @@ class WindowLoader {
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
     const { warehouse, runId, request, signal } = this.#run;
     if (first === undefined || target === undefined || signal.aborted) return [];
-    for (const { window } of spooled) this.#open.delete(window.id);
+    for (const { window } of spooled) this.#queue.close(window);
     const { slice } = target;
     // The ledger learns which metrics came, so that those added since the answers were archived are due.
     const loaded = await loadBatch(
@@ -148,17 +135,17 @@ class WindowLoader {
     const { signal, record } = this.#run;
     if (signal.aborted || this.#stop.signal.aborted) return;
     if (failure.code === 'CREDENTIALS_REFUSED') {
-      this.#queue.length = 0;
+      this.#queue.stop();
       this.#stop.abort(failure);
       record.fail(failure);
       return;
     }
-    this.#open.delete(window.id);
+    this.#queue.close(window);
     // The days of one that is not current were requested again under the weeks the service has.
     if (!this.#isCurrent(window)) return;
     if (heavy.size > 0) await this.#divide(missed);
     else recordFailed(failure, window, this.#run);
-    await this.#discard([...missed.answered.values()]);
+    await this.#source.discard(this.#queue.unneeded([...missed.answered.values()]));
   }
 
   /** Acts on what became of a window. */
@@ -179,10 +166,10 @@ class WindowLoader {
   /** Joins the waiting windows of a slice whose first answer came, where they may be twice as long. */
   #joinWaiting({ slice, asked }: Window, bytes: number): void {
     if (!this.#unsized.delete(slice.name)) return;
-    const waiting = this.#queue.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
+    const waiting = this.#queue.waitingOf(slice);
     const longer = joined(waiting, bytes / daysBetween(asked.start, asked.end));
     if (2 * longer.length > waiting.length) return;
-    this.#replaceWaiting(slice, longer);
+    this.#queue.replaceWaiting(slice, longer);
     this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });
   }
 
@@ -194,7 +181,7 @@ class WindowLoader {
     }
     const where = { slice: window.slice.name, window: labelOf(window) };
     this.#run.emit({ type: 'window_asked_again', ...where, because: failure.message });
-    this.#enqueue([unanswered(window, attempt + 1)]);
+    this.#queue.putFirst([unanswered(window, attempt + 1)]);
   }
 
   /** Divides a window that fell short or is too large, takes its rows for whole, or fails it. */
@@ -213,7 +200,7 @@ class WindowLoader {
             : 'fail';
     if (course === 'not additive' && shortfall !== null) {
       await this.#stopSumming([...shortfall.differences.keys()], spooled);
-      this.#enqueue([
+      this.#queue.putFirst([
         unanswered(canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window, spooled.attempt),
       ]);
     } else if (course === 'fail' || !canAsk) {
@@ -243,7 +230,7 @@ class WindowLoader {
       await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
       // First what was requested first: the newest.
-      this.#enqueue(halves.toReversed().map((half) => unanswered(half)));
+      this.#queue.putFirst(halves.toReversed().map((half) => unanswered(half)));
       return null;
     }
     const target = this.#targets.get(slice.name);
@@ -259,7 +246,7 @@ class WindowLoader {
     const wanted = new Set(requestsOf(divided).map(requestId));
     // Not the batches of a part that was divided.
     const answered = new Map([...missed.answered].filter(([id]) => wanted.has(id)));
-    this.#enqueue([{ window: divided, attempt, answered, whole }]);
+    this.#queue.putFirst([{ window: divided, attempt, answered, whole }]);
     return divided;
   }
 
@@ -296,18 +283,8 @@ class WindowLoader {
     this.#weekStarts.set(slice.name, weekStartsOn);
     const turned = await turnTarget({ run: this.#run, targets: this.#targets }, slice, weekStartsOn);
     // Only now: windows are taken off the queue all the while.
-    this.#replaceWaiting(slice, turned);
+    this.#queue.replaceWaiting(slice, turned);
     const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
     await warn({ code: 'WEEK_START', message }, window, this.#run);
   }
-
-  /** Puts windows behind all others, in place of those of the same slice. */
-  #replaceWaiting(slice: Slice, windows: readonly Window[]): void {
-    const others = this.#queue.filter(({ window }) => window.slice.name !== slice.name);
-    for (const { window } of this.#queue) if (window.slice.name === slice.name) this.#open.delete(window.id);
-    this.#queue.length = 0;
-    this.#enqueue([...others, ...windows.map((window) => unanswered(window))]);
-  }
 }
-
-const pathsOf = ({ pages }: Answers[number]): string[] => pages.map(({ path }) => path);

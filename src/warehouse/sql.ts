@@ -42,6 +42,9 @@ export function bound(name: string, parameters: readonly Bindable[]): string {
   });
 }
 
+/** A column that holds JSON as text. */
+export const jsonOf = <T>(shape: z.ZodType<T>) => z.string().transform((text) => shape.parse(JSON.parse(text)));
+
 /** A count below 2^53; BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
 

@@ -21,7 +21,7 @@ const levels: readonly (readonly string[])[] = [
   // Links and the catalog go to their tables by themselves, beside the way of the reports.
   ['plan', 'extract', 'load', 'catalog', 'links', 'publish', 'spend', 'insight', 'status'],
   ['run'],
-  // sync.ts and drop.ts, which alone know the order of the stages; account.ts, which has none.
+  // sync.ts and drop.ts, which alone know the order of the stages; account.ts and copies.ts, which have none.
   ['pipeline'],
   // Words and pictures for people.
   ['terminal'],

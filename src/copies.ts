@@ -1,0 +1,96 @@
+/** The library's verbs about what readers get: copies, how engines read them, exports, and what is dropped from all of them. */
+
+import type { Config } from './config/config.ts';
+import type { DropOptions, Dropped, Loss } from './drop.ts';
+import { type Emit, failedEvent } from './events.ts';
+import type { Engine } from './publish/engines.ts';
+import type { Exported, ExportOptions } from './publish/export.ts';
+import type { Publication } from './publish/publish.ts';
+import { chosenSlices, circumstancesOf, onWarehouse, type Circumstances } from './run/circumstances.ts';
+import { asked, configVerb } from './run/library-verb.ts';
+
+/**
+ * Brings the published copies up to the warehouse. A target that fails does not keep the others back; one that cannot be written at
+ * all does.
+ */
+export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
+  const { publish: publishCopies } = await import('./publish/publish.ts');
+  const { refreshJoins } = await import('./links/joins.ts');
+  const { refuseUnwritablePlaces } = await import('./publish/places.ts');
+  const { refuseFutureFetch } = await import('./warehouse/ledger.ts');
+  await refuseUnwritablePlaces(config);
+  const standing = circumstancesOf(config, options);
+  return onWarehouse(config, 'write', standing, async (warehouse) => {
+    const { planAt } = standing;
+    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
+    await refreshJoins(warehouse);
+    return withEvents(await publishCopies(config, warehouse, standing.emit, standing.signal), standing.emit);
+  });
+});
+
+/** A publication, whose failures are emitted. */
+function withEvents<P extends Publication>(done: P, emit: Emit): P {
+  for (const failure of done.failures) emit(failedEvent(failure));
+  return done;
+}
+
+/** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */
+export const lakeDdl = configVerb(
+  ['engine'],
+  async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
+    const { lakesDdl } = await import('./publish/ddl.ts');
+    const standing = circumstancesOf(config, options);
+    return onWarehouse(config, 'read', standing, async (warehouse) =>
+      lakesDdl(options.engine, config, warehouse, standing.signal),
+    );
+  },
+);
+
+/** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` when there is none that dbt can read. */
+export const dbtSources = configVerb([], async (config: Config, options: Circumstances = {}): Promise<string> => {
+  const { dbtSourcesYaml } = await import('./publish/dbt.ts');
+  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+    dbtSourcesYaml(config, warehouse),
+  );
+});
+
+/**
+ * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
+ * copy; the next sync loads what is configured again.
+ */
+export const drop = configVerb(['slice', 'agree'], async (config: Config, options: DropOptions): Promise<Dropped> => {
+  const { dropSlice } = await import('./drop.ts');
+  const { slice, before = null, agree } = options;
+  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  // A caller without types may answer with anything, such as the text 'false'.
+  const isAgreed = async (loss: Loss): Promise<boolean> =>
+    agree === true || (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
+  return withEvents(await dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed }), emit);
+});
+
+/** What `drop` would delete; changes nothing. Throws as it does. */
+export const dropLoss = configVerb(
+  ['slice'],
+  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
+    const { lossOf } = await import('./drop.ts');
+    const { slice, before = null } = options;
+    const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
+  },
+);
+
+/** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
+export const exportRows = configVerb(
+  ['output'],
+  async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
+    const { exportRequest, exportSlice } = await import('./publish/export.ts');
+    const { refuseOutput } = await import('./publish/places.ts');
+    if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
+    const standing = circumstancesOf(config, options);
+    exportRequest(options);
+    if (options.output !== '-') await refuseOutput(config, options.output);
+    return onWarehouse(config, 'read', standing, async (warehouse) =>
+      exportSlice(warehouse, { ...options, signal: standing.signal }),
+    );
+  },
+);
