@@ -30,7 +30,7 @@ interface EventFields {
   /** Waiting windows of a slice became fewer and longer, as its first answer said how large it is. */
   windows_joined: { slice: string; from: number; into: number };
   /** Periods were deleted because the slice keeps only those from a day on. */
-  periods_let_go: { slice: string; periods: number; rows: number; before: string };
+  periods_deleted: { slice: string; periods: number; rows: number; before: string };
   failed: Placed & { code: FailureCode; hint: string | null };
   warning: Placed & { code: WarningCode };
   catalog_loaded: { items: number };

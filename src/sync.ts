@@ -19,7 +19,7 @@ import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
 import {
-  letPeriodsGo,
+  deleteOldPeriods,
   measureSlices,
   prepareTargets,
   standingTargets,
@@ -82,7 +82,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
 /** A wrong clock would remove what is to be kept. */
 async function letGo(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
   if (run.request.asOf === null && from.confirmedNow() === null) return;
-  await letPeriodsGo(run, standing, keepersIn(run).size > 0);
+  await deleteOldPeriods(run, standing, keepersIn(run).size > 0);
 }
 
 /** The targets that keep the periods which the warehouse deletes. */

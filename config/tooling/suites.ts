@@ -6,7 +6,7 @@ import type { InlineConfig } from 'vitest/node';
 export const quick = [
   'test/{unit,property}/**/*.test.ts',
   'test/fault/service-*.test.ts',
-  'test/integration/{sync,let-go}.test.ts',
+  'test/integration/{sync,retention}.test.ts',
   'test/e2e/cli.test.ts',
 ];
 

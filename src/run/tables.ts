@@ -105,10 +105,10 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
 }
 
 /** Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. */
-export async function letPeriodsGo(run: Run, standing: readonly Target[], keeps: boolean): Promise<void> {
+export async function deleteOldPeriods(run: Run, standing: readonly Target[], keeps: boolean): Promise<void> {
   for (const target of standing) {
     const gone = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
-    if (gone !== null) run.emit({ type: 'periods_let_go', slice: target.slice.name, ...gone });
+    if (gone !== null) run.emit({ type: 'periods_deleted', slice: target.slice.name, ...gone });
   }
 }
 

@@ -38,7 +38,7 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,
   windows_joined: (event) =>
     `${at(event)}joined ${countText(event.from, 'waiting window')} into ${event.into}, by the size of the first answer`,
-  periods_let_go: (event) =>
+  periods_deleted: (event) =>
     `${at(event)}removed ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}, as retain says`,
   failed: (event) => `failed: ${at(event)}${event.code}: ${event.message}`,
   warning: (event) => `warning: ${at(event)}${event.code}: ${event.message}`,

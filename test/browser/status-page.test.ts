@@ -12,6 +12,8 @@ import { ripenedSlice, sampleReport, sampleRun } from '../support/status-sample.
 
 /** Of the largest page, beside a busy machine. */
 const MOST_MS = 5000;
+/** What a browser takes as one picture. */
+const MOST_PICTURED = 12_000;
 
 let browser: Browser;
 let installation: Installation;
@@ -49,7 +51,7 @@ describe.each([
     const page = await browser.open(pathToFileURL(installation.path(file)).href, window);
     await page.value('for (const each of document.querySelectorAll("details")) each.open = true');
     const found = await page.inspect();
-    await page.picture(`status-${file.replaceAll(/\W/g, '-')}`);
+    await page.picture(`status-${file.replaceAll(/\W/g, '-')}`, MOST_PICTURED);
     await page.close();
     expect(page.errors).toStrictEqual([]);
     expect(found.complaints).toStrictEqual([]);
@@ -59,11 +61,11 @@ describe.each([
   });
 });
 
-test('the overview of the slices has its last column in view at 400, 900, 1060 and 1200 px', async () => {
-  for (const width of [400, 900, 1060, 1200]) {
+test('the overview of the slices has its last column in view at 900, 1060 and 1200 px', async () => {
+  for (const width of [900, 1060, 1200]) {
     const page = await browser.open(pathToFileURL(installation.path('large.html')).href, { width, scheme: 'light' });
     const hidden = await page.value(
-      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.overview').parentElement)`,
+      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('main > :not(header) table').parentElement)`,
     );
     expect([width, hidden]).toStrictEqual([width, 0]);
     await page.close();

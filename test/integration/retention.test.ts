@@ -35,7 +35,7 @@ test('only periods before the first day that is kept leave the table and the led
   expect(await days()).toEqual(['2026-06-03', '2026-06-04', '2026-06-05']);
   expect(await periods()).toEqual(await days());
   expect(scenario.events).toContainEqual(
-    expect.objectContaining({ type: 'periods_let_go', slice: 'daily', periods: 2, before: '2026-06-03' }),
+    expect.objectContaining({ type: 'periods_deleted', slice: 'daily', periods: 2, before: '2026-06-03' }),
   );
 
   const again = await runNight(scenario, new Date('2026-06-06T02:30:00Z'), { slices });
