@@ -10,8 +10,8 @@ import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
 import { areApart, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { fittingLinks, joinedLink, levels, rowsWithLink } from './fitting-links.ts';
-import { type StoredSlice, namesLinks, namesPartners, readLiveSlices, rowIdSql } from './slice-tables.ts';
+import { linkedRows } from '../tables/linked-rows.ts';
+import { type StoredSlice, namesLinks, namesPartners, readLiveSlices } from '../tables/stored-slices.ts';
 
 /**
  * Brings the views up to the live tables, in one transaction; returns the names of the views in schema `main`. A slice
@@ -26,7 +26,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
     warehouse,
     joinable.map(({ slice }) => `slice ${slice}`),
   );
-  const views = joinable.map((slice) => linksView(slice));
+  const views = joinable.map((slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`);
   const unmatched = unmatchedView(joinable);
   const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
   await warehouse.transact(async () => {
@@ -114,31 +114,6 @@ function isJoinable(slice: StoredSlice): boolean {
 }
 
 const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;
-
-/** The view of a slice: its columns, then the joined ones. */
-function linksView(slice: StoredSlice): string {
-  const own = slice.columns.map((name) => `s.${identifier(name)}`);
-  const hasLinks = namesLinks(slice);
-  const fromLink = (name: string, type: string, as = name): string =>
-    hasLinks ? `${joinedLink}.${name} as ${as}` : `null::${type} as ${as}`;
-  const ownPartner = namesPartners(slice) ? [rowIdSql(slice, 'partner_id')] : [];
-  const partner = [...ownPartner, ...(hasLinks ? [`${joinedLink}.partner_id`] : [])].join(', ');
-  return `create or replace view ${joinedView(slice.slice)} as
-${hasLinks ? fittingLinks(slice) : ''}
-select
-    ${[
-      ...own,
-      fromLink('token', 'varchar', 'link_token'),
-      fromLink('level', 'integer', 'link_level'),
-      fromLink('name', 'varchar', 'link_name'),
-      ...levels.map(({ label }) => fromLink(label, 'varchar')),
-      'p.partner_id as matched_partner_id',
-      'p.display_name as matched_partner_name',
-      `${hasLinks ? `${joinedLink}.token` : 'p.partner_id'} is not null as is_matched`,
-    ].join(',\n    ')}
-${hasLinks ? rowsWithLink(slice) : `from ${slice.table} as s`}
-left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
-}
 
 /** The view over all slices' views: how many rows of an app and network found no link (or no partner). */
 function unmatchedView(slices: readonly StoredSlice[]): string {

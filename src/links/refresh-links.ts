@@ -14,8 +14,8 @@ import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { unlinkedPaths } from './fitting-links.ts';
-import { namesLinks, readLiveSlices, readSliceTables, rowScan } from './slice-tables.ts';
+import { unlinkedPaths } from '../tables/linked-rows.ts';
+import { namesLinks, readLiveSlices, readSliceTables, rowScan } from '../tables/stored-slices.ts';
 import { type ListedLink, listedLink, replaceApp, type ReplacedApp } from './replace-app.ts';
 
 /** What a refresh of partners or links works with. */

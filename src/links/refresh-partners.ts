@@ -11,7 +11,7 @@ import { count, identifier, instant, statement, storable } from '../warehouse/sq
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtText, isDoubted } from './doubt.ts';
 import { replaceStaged } from './replace-staged.ts';
-import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from './slice-tables.ts';
+import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
 import { type Refreshing, warn } from './refresh-links.ts';
 
 /**

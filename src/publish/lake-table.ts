@@ -6,6 +6,8 @@ import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
+import { linkedRows } from '../tables/linked-rows.ts';
+import { readLiveSlices, type StoredSlice } from '../tables/stored-slices.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -20,7 +22,8 @@ export const dimensionTables: readonly string[] = [
 ].toSorted();
 
 /** What stands beside a slice under its name: its links, how it ripens, what to expect of it. */
-const besideSlice = ['_links', '_maturation', '_projected'];
+const LINKS = '_links';
+const besideSlice = [LINKS, '_maturation', '_projected'];
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
 const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
@@ -72,11 +75,19 @@ export interface LakeTable {
   readonly isCube: boolean;
   /** The slice's view in long form; null for none. */
   readonly cohorts: CohortsView | null;
-  /** What stands after `from` in a query of the warehouse. */
-  readonly source: string;
+  /** What stands after `from` in a query of the rows for which a condition on `grain` holds; null for all. */
+  readonly rows: (condition: string | null) => string;
+  /** The slice whose rows it repeats with their links; null for other tables. */
+  readonly linked: StoredSlice | null;
   /** The slice with which it is dropped, its own name where it holds the rows of loads; null for other tables. */
   readonly slice: string | null;
 }
+
+/** The rows of a relation of the warehouse for which a condition holds. */
+export const rowsOf =
+  (relation: string): LakeTable['rows'] =>
+  (condition) =>
+    condition === null ? relation : `(select * from ${relation} where ${condition})`;
 
 /** Whether a table is that of a slice, whose rows carry the id of the load that brought them. */
 export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean => name === slice;
@@ -100,6 +111,7 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
+  const live = await readLiveSlices(warehouse);
   const tables: LakeTable[] = [];
   for (const table of await tablesOfMain(warehouse)) tables.push({ ...table, summed: [] });
   for (const slice of slices) {
@@ -107,7 +119,9 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
       const found = main.get(`${slice}${ending}`);
       if (found === undefined || slices.includes(found.name)) continue;
       const table = await tableOf(warehouse, 'main', found);
-      tables.push({ ...table, ...dividedBy(table.columns), slice });
+      const linked = ending === LINKS ? (live.find((each) => each.slice === slice) ?? null) : null;
+      const rows = linked === null ? table.rows : linkedRowsOf(linked);
+      tables.push({ ...table, ...dividedBy(table.columns), slice, linked, rows });
     }
   }
   for (const name of ledgerTables) {
@@ -116,6 +130,12 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
   }
   return [...tables, await finalityTable(warehouse, released)];
 }
+
+/** The condition stands within, as the engine would match the links of all periods for the rows of one. */
+const linkedRowsOf =
+  (slice: StoredSlice): LakeTable['rows'] =>
+  (condition) =>
+    `(${linkedRows({ ...slice, table: rowsOf(slice.table)(condition) })})`;
 
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
   warehouse.rows(statement('publish/slices'), [], sliceRow);
@@ -167,8 +187,17 @@ async function tableOf(
   const columns = (await columnsNow(warehouse, schema, relation))
     .filter((column) => column.name !== leftOut)
     .map(({ name: column, type, comment: words }) => ({ name: column, type: plainType(type), comment: words }));
-  const undivided = { grain: null, key: null, summed: [], metrics: [], isCube: false, cohorts: null, slice: null };
-  return { name, comment, columns, ...undivided, source: `${schema}.${identifier(name)}` };
+  const undivided = {
+    grain: null,
+    key: null,
+    summed: [],
+    metrics: [],
+    isCube: false,
+    cohorts: null,
+    slice: null,
+    linked: null,
+  };
+  return { name, comment, columns, ...undivided, rows: rowsOf(`${schema}.${identifier(name)}`) };
 }
 
 function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'key'> {
@@ -189,8 +218,8 @@ export async function finalityTable(warehouse: Warehouse, released: string | nul
   const comment = 'Per slice, period and metric: whether the stored value is final';
   const order = 'order by slice, metric, period';
   if (released === null) {
-    const source = `(select ${names} from ripen.finality ${order})`;
-    return { ...table, name: FINALITY, comment, columns, source };
+    const rows = rowsOf(`(select ${names} from ripen.finality ${order})`);
+    return { ...table, name: FINALITY, comment, columns, rows };
   }
   const kept = `select ${names}, true as released from ripen.released where ${released}`;
   const words = 'Whether the period left the warehouse by `retain` and is held here alone';
@@ -199,7 +228,7 @@ export async function finalityTable(warehouse: Warehouse, released: string | nul
     name: FINALITY,
     comment,
     columns: [...columns, { name: 'released', type: 'BOOLEAN', comment: words }],
-    source: `(select ${names}, false as released from ripen.finality union all ${kept} ${order})`,
+    rows: rowsOf(`(select ${names}, false as released from ripen.finality union all ${kept} ${order})`),
   };
 }
 

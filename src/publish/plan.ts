@@ -6,8 +6,10 @@ import { Failure } from '../errors.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
+import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
+import { namesLinks } from '../tables/stored-slices.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { fileColumns, isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { fileColumns, isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
 import { inBatches, type LakeStore, type StoredFile } from './store.ts';
 
 /** What bringing a copy up to the warehouse took. */
@@ -51,6 +53,8 @@ export interface TablePlan {
 }
 
 const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
+const linksRow = z.object({ period: z.string().nullable(), links: z.string() });
+const listsRow = z.object({ rule: z.string(), links: z.string() });
 const contentRow = z.object({
   period: z.string().nullable(),
   rows: count,
@@ -60,27 +64,29 @@ const contentRow = z.object({
 
 /**
  * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
- * table one. Rows of a period are read only where their load is not the one whose rows lie there.
+ * table one. Rows of a period are read only where their load, or
+ * a link they may belong to, is not the one with which they lie there.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
   held: StatedFiles,
 ): Promise<TablePlan> {
-  const stamps = isOfSlice(table) ? await warehouse.rows(stampPeriods(table), [], stampRow) : [];
+  const stamps =
+    isOfSlice(table) || table.linked !== null ? await readStamps(warehouse, table, held) : new Map<string, string>();
   const write: PlannedFile[] = [];
   const keep: PlannedFile[] = [];
-  const unread = new Map(stamps.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
+  const unread = new Map(stamps);
   const wanted = new Set(unread.keys());
   for (const [key, stamp] of unread) {
     const stated = held.get(key);
-    if (stamp === '' || stated?.stamp !== stamp) continue;
-    keep.push({ ...stated, period: periodOf(key) });
+    if (stated === null || stated === undefined || stamp === '' || !isSameStamp(stated.stamp, stamp)) continue;
+    keep.push({ ...stated, stamp, period: periodOf(key) });
     unread.delete(key);
   }
-  const isAllKnown = stamps.length > 0 && unread.size === 0;
+  const isAllKnown = stamps.size > 0 && unread.size === 0;
   // Where most periods are to be read, one pass over all of them is shorter.
-  const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()].map(periodOf);
+  const chosen = unread.size > stamps.size / 2 ? [] : [...unread.keys()].map(periodOf);
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
     if (period === null && table.key !== null) throw withoutPeriod(table, rows);
@@ -107,6 +113,45 @@ const periodIn = ({ grain }: LakeTable): string =>
   grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
 
 /**
+ * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
+ * found in the rows, where any link at all changed since its file was written.
+ */
+async function readStamps(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+  held: StatedFiles,
+): Promise<ReadonlyMap<string, string>> {
+  const found = await warehouse.rows(stampPeriods(table), [], stampRow);
+  const loads = new Map(found.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
+  const [lists] = table.linked === null ? [] : await warehouse.rows(listsFingerprint(table.linked), [], listsRow);
+  if (table.linked === null || lists === undefined) return loads;
+  const { rule, links: all } = lists;
+  const stamps = new Map<string, string>();
+  for (const [key, load] of loads) {
+    const stated = held.get(key)?.stamp.split(STAMP_PARTS) ?? [];
+    const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
+    if (load === '' || isSame) stamps.set(key, isSame ? stated.join(STAMP_PARTS) : '');
+  }
+  const changed = [...loads].filter(([key]) => !stamps.has(key));
+  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed.map(([key]) => periodOf(key)));
+  const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
+  const links = new Map<string, string>();
+  if (changed.length > 0 && namesLinks(rows)) {
+    const sums = await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow);
+    for (const { period, links: sum } of sums) links.set(period ?? '', sum);
+  }
+  for (const [key, load] of changed) stamps.set(key, [load, rule, links.get(key) ?? '', all].join(STAMP_PARTS));
+  return stamps;
+}
+
+/** No id of a run has it. */
+const STAMP_PARTS = '\t';
+
+/** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
+const isSameStamp = (one: string, other: string): boolean =>
+  one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
+
+/**
  * Which load brought the rows of each period, in order: period (null: not divided) and stamp, null where no single load did.
  *
  * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
@@ -119,7 +164,7 @@ function stampPeriods(table: LakeTable): string {
         count(*) as rows,
         min(_load_id) as oldest,
         max(_load_id) as newest
-    from ${table.source}
+    from ${table.linked?.table ?? table.rows(null)}
     group by 1
 )
 select
@@ -132,7 +177,7 @@ from held
 cross join (
     select case when count(*) > 0 then '-' || count(*) else '' end as suffix
     from ripen.schema_changes
-    where object = ${literal(table.name)} and change = 'column removed'
+    where object = ${literal(table.slice ?? table.name)} and change = 'column removed'
 ) as removed
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
@@ -155,22 +200,27 @@ function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): s
     const type = types.get(name) ?? BIGINT;
     return sumText(exactSum(identifier(name), type), type);
   });
-  const chosen = periods.map((each) => `(${insidePeriod(table, each)})`).join(' or ');
   return `select
     ${periodIn(table)}::varchar as period,
     count(*)::varchar as rows,
     concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
     [${sums.join(', ')}]::varchar[] as sums
-from ${table.source}
-${chosen === '' ? '' : `where ${chosen}\n`}${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(table)}`}`;
+from ${table.rows(conditionOn(table, periods))}
+${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(table)}`}`;
 }
 
-/** The bare column is compared, so that only the blocks of the period are read. */
-function insidePeriod({ grain }: LakeTable, period: Day | null): string {
-  if (grain === null || period === null) return 'true';
+/**
+ * The condition for some periods, null for no condition: of none, or of a table that is not divided. The bare column is compared, so
+ * that only the blocks of the periods are read.
+ */
+function conditionOn({ grain }: LakeTable, periods: readonly (Day | null)[]): string | null {
+  const days = periods.filter((each) => each !== null);
+  if (grain === null || days.length === 0) return null;
   const column = identifier(grain);
-  if (grain !== 'hour') return `${column} = DATE ${literal(period)}`;
-  return `${column} >= TIMESTAMP ${literal(period)} and ${column} < TIMESTAMP ${literal(addDays(period, 1))}`;
+  if (grain !== 'hour') return `${column} in (${days.map((each) => `DATE ${literal(each)}`).join(', ')})`;
+  return days
+    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${literal(addDays(each, 1))}`)
+    .join(' or ');
 }
 
 export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
@@ -187,8 +237,7 @@ function copyPeriod(table: LakeTable, period: Day | null, path: string, { cell, 
   return `copy (
 select
     ${cells.join(',\n    ')}
-from ${table.source}
-where ${insidePeriod(table, period)}
+from ${table.rows(conditionOn(table, [period]))}
 ) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
 }
 

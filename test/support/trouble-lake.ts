@@ -13,6 +13,7 @@ export const bareTable = {
   isCube: false,
   cohorts: null,
   slice: null,
+  linked: null,
 } as const satisfies Partial<LakeTable>;
 
 const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
@@ -50,7 +51,7 @@ const daily: LakeTable = {
       { column: `o'brien "x" \`y\` \\z events`, metric: `o'brien "x" \`y\` \\z`, ageDays: 30 },
     ],
   },
-  source: 'main."order"',
+  rows: () => 'main."order"',
 };
 
 const hourly: LakeTable = {
@@ -65,7 +66,7 @@ const hourly: LakeTable = {
   key: 'day',
   summed: ['cost'],
   metrics: ['cost'],
-  source: 'main."by_hour"',
+  rows: () => 'main."by_hour"',
 };
 
 const undated: LakeTable = {
@@ -78,7 +79,7 @@ const undated: LakeTable = {
   ],
   summed: ['value'],
   metrics: ['value'],
-  source: 'main."undated"',
+  rows: () => 'main."undated"',
 };
 
 const finality: LakeTable = {
@@ -91,7 +92,7 @@ const finality: LakeTable = {
     { name: 'metric', type: 'VARCHAR', comment: null },
     { name: 'is_final', type: 'BOOLEAN', comment: null },
   ],
-  source: 'ripen.finality',
+  rows: () => 'ripen.finality',
 };
 
 export const inBucket: DescribedLake = {

@@ -15,7 +15,7 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
   ];
   const source = `(select cast(label as VARCHAR) as label${type === null ? '' : `, cast(value as ${type}) as value`}
     from (values ${rows.join(', ')}) as t(label, value))`;
-  const table: LakeTable = { ...bareTable, name: 'facts', columns, source };
+  const table: LakeTable = { ...bareTable, name: 'facts', columns, rows: () => source };
   const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
     planTable(database, table, new Map()),
   );

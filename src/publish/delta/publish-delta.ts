@@ -146,7 +146,7 @@ async function commitTable(
     const source = await releasedSource(store, form, stored, { period, files });
     const [found] = await warehouse.rows(`select count(*) as rows from ${source}`, [], rowCount);
     const file = { period: day(period), rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
-    added.push(...(await addFiles(night, formOf({ ...table, source }, form.metaData, night), [file])));
+    added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
   const restamped = plan.keep.flatMap((kept): Add[] => {
     const found = filesOf.get(kept.period ?? '');

@@ -86,7 +86,11 @@ export function formOf(table: LakeTable, before: MetaData | null, night: NightSt
   const columns = table.columns.map((column) => ({ ...column, name: nameInFiles(column.name) }));
   const renamed = table.columns.map(({ name }) => `${identifier(name)} as ${identifier(nameInFiles(name))}`);
   const inFiles = isMapped
-    ? { ...table, columns, source: `(select ${renamed.join(', ')} from ${table.source})` }
+    ? {
+        ...table,
+        columns,
+        rows: (periods: string | null) => `(select ${renamed.join(', ')} from ${table.rows(periods)})`,
+      }
     : table;
   const ids = table.columns
     .filter(({ name }) => name !== table.key)

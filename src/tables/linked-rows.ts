@@ -1,5 +1,5 @@
 /**
- * Which link a row of a slice belongs to, as SQL. Pure.
+ * The rows of a slice with the link and the partner each belongs to, as SQL. Pure.
  *
  * The rule. A row belongs to the deepest link whose path has exactly the row's labels, on the levels the slice has, with
  * nothing named below it. Labels are compared as they are. One difference is allowed: where the row states the network's
@@ -9,9 +9,11 @@
  * unmatched.
  */
 
+import { createHash } from 'node:crypto';
+
 import { dateDimensions } from '../model/dimension.ts';
-import { identifier } from '../warehouse/sql.ts';
-import { rowIdSql, type StoredSlice } from './slice-tables.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import { namesLinks, namesPartners, rowIdSql, type StoredSlice } from './stored-slices.ts';
 
 interface Level {
   readonly level: number;
@@ -23,7 +25,7 @@ interface Level {
 }
 
 /** From the network down. */
-export const levels: readonly Level[] = [
+const levels: readonly Level[] = [
   { level: 1, dimension: 'network', label: 'network_name', id: null },
   { level: 2, dimension: 'campaign', label: 'campaign_name', id: 'campaign_id_network' },
   { level: 3, dimension: 'adgroup', label: 'adgroup_name', id: 'adgroup_id_network' },
@@ -44,6 +46,9 @@ interface Key {
 /** A column beside those of a slice, of which none has a comma in its name, as the service's lists have no escape for one. */
 const keyName = (name: string): string => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
+
+/** How deep the links of each app were last crawled. */
+const CRAWLS = `select app_token, arg_max(max_level, crawled_at) as max_level from ripen.link_crawls group by app_token`;
 
 function levelsOf({ columns }: StoredSlice): readonly Level[] {
   return levels.filter(({ dimension }) => columns.includes(dimension));
@@ -100,7 +105,7 @@ function sameLabels(slice: StoredSlice): string {
 }
 
 /** What a row is read from: `s`, with at most one `settled` or `chosen` link joined to it. */
-export function rowsWithLink(slice: StoredSlice): string {
+function rowsWithLink(slice: StoredSlice): string {
   // Comparisons of columns only: other conditions DuckDB tries on every pair, or computes again for each.
   return `from keyed as s
 left join keys as k on
@@ -110,14 +115,14 @@ left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 }
 
 /** The link of a row, a struct, after those joins. */
-export const joinedLink = 'coalesce(settled.link, chosen.link)';
+const joinedLink = 'coalesce(settled.link, chosen.link)';
 
 /**
  * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids of a slice.
  * Most combinations fit one link whenever they occur; only for the others are the periods looked at, of which a large
  * slice has millions.
  */
-export function fittingLinks(slice: StoredSlice): string {
+function fittingLinks(slice: StoredSlice): string {
   const own = levelsOf(slice);
   const fits = own.map((level) => fitting(level, own, slice));
   const keys = keysOf(slice);
@@ -140,9 +145,7 @@ keys as materialized (
     ) as d
 ),
 crawls as (
-    select app_token, arg_max(max_level, crawled_at) as max_level
-    from ripen.link_crawls
-    group by app_token
+    ${CRAWLS}
 ),
 fits as (
 ${fits.join('\n    union all\n')}
@@ -194,6 +197,88 @@ chosen as (
         rank() over (partition by key, ${START} order by looseness) = 1
         and count(*) over (partition by key, ${START}, looseness) = 1
 )`;
+}
+
+/**
+ * A query of a slice's columns, then the joined ones; of a slice whose rows name neither link nor partner they are NULL. What it says
+ * of a row follows from the rows of the same period, so `slice.table` may stand for some periods alone.
+ */
+export function linkedRows(slice: StoredSlice): string {
+  const own = slice.columns.map((name) => `s.${identifier(name)}`);
+  const hasLinks = namesLinks(slice);
+  const fromLink = (name: string, type: string, as = name): string =>
+    hasLinks ? `${joinedLink}.${name} as ${as}` : `null::${type} as ${as}`;
+  const ownPartner = namesPartners(slice) ? [rowIdSql(slice, 'partner_id')] : [];
+  const partner = [...ownPartner, ...(hasLinks ? [`${joinedLink}.partner_id`] : [])].join(', ');
+  return `${hasLinks ? fittingLinks(slice) : ''}
+select
+    ${[
+      ...own,
+      fromLink('token', 'varchar', 'link_token'),
+      fromLink('level', 'integer', 'link_level'),
+      fromLink('name', 'varchar', 'link_name'),
+      ...levels.map(({ label }) => fromLink(label, 'varchar')),
+      'p.partner_id as matched_partner_id',
+      'p.display_name as matched_partner_name',
+      `${hasLinks ? `${joinedLink}.token` : 'p.partner_id'} is not null as is_matched`,
+    ].join(',\n    ')}
+${hasLinks ? rowsWithLink(slice) : `from ${slice.table} as s`}
+left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
+}
+
+/** Columns of a version of a link on which it depends which rows belong to it and what they show of it. */
+const telling = [
+  'token',
+  'level',
+  'name',
+  ...levels.map(({ label }) => label),
+  'partner_id',
+  'inherited_partner_id',
+  'valid_from',
+  'valid_to',
+];
+
+const summedHash = (columns: readonly string[]): string => `coalesce(sum(hash(${columns.join(', ')})::hugeint), 0)`;
+
+/**
+ * A query of what `linkedRows` reads beside the slice, as texts that stay equal while it does: `links`, the versions of links, and `rule`,
+ * all else.
+ */
+export function listsFingerprint(slice: StoredSlice): string {
+  const text = createHash('sha256').update(linkedRows(slice)).digest('hex').slice(0, 16);
+  return `select
+    concat_ws('-',
+        ${literal(text)},
+        (select ${summedHash(['app_token', 'max_level'])} from (${CRAWLS})),
+        (select ${summedHash(['partner_id', 'display_name'])} from main.partners)
+    ) as rule,
+    (select ${summedHash(['app_token', ...telling])}::varchar from main.links_history where level <= ${deepestOf(slice)}) as links`;
+}
+
+const deepestOf = (slice: StoredSlice): number => levelsOf(slice).at(-1)?.level ?? 0;
+
+/**
+ * A query of `period` and `links`, a number that stays equal while no link that could be one of the period's rows changes: those of the
+ * same app and network and, below the network, whose campaign has the same name. Only what stands before ` (` is compared of a campaign,
+ * as an id in brackets may follow its name.
+ */
+export function linksOfPeriods(slice: StoredSlice, period: string): string {
+  const hasCampaigns = slice.columns.includes('campaign');
+  const nameOf = (column: string): string => `split_part(coalesce(${column}, ''), ' (', 1)`;
+  return `with links as (
+    select app_token, network_name, level = 1 as is_network, ${hasCampaigns ? nameOf('campaign_name') : `''`} as campaign, ${summedHash(telling)} as links
+    from main.links_history
+    where level <= ${deepestOf(slice)}
+    group by all
+),
+named as (
+    select distinct ${period} as period, s.app_token, s.network, ${hasCampaigns ? nameOf('s.campaign') : `''`} as campaign
+    from ${slice.table} as s
+)
+select n.period::varchar as period, coalesce(sum(l.links), 0)::varchar as links
+from named as n
+left join links as l on l.app_token = n.app_token and l.network_name = n.network and (l.is_network or l.campaign = n.campaign)
+group by n.period`;
 }
 
 /** The app and the labels, from the network down, of rows that find no link: of loads after one. */
