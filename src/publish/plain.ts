@@ -14,7 +14,8 @@ import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { castCell, planTable, writeFiles, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
+import { castCell, planTable, writeFiles, type CopyReport, type TablePlan } from './plan.ts';
+import type { PeriodContent } from './stamps.ts';
 import { UNFINISHED } from './replacement.ts';
 import { draftText, inBatches, type LakeStore, type StoredFile } from './store.ts';
 

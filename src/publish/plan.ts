@@ -3,13 +3,20 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { addDays, day, type Day } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
-import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
-import { namesLinks } from '../tables/stored-slices.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { fileColumns, isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
+import { fileColumns, isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
+import {
+  conditionOn,
+  isSameStamp,
+  type PeriodContent,
+  periodIn,
+  periodOf,
+  readStamps,
+  type StatedFiles,
+} from './stamps.ts';
 import { inBatches, type LakeStore, type StoredFile } from './store.ts';
 
 /** What bringing a copy up to the warehouse took. */
@@ -21,23 +28,6 @@ export interface CopyReport {
   /** What stands beside the files and was written: the catalog, the manifest. */
   readonly also_written: readonly string[];
 }
-
-/** What the rows of a period are known by. */
-export interface PeriodContent {
-  readonly rows: number;
-  /** Equal for equal rows. */
-  readonly content: string;
-  /** Which load brought all of the rows; empty where none did. */
-  readonly stamp: string;
-  /** Per column of an exact type the sum as decimal text; null when every value is. */
-  readonly sums: Readonly<Record<string, string | null>>;
-}
-
-/**
- * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
- * files of a period cannot stay: damaged, of other columns, several, or of another program.
- */
-export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be; the period is null for a table that is not divided. */
 export interface PlannedFile extends PeriodContent {
@@ -52,9 +42,6 @@ export interface TablePlan {
   readonly removed: readonly string[];
 }
 
-const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
-const linksRow = z.object({ period: z.string().nullable(), links: z.string() });
-const listsRow = z.object({ rule: z.string(), links: z.string() });
 const contentRow = z.object({
   period: z.string().nullable(),
   rows: count,
@@ -86,7 +73,7 @@ export async function planTable(
   }
   const isAllKnown = stamps.size > 0 && unread.size === 0;
   // Where most periods are to be read, one pass over all of them is shorter.
-  const chosen = unread.size > stamps.size / 2 ? [] : [...unread.keys()].map(periodOf);
+  const chosen = unread.size > stamps.size / 2 || unread.has('') ? [] : [...unread.keys()].map(periodOf);
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
     if (period === null && table.key !== null) throw withoutPeriod(table, rows);
@@ -101,86 +88,10 @@ export async function planTable(
   return { write, keep, removed: [...held.keys()].filter((key) => !wanted.has(key)) };
 }
 
-const periodOf = (key: string): Day | null => (key === '' ? null : day(key));
-
 function withoutPeriod(table: LakeTable, rows: number): Failure {
   return new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
     hint: 'Backfill the slice; its copies have no place for rows without a period.',
   });
-}
-
-const periodIn = ({ grain }: LakeTable): string =>
-  grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
-
-/**
- * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
- * found in the rows, where any link at all changed since its file was written.
- */
-async function readStamps(
-  warehouse: Pick<Warehouse, 'rows'>,
-  table: LakeTable,
-  held: StatedFiles,
-): Promise<ReadonlyMap<string, string>> {
-  const found = await warehouse.rows(stampPeriods(table), [], stampRow);
-  const loads = new Map(found.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
-  const [lists] = table.linked === null ? [] : await warehouse.rows(listsFingerprint(table.linked), [], listsRow);
-  if (table.linked === null || lists === undefined) return loads;
-  const { rule, links: all } = lists;
-  const stamps = new Map<string, string>();
-  for (const [key, load] of loads) {
-    const stated = held.get(key)?.stamp.split(STAMP_PARTS) ?? [];
-    const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
-    if (load === '' || isSame) stamps.set(key, isSame ? stated.join(STAMP_PARTS) : '');
-  }
-  const changed = [...loads].filter(([key]) => !stamps.has(key));
-  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed.map(([key]) => periodOf(key)));
-  const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
-  const links = new Map<string, string>();
-  if (changed.length > 0 && namesLinks(rows)) {
-    const sums = await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow);
-    for (const { period, links: sum } of sums) links.set(period ?? '', sum);
-  }
-  for (const [key, load] of changed) stamps.set(key, [load, rule, links.get(key) ?? '', all].join(STAMP_PARTS));
-  return stamps;
-}
-
-/** No id of a run has it. */
-const STAMP_PARTS = '\t';
-
-/** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
-const isSameStamp = (one: string, other: string): boolean =>
-  one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
-
-/**
- * Which load brought the rows of each period, in order: period (null: not divided) and stamp, null where no single load did.
- *
- * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
- * before a publish without it, it holds nothing of those loads any more. So removals count too.
- */
-function stampPeriods(table: LakeTable): string {
-  return `with held as (
-    select
-        ${periodIn(table)} as period,
-        count(*) as rows,
-        min(_load_id) as oldest,
-        max(_load_id) as newest
-    from ${table.linked?.table ?? table.rows(null)}
-    group by 1
-)
-select
-    held.period::varchar as period,
-    case
-        when held.oldest = held.newest
-            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
-    end as stamp
-from held
-cross join (
-    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
-    from ripen.schema_changes
-    where object = ${literal(table.slice ?? table.name)} and change = 'column removed'
-) as removed
-left join ripen.loads as l on l.load_id = held.newest
-order by held.period`;
 }
 
 /**
@@ -207,20 +118,6 @@ function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): s
     [${sums.join(', ')}]::varchar[] as sums
 from ${table.rows(conditionOn(table, periods))}
 ${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(table)}`}`;
-}
-
-/**
- * The condition for some periods, null for no condition: of none, or of a table that is not divided. The bare column is compared, so
- * that only the blocks of the periods are read.
- */
-function conditionOn({ grain }: LakeTable, periods: readonly (Day | null)[]): string | null {
-  const days = periods.filter((each) => each !== null);
-  if (grain === null || days.length === 0) return null;
-  const column = identifier(grain);
-  if (grain !== 'hour') return `${column} in (${days.map((each) => `DATE ${literal(each)}`).join(', ')})`;
-  return days
-    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${literal(addDays(each, 1))}`)
-    .join(' or ');
 }
 
 export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
