@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
-import { empty, heldRows, newDay, reload, restate } from '../support/ledger-nights.ts';
+import { changeRows, empty, heldRows, newDay, reload, restate } from '../support/ledger-nights.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -95,8 +95,7 @@ test('all tables bear one version each night, and every older one answers as it 
     if (night === 11) await sample.warehouse.run('alter table network_daily alter column installs type DECIMAL(38,0)');
     if (night % 3 === 1) await newDay(sample.warehouse, `2026-03-${String(night + 1).padStart(2, '0')}`, '2026-01-01');
     await restate(sample.warehouse, `2026-01-${String(night + 1).padStart(2, '0')}`, night);
-    if (night === 5)
-      await sample.warehouse.run(`update network_daily set added = 7, _load_id = 998 where day = DATE '2026-01-06'`);
+    if (night === 5) await changeRows(sample.warehouse, 'added = 7', `day = DATE '2026-01-06'`);
     await sample.publish([target()]);
     nights.push(await held());
   }

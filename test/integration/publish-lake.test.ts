@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { lakesDdl } from '../../src/publish/ddl.ts';
+import { changeRows } from '../support/ledger-nights.ts';
 import { ask, intoLedger, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({
@@ -120,9 +121,7 @@ describe('the next publish', () => {
 
   test('writes one file of 12 when one cell of one day grows', async () => {
     await publishLake();
-    await sample.warehouse.run(
-      `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2026-01-05' and network like '%"3%'`,
-    );
+    await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-05' and network like '%"3%'`);
     expect(await publishLake()).toBe(1);
     expect(await inViews('select * from network_daily order by all')).toEqual(
       await rowsOf(sample.warehouse, everything),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
 
+import { changeRows } from '../support/ledger-nights.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 import { carriedOut, flags, recordedShell } from '../unit/cli-recorded-shell.ts';
 
@@ -48,9 +49,7 @@ test('publishes what was loaded before a crash, and says that one file changed',
   expect(first.printed).toMatch(
     /^duckdb analytics\.duckdb: 1 file written\nparquet lake: (\d+) files written; _manifest\.json too$/,
   );
-  await sample.warehouse.run(
-    `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2026-01-05'`,
-  );
+  await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-05'`);
   expect(await ripenPublish()).toEqual({
     exitCode: 0,
     printed: 'duckdb analytics.duckdb: 1 file written\nparquet lake: 1 file written; _manifest.json too',

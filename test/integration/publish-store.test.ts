@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
+import { changeRows } from '../support/ledger-nights.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -94,9 +95,7 @@ describe('the next publish', () => {
 
   test('puts one file when one day changed, before the manifest', async () => {
     await publishLake();
-    await sample.warehouse.run(
-      `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2026-01-05'`,
-    );
+    await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-05'`);
     expect(await writesOf(publishLake)).toEqual([
       'PUT network_daily/day=2026-01-05/data.parquet',
       'PUT _manifest.json',
@@ -107,9 +106,7 @@ describe('the next publish', () => {
   test('removes the key of a day restated to nothing before it puts another', async () => {
     await publishLake();
     await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
-    await sample.warehouse.run(
-      `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2026-01-06'`,
-    );
+    await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-06'`);
     const done = await writesOf(publishLake);
     expect(done.slice(0, 2)).toEqual([
       'DELETE network_daily/day=2026-01-05/data.parquet',
@@ -164,7 +161,7 @@ describe('a store that', () => {
     await publishLake();
     const before = await rowsInStore();
     const stated = (await store.objects()).get(`${PREFIX}/_manifest.json`);
-    await sample.warehouse.run('update network_daily set _load_id = -1, installs = installs + 1');
+    await changeRows(sample.warehouse, 'installs = installs + 1');
     const key = dayKey('2026-01-06');
     store.refuse = (request) =>
       request.method === 'PUT' && request.key === key ? refusal(403, 'AccessDenied', 'Access Denied') : null;

@@ -1,7 +1,7 @@
 /** Many nights of a sample warehouse, drawn from a seed: what loads and people do to it. */
 
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { empty, newDay, reload, restate } from './ledger-nights.ts';
+import { changeRows, empty, newDay, reload, restate } from './ledger-nights.ts';
 import { outOfLedger, intoLedger, rowsOf } from './sample-warehouse.ts';
 
 /** A repeatable draw: 0 ≤ n < most. */
@@ -37,11 +37,7 @@ export async function passNight(warehouse: Warehouse, night: number, draw: (most
     await warehouse.run(
       `alter table network_daily ${hasAdded ? 'drop' : 'add'} column added${hasAdded ? '' : ' BIGINT'}`,
     );
-  if (what === 3 && hasAdded) {
-    await warehouse.run(
-      `update network_daily set added = ${night}, _load_id = ${-1 - night} where day = DATE '${any()}'`,
-    );
-  }
+  if (what === 3 && hasAdded) await changeRows(warehouse, `added = ${night}`, `day = DATE '${any()}'`);
   await warehouse.run(
     `create or replace table app_totals as
      select app_token, count(*)::bigint as installs, ${-1 - night}::bigint as _load_id from network_daily group by 1`,

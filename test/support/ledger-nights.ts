@@ -40,6 +40,21 @@ export async function restate(warehouse: Warehouse, day: string, by: number): Pr
   );
 }
 
+/** Changes rows of the sample's slice, as one load of the whole days. */
+export async function changeRows(warehouse: Warehouse, set: string, where = 'true'): Promise<void> {
+  await warehouse.run(`create or replace temp table brought as
+    select nextval('ripen_internal.load_ids') as load_id, list(distinct day) as days from main.network_daily where ${where}`);
+  const id = '(select load_id from brought)';
+  const changed = (day: string): string => `list_contains((select days from brought), ${day})`;
+  await warehouse.run(`insert into ripen.loads select * replace (${id} as load_id) from ripen.loads limit 1`);
+  await warehouse.run(`update main.network_daily set ${set} where ${where}`);
+  await warehouse.run(`update main.network_daily set _load_id = ${id} where ${changed('day')}`);
+  await warehouse.run(
+    `update ripen.periods set load_id = ${id} where slice = 'network_daily' and ${changed('start_day')}`,
+  );
+  await warehouse.run('drop table brought');
+}
+
 /** A day nobody had before, made of another's rows. */
 export async function newDay(warehouse: Warehouse, day: string, from: string): Promise<void> {
   await loadDay(
