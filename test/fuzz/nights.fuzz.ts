@@ -82,6 +82,8 @@ const night = record({
   toggled: oneof({ weight: 4, arbitrary: constant(null) }, { weight: 1, arbitrary: constantFrom(...extraMetrics) }),
   currency: oneof({ weight: 9, arbitrary: constant(null) }, { weight: 1, arbitrary: constantFrom('USD', 'EUR') }),
   isStopped: oneof({ weight: 6, arbitrary: constant(false) }, { weight: 1, arbitrary: boolean() }),
+  /** Most of a small night's time is its copies. */
+  isPublished: oneof({ weight: 2, arbitrary: constant(false) }, { weight: 1, arbitrary: constant(true) }),
 });
 
 const sequence = record({
@@ -132,20 +134,20 @@ async function runSequence(scenario: Scenario, first: Slice, nights: readonly Ni
     const restore = fault === null ? null : scenario.simulator.script({ match: reports(), times, fault });
     const stop = new AbortController();
     const onEvent = ({ type }: RunEvent): void => void (each.isStopped && type === 'window_loaded' && stop.abort());
-    await runNight(publishing, at, { slices: [declared], signal: stop.signal, onEvent });
+    await runNight(scenario, at, { slices: [declared], signal: stop.signal, onEvent });
     restore?.();
-    expect((await runNight(publishing, at, { slices: [declared] })).failures).toEqual([]);
+    const undisturbed = each.isPublished ? publishing : scenario;
+    expect((await runNight(undisturbed, at, { slices: [declared] })).failures).toEqual([]);
 
     const { stored, truth } = await storedAndTrue(scenario, declared, daysOf(first, firstAt, at), at);
     for (const row of truth) stated.add(row);
     expect(stored.filter((row) => !stated.has(row))).toEqual([]);
-    const copied = await ask(
-      ':memory:',
-      `select count(*)::integer as rows from (${await deltaRows(`${tables}/facts`)})`,
-    );
-    expect(copied).toEqual([{ rows: stored.length }]);
+    if (each.isPublished) {
+      const rows = `select count(*)::integer as rows from (${await deltaRows(`${tables}/facts`)})`;
+      expect(await ask(':memory:', rows)).toEqual([{ rows: stored.length }]);
+    }
     scenario.simulator.asked.reset();
-    await runNight(publishing, at, { slices: [declared] });
+    await runNight(scenario, at, { slices: [declared] });
     expect(scenario.simulator.asked.counts.report).toBe(0);
     finals.push(
       ...cellsOf(await scenario.inWarehouse((it) => storedRows(it, { ...declared, name: 'facts_final' })), declared),
