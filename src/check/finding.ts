@@ -6,6 +6,7 @@ import { asFailure, type FailureCode } from '../errors.ts';
 import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
 import { oneLine, printable } from '../terminal/printable.ts';
+import { filled } from '../terminal/table.ts';
 
 export interface Finding {
   /** A sync would fail on an error, might not do what is meant on a warning; a note is worth knowing; the rest is what was tried, and what was not. */
@@ -73,8 +74,8 @@ export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
   );
 }
 
-/** All findings, gravest first; what works and what was not tried on a line each; how many errors and warnings there were. */
-export function findingsText(findings: readonly Finding[]): string {
+/** All findings, gravest first; what works and what was not tried; how many errors and warnings there were. */
+export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']): Finding[] => findings.filter((each) => each.severity === severity);
   const errors = failuresAmong(findings);
   const warnings = of('warning');
@@ -86,7 +87,7 @@ export function findingsText(findings: readonly Finding[]): string {
       const hint = each.hint === null ? '' : `\n  hint: ${oneLine(each.hint)}`;
       return `${each.severity}: ${oneLine(subject(each))}${hint}`;
     }),
-    works.join('  '),
+    filled(works, '  ', columns ?? Infinity),
     untried.length === 0 ? '' : `not tried: ${untried.join('; ')}`,
     `${countText(errors.length, 'error')}, ${countText(warnings.length, 'warning')}`,
   ]

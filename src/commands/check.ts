@@ -17,7 +17,11 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
     return { json: { resolved: yaml }, text: yaml.trimEnd() };
   }
   const findings = await inProgress(args, shell, async (stated) => findingsOf(place, stated));
-  return { json: { findings }, text: findingsText(findings), exitCode: exitCodeOf(failuresAmong(findings)) };
+  return {
+    json: { findings },
+    text: (columns) => findingsText(findings, columns),
+    exitCode: exitCodeOf(failuresAmong(findings)),
+  };
 }
 
 /** Writes the files, none over another, and says what to do next. */

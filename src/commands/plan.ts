@@ -74,7 +74,7 @@ function idleText({ reversed_period: reversed, periods, unfinal_periods: unfinal
   if (reversed !== null)
     return `its date period ends on ${reversed.last_day}, before it begins, on ${reversed.first_day}`;
   if (periods === 0) return 'no day of its date period has begun';
-  return unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} not final, none due`;
+  return unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`;
 }
 
 /** Whether nothing is known of its rows, and no change of its meaning is why. */

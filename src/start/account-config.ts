@@ -127,6 +127,10 @@ function textOf(items: Catalog, addresses: Addresses, options: AccountOptions): 
     `  currency: ${quoted(currency)} # ${because}`,
     '  attribution_type: all',
     '  reattributed: all # leaving it out doubles some reports against the dashboard',
+    ...(idsOf('ad_spend_mode').includes('network') ? ['  ad_spend_mode: network # or as your dashboard has it'] : []),
+    ...(idsOf('iap_revenue_mode').includes('GROSS_100')
+      ? ['  iap_revenue_mode: GROSS_100 # share of gross revenue']
+      : []),
     `  metrics: [*base${cohorts.length > 0 ? ', *cohorts' : ''}]`,
     '  date_period: -60d:yesterday # begin earlier to load more',
     ...(isChosen ? [`  filters: { app_token__in: ${tokens} }`] : []),

@@ -87,11 +87,16 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
 
 /** A text in lines of at most so many columns, where its words allow it. */
 export function wrapped(text: string, columns: number): string {
+  return filled(oneLine(text).split(' '), ' ', columns);
+}
+
+/** Parts that are never divided, as many on a line as its columns hold. */
+export function filled(parts: readonly string[], gap: string, columns: number): string {
   const lines: string[] = [];
-  for (const word of oneLine(text).split(' ')) {
-    const longer = `${lines.at(-1) ?? ''} ${word}`;
+  for (const part of parts) {
+    const longer = `${lines.at(-1) ?? ''}${gap}${part}`;
     if (lines.length > 0 && textWidth(longer) <= columns) lines.splice(-1, 1, longer);
-    else lines.push(word);
+    else lines.push(part);
   }
   return lines.join('\n');
 }

@@ -143,9 +143,11 @@ test('findings come errors first, then warnings, notes and what works, with a co
     hint: null,
   });
   const works = finding('works', 'token accepted');
-  expect(findingsText([works, finding('note', 'n'), finding('warning', 'w'), finding('error', 'e')])).toBe(
+  expect(findingsText([works, finding('note', 'n'), finding('warning', 'w'), finding('error', 'e')], null)).toBe(
     'SOURCE_REFUSED: slice a: e\nwarning: slice a: w\nnote: slice a: n\n✓ token accepted\n1 error, 1 warning',
   );
+  const pair = findingsText([works, finding('works', 'apps listed')], 24);
+  expect(pair).toBe('✓ token accepted\n✓ apps listed\n0 errors, 0 warnings');
 });
 
 const summary: SyncSummary = {
