@@ -10,21 +10,25 @@ export function summaryText(summary: SyncSummary): string {
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
   const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
   // A run of the windows alone says nothing of partners and links.
-  const dimensions = [
-    partners.rows === 0 ? '' : `partners: ${countText(partners.rows, 'row')}`,
-    links.rows + links.removed === 0
-      ? ''
-      : `links: ${countText(links.rows, 'row')}, ${groupedText(links.removed)} no longer listed`,
+  const account = [
+    ...(partners.rows === 0 ? [] : [countText(partners.rows, 'partner')]),
+    ...(links.rows + links.removed === 0
+      ? []
+      : [`${countText(links.rows, 'link')}, ${groupedText(links.removed)} no longer listed`]),
+    `${countText(service.requests, 'request')}, ${service.retries} retried, at most ${service.peak_concurrency} at once, ${sizeText(service.bytes)}`,
   ];
+  const copies = published.map(
+    ({ kind, path, files_written: files }) => `${kind} ${path} (${countText(files, 'file')})`,
+  );
+  // Few lines: a nightly log is read as a whole.
   return [
-    ...(slices.length === 0 ? [] : [loadedTable(slices), '']),
+    ...(slices.length === 0 ? [] : [loadedTable(slices)]),
     // Named, as a day without rows may be one whose rows were not there yet.
     ...slices.flatMap(({ name, empty_periods: empty }) =>
       empty.length === 0 ? [] : [`${name}: no rows for ${namesText(empty)}`],
     ),
-    ...(dimensions.join('') === '' ? [] : [dimensions.filter((part) => part !== '').join('; ')]),
-    `service: ${countText(service.requests, 'request')}, ${service.retries} retried, at most ${service.peak_concurrency} at once, ${sizeText(service.bytes)}`,
-    ...published.map((copy) => `published ${copy.kind} ${copy.path} (${countText(copy.files_written, 'file')})`),
+    `service: ${account.join('; ')}`,
+    ...(copies.length === 0 ? [] : [`published ${copies.join(', ')}`]),
     `${summary.status} in ${elapsedText(ms)}${failed}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
   ].join('\n');
 }

@@ -179,9 +179,7 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
     [
       'slice          windows    rows  rejected  restated  periods',
       'network_daily      8/9  18,234         2         6  1 new, 14 maturing',
-      '',
-      'partners: 12 rows; links: 340 rows, 0 no longer listed',
-      'service: 31 requests, 2 retried, at most 14 at once, 1.2 MB',
+      'service: 12 partners; 340 links, 0 no longer listed; 31 requests, 2 retried, at most 14 at once, 1.2 MB',
       'published parquet /lake (15 files)',
       'partial in 1 min 05 s with 1 failure, as of 2026-02-14 02:30 UTC (run r1)',
     ].join('\n'),
