@@ -127,10 +127,11 @@ async function refusalFinding(
 }
 
 function unanswered(setting: AddressSetting, because: string): Failure {
-  const what = setting === 'reports_url' ? 'filters-data, so that no slice was compared with it' : 'the campaign API';
-  return new Failure('SOURCE_UNAVAILABLE', `Nothing came from ${what} (${because})`, {
-    hint: `Check service.${setting} and the network.`,
-  });
+  const message =
+    setting === 'reports_url'
+      ? `filters-data did not answer (${because}), so no slice was compared with it`
+      : `The campaign API did not answer (${because})`;
+  return new Failure('SOURCE_UNAVAILABLE', message, { hint: `Check service.${setting} and the network.` });
 }
 
 /** An address as `ripen init` writes it; nobody can have such a name (RFC 2606). */
