@@ -6,10 +6,10 @@ import { gunzip } from 'node:zlib';
 
 import * as z from 'zod';
 
-import { asFailure, type FailureCode } from '../errors.ts';
 import type { Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
-import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
+import { MAX_PAGES } from '../service/paging.ts';
+import type { SavedBody, Service } from '../service/service.ts';
 import { type BesideRows, besideRowsOf } from '../spool/beside-rows.ts';
 import { onDisk, type Spool, type SpooledPages } from '../spool/spool.ts';
 
@@ -19,9 +19,6 @@ export interface Paging {
   readonly signal: AbortSignal;
 }
 
-/** More than any report has; a loop has as many as it likes. */
-const MAX_PAGES = 10_000;
-
 /** Every page of a report; at a page that leads elsewhere, repeats an earlier one or cannot be read it ends, and says so. */
 export async function fetchPages(
   window: Window,
@@ -29,37 +26,23 @@ export async function fetchPages(
   { service, spool, signal }: Paging,
 ): Promise<SpooledPages> {
   const pages: SavedBody[] = [];
-  /** Addresses, cursors and beginnings of rows, none of which occurs twice unless the pages are a loop. */
+  /** Pages and beginnings of rows, none of which occurs twice unless the pages are a loop. */
   const seen = new Set<string>();
   const isSeen = (text: string): boolean => seen.size === seen.add(text).size;
-  let page: ReportPage | null = null;
-  try {
-    for (;;) {
-      const path = spool.pathFor(window);
-      const saved: SavedBody | null = await service.report(parameters, path, signal, page ?? undefined);
-      if (saved === null) return { pages, unfollowed: page === null ? null : `${wordsFor(page)} had no content` };
-      pages.push(await spool.keep(saved));
-      const isRepeated = isSeen(saved.rowsDigest ?? path);
-      if (isRepeated) return { pages, unfollowed: `${wordsFor(page)} repeated the rows of an earlier one` };
-      page = nextPageOf(saved.pagination ?? null);
-      if (page === null) return { pages, unfollowed: null };
-      if (isSeen(wordsFor(page)) || pages.length >= MAX_PAGES) {
-        return { pages, unfollowed: `${wordsFor(page)} was named after ${pages.length} pages, in a loop` };
-      }
+  for (let page: string | undefined; ;) {
+    const path = spool.pathFor(window);
+    const saved: SavedBody | null = await service.report(parameters, path, signal, page);
+    if (saved === null)
+      return { pages, unfollowed: page === undefined ? null : `the next page ${page} had no content` };
+    pages.push(await spool.keep(saved));
+    const isRepeated = isSeen(saved.rowsDigest ?? path);
+    if (isRepeated) return { pages, unfollowed: `the next page ${page} repeated the rows of an earlier one` };
+    page = saved.nextPage ?? undefined;
+    if (page === undefined) return { pages, unfollowed: saved.unfollowed ?? null };
+    if (isSeen(page) || pages.length >= MAX_PAGES) {
+      return { pages, unfollowed: `the next page ${page} was named after ${pages.length} pages, in a loop` };
     }
-  } catch (error) {
-    const failure = asFailure(error);
-    if (pages.length === 0 || !endsPaging.has(failure.code)) throw failure;
-    return { pages, unfollowed: failure.message };
   }
-}
-
-/** What the wire throws for a page on another origin, and for a pagination of no known form. */
-const endsPaging: ReadonlySet<FailureCode> = new Set<FailureCode>(['DATA_MALFORMED', 'SOURCE_ENDLESS_PAGES']);
-
-function wordsFor(page: ReportPage | null): string {
-  if (page === null) return 'the first page';
-  return `the next page ${page.kind === 'address' ? page.address : `${page.name}=${page.value}`}`;
 }
 
 export interface SavedReport {

@@ -26,8 +26,10 @@ export interface SavedBody {
   readonly bytes: number;
   /** Bytes after decompression. */
   readonly plainBytes: number;
-  /** What the ends of the answer say of further pages, parsed; null or left out when they say nothing. */
-  readonly pagination?: unknown;
+  /** Of a report, path and query of the page that follows; null or left out when there is none. */
+  readonly nextPage?: string | null;
+  /** Why the page that follows cannot be followed; left out when there is none, or it can. */
+  readonly unfollowed?: string;
   /** What its rows are known again by. */
   readonly rowsDigest?: string;
 }
@@ -36,6 +38,11 @@ export interface SavedBody {
 const FILE_MODE = 0o600;
 /** Written at once: a trip to the thread pool for every chunk of a socket takes more than the writing. */
 const WRITE_BYTES = 256 * 1024;
+
+interface MeasuredBody extends SavedBody {
+  /** What the ends of the answer say of further pages, parsed; null when they say nothing. */
+  readonly pagination: unknown;
+}
 
 /**
  * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
@@ -47,7 +54,7 @@ export async function saveBody(
   path: string,
   maxPlainBytes: number,
   secrets: readonly Secret[],
-): Promise<SavedBody> {
+): Promise<MeasuredBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));

@@ -175,6 +175,14 @@ export function encodeQuery(parameters: Readonly<Record<string, string>>): strin
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
+/** The target as it was written, but for one parameter of its query. */
+export function withParameter(target: string, name: string, value: string): string {
+  const [path = '', ...query] = target.split('?');
+  const pairs = query.join('?').split('&');
+  const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name));
+  return `${path}?${[...others, `${encode(name)}=${encode(value)}`].join('&')}`;
+}
+
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':');
 }

@@ -10,10 +10,8 @@ import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner, StatedLink } from '../model/link.ts';
 import type { SavedBody } from './body.ts';
-import type { ReportPage } from './report.ts';
 
 export type { SavedBody } from './body.ts';
-export { nextPageOf, type ReportPage } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
@@ -64,16 +62,16 @@ export const nothingAsked: ServiceStatistics = { requests: 0, retries: 0, peakCo
 
 export interface Service {
   /**
-   * Asks for a report with exactly these query parameters, or for a page of it, and saves the body, undecoded, at a path
-   * (overwritten). Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY` for 504 and
-   * `SOURCE_TIMEOUT` for a deadline that passed, after either of which a smaller question may succeed;
-   * `SOURCE_ENDLESS_PAGES` for a page on another origin; `DATA_MALFORMED` for a body that holds the credential.
+   * Asks for a report with exactly these query parameters, or for the page that a saved one named, and saves the body,
+   * undecoded, at a path (overwritten). Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY`
+   * for 504 and `SOURCE_TIMEOUT` for a deadline that passed, after either of which a smaller question may succeed;
+   * `DATA_MALFORMED` for a body that holds the credential.
    */
   report(
     parameters: Readonly<Record<string, string>>,
     saveAs: string,
     signal: AbortSignal,
-    page?: ReportPage,
+    page?: string,
   ): Promise<SavedBody | null>;
   /**
    * Requests lists of filter items: every item that was listed, list by list in the order requested. What is no list, or refused by

@@ -73,7 +73,7 @@ describe('a report', () => {
       encoding: 'gzip',
       bytes: file.length,
       plainBytes: JSON.stringify(document).length,
-      pagination: null,
+      nextPage: null,
       rowsDigest: saved?.rowsDigest,
     });
     expect(statSync(saveAs).mode & 0o777).toBe(0o600);
