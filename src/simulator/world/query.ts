@@ -2,10 +2,6 @@
 
 import {
   addDays,
-  type Bucket,
-  bucketOf,
-  type Day,
-  dayAt,
   type DayInterval,
   daysBetween,
   parseDay,
@@ -56,7 +52,6 @@ export interface ReportQuery {
   readonly sandbox: boolean;
   /** Cumulative values of cohorts that are not complete are withheld. */
   readonly matureOnly: boolean;
-  readonly isoDates: boolean;
   readonly sort: readonly SortKey[];
   /** At most this many rows; null is all. */
   readonly limit: number | null;
@@ -156,12 +151,14 @@ export function parseQuery(query: URLSearchParams, now: Date, understanding: Und
   const osNames = listOf(query, 'os_names');
   parseDimensions(query, 'index', vocabulary.dimensions);
   checkComparison(query);
+  // What dates look like unless told is not shown: here they always come in ISO form.
+  oneOf(query, 'format_dates', booleans, 'true');
 
   return {
     dimensions,
     metrics: requested,
     filters: parseFilters(query, vocabulary),
-    days: resolvePeriod(query.get('date_period') ?? '', dayAt(now, utcOffset), weekStartsOn),
+    days: parsePeriod(query.get('date_period') ?? ''),
     weekStartsOn,
     utcOffset,
     currency,
@@ -179,41 +176,14 @@ export function parseQuery(query: URLSearchParams, now: Date, understanding: Und
     osNames: osNames.length === 0 ? null : new Set(osNames),
     sandbox: oneOf(query, 'sandbox', booleans, 'false') === 'true',
     matureOnly: oneOf(query, 'cohort_maturity', cohortMaturities, 'immature') === 'mature',
-    isoDates: oneOf(query, 'format_dates', booleans, 'true') === 'false',
     sort: parseSort(query, [...dimensions, ...requested.map((metric) => metric.id)]),
     limit: parseLimit(query),
   };
 }
 
-/** Logical periods the simulated service knows; it refuses other plausible ones, as the real one does. */
-const logicalPeriods = ['today', 'yesterday', 'this_week', 'last_week', 'this_month', 'last_month'] as const;
-
-type LogicalPeriod = (typeof logicalPeriods)[number];
-
-const isLogical = (text: string): text is LogicalPeriod => logicalPeriods.some((known) => known === text);
-
-function resolveLogical(period: LogicalPeriod, today: Day, weekStartsOn: WeekStart): DayInterval {
-  if (period === 'today') return { start: today, end: addDays(today, 1) };
-  if (period === 'yesterday') return { start: addDays(today, -1), end: today };
-  const bucket: Bucket = period.endsWith('week') ? 'week' : 'month';
-  const current = bucketOf(today, bucket, weekStartsOn);
-  return period.startsWith('this') ? current : bucketOf(addDays(current.start, -1), bucket, weekStartsOn);
-}
-
-function resolveEnd(text: string, today: Day): Day | null {
-  const relative = /^-(\d{1,4})d$/.exec(text);
-  return relative === null ? parseDay(text) : addDays(today, -Number(relative[1]));
-}
-
-/**
- * The days of a `date_period`: absolute `2026-01-31:2026-02-28` (both inclusive), relative `-10d:-3d`, or a logical
- * name. Throws RequestRefused for anything else, and for a period that ends before it starts.
- */
-function resolvePeriod(text: string, today: Day, weekStartsOn: WeekStart): DayInterval {
-  if (isLogical(text)) return resolveLogical(text, today, weekStartsOn);
-  const [first = '', last = '', ...rest] = text.split(':');
-  const start = resolveEnd(first, today);
-  const lastDay = resolveEnd(last, today);
+/** The days of a `date_period` such as `2026-01-31:2026-02-28`, both inclusive, the one form that the interface shows. */
+function parsePeriod(text: string): DayInterval {
+  const [start = null, lastDay = null, ...rest] = text.split(':').map(parseDay);
   if (start === null || lastDay === null || rest.length > 0) throw invalid('date_period', 'is not a valid date period');
   if (daysBetween(start, lastDay) < 0) throw invalid('date_period', 'start date is after end date');
   return { start, end: addDays(lastDay, 1) };

@@ -61,8 +61,7 @@ function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow 
   const row: [string, ReportRow[string]][] = [['attr_dependency', group.identity.attrDependency]];
   for (const dimension of query.dimensions) {
     const date = isDateDimension(dimension) ? group.bucket.texts[dimension] : undefined;
-    const label = query.isoDates ? date?.iso : date?.local;
-    row.push([dimension, label ?? group.identity.texts.get(dimension) ?? null]);
+    row.push([dimension, date ?? group.identity.texts.get(dimension) ?? null]);
   }
   for (const { column, value, withheld } of values) {
     const cellSeed = mix(seed, column.seed);
@@ -74,7 +73,7 @@ function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow 
 function sortKeyOf(line: Line, name: string): string | number {
   const cell = line.values.find(({ column }) => column.metric.id === name);
   if (cell !== undefined) return cell.value ?? Number.NEGATIVE_INFINITY;
-  if (isDateDimension(name)) return line.group.bucket.texts[name]?.iso ?? '';
+  if (isDateDimension(name)) return line.group.bucket.texts[name] ?? '';
   return line.group.identity.texts.get(name) ?? '';
 }
 
