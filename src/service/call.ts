@@ -13,12 +13,17 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Clock, waitMs } from './clock.ts';
 import { type WireAnswer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
-import type { Lane, RetryBudget } from './lane.ts';
+import type { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
 /** Tries of a small call that the service is too slow for. */
 const TRIES_WHEN_SLOW = 3;
+/** How many retries a run may take: so many rounds of its concurrency, and one more for so many successes … */
+const ROUNDS = 4;
+const SUCCESSES_PER_RETRY = 5;
+/** … but for a concurrency of one or two, so that three calls may fail all their tries. */
+const LEAST_RETRIES = 15;
 
 interface ChannelSettings {
   /** Configured address; a path in it stands before every target. */
@@ -36,7 +41,7 @@ export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly emit: Emit;
-  readonly budget: RetryBudget;
+  readonly maxConcurrency: number;
   readonly tally: WireTally;
   /** Aborts when the connection is closed. */
   readonly life: AbortSignal;
@@ -112,10 +117,9 @@ export class Channel {
   }
 
   async #attempt<T>(ask: Ask, tries: number, ends: Ends, read: Reader<T>): Promise<T> {
-    const { tally, clock, budget } = this.#wire;
+    const { tally, clock } = this.#wire;
     const slot = await this.#lane.enter(ends.waiting);
     tally.requests += 1;
-    if (tries > 1) tally.retries += 1;
     try {
       const value = await exchange(this.#wire, ask, ends.onWire, async (answer) => {
         const now = clock.now();
@@ -123,7 +127,7 @@ export class Channel {
         return read(answer, await judge(ask, answer, tries, now));
       });
       slot.leave('answered');
-      budget.earn();
+      tally.answered += 1;
       tally.lastSetback = null;
       return value;
     } catch (error) {
@@ -144,7 +148,7 @@ export class Channel {
 
   /** Waits before the next try, or throws because there is to be none. */
   async #pause(ask: Ask, setback: Setback, seen: readonly SetbackKind[], waiting: AbortSignal): Promise<void> {
-    const { budget, clock, emit } = this.#wire;
+    const { tally, maxConcurrency, clock, emit } = this.#wire;
     const { setback: kind, because, retryAfterMs: askedMs } = setback;
     const tries = seen.length;
     if (ask.repeats !== 'all' && !ask.repeats.includes(kind)) throw setback;
@@ -152,9 +156,11 @@ export class Channel {
     const ofItsKind = seen.filter((each) => each === kind).length;
     const allowed = policies[kind].tries ?? ask.triesWhenSlow;
     if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, ask, tries);
-    if (!budget.take()) {
-      throw failureOf(setback, ask, tries, `; the run's budget of ${budget.spent} retries was used up`);
+    const budget = Math.max(LEAST_RETRIES, ROUNDS * maxConcurrency) + Math.floor(tally.answered / SUCCESSES_PER_RETRY);
+    if (tally.retries >= budget) {
+      throw failureOf(setback, ask, tries, `; the run's budget of ${budget} retries was used up`);
     }
+    tally.retries += 1;
     const ms = waitMs({ tries, askedMs, isOverload: kind === 'overload', random: clock.random() });
     emit({ type: 'request_retried', endpoint: endpointOf(ask), attempt: tries, because, waitMs: ms });
     await clock.sleep(ms, waiting);

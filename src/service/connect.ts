@@ -5,13 +5,13 @@ import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { version } from '../version.ts';
-import { CampaignApi } from './campaign.ts';
+import { campaignApi } from './campaign.ts';
 import { Channel, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { askFiltersData } from './filters-data.ts';
 import { askReport } from './report.ts';
-import { Lane, RetryBudget } from './lane.ts';
+import { Lane } from './lane.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
@@ -36,8 +36,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     }),
     clock,
     emit,
-    budget: new RetryBudget(maxConcurrency),
-    tally: { requests: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
+    maxConcurrency,
+    tally: { requests: 0, answered: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
     life: closing.signal,
   };
   const lane = (address: string, concurrency: number, credential: AbortController): Lane => {
@@ -54,14 +54,12 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     deadlineMs: requestTimeoutMs,
   });
   const smallCallMs = Math.min(SMALL_CALL_MS, requestTimeoutMs);
-  const campaign = new CampaignApi(
-    new Channel(wire, lane(config.baseUrl, campaignConcurrency, token), {
-      address: config.baseUrl,
-      headers: requestHeaders(config.headers, { authorization: `Token token=${config.token.reveal()}` }),
-      secrets,
-      deadlineMs: smallCallMs,
-    }),
-  );
+  const campaign = new Channel(wire, lane(config.baseUrl, campaignConcurrency, token), {
+    address: config.baseUrl,
+    headers: requestHeaders(config.headers, { authorization: `Token token=${config.token.reveal()}` }),
+    secrets,
+    deadlineMs: smallCallMs,
+  });
   const cost =
     config.costUrl === null
       ? null
@@ -76,10 +74,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     report: (parameters, saveAs, signal, page) =>
       askReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => askFiltersData(reports, request, signal),
-    partners: (signal) => campaign.partners(signal),
-    links: (appToken, parent, signal) => campaign.links(appToken, parent, signal),
-    createLink: (appToken, name, parent, signal) => campaign.createLink(appToken, name, parent, signal),
-    updateLink: (appToken, token, change, signal) => campaign.updateLink(appToken, token, change, signal),
+    ...campaignApi(campaign),
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
     statistics: () => {
       const { requests, retries, bytes, lastSetback } = wire.tally;

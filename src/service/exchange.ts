@@ -193,6 +193,8 @@ const DATE_RESOLUTION_MS = 1000;
 /** What a connection has done so far, and what it learned of the service's clock. */
 export interface WireTally {
   requests: number;
+  /** Calls that were answered with a success. */
+  answered: number;
   retries: number;
   /** Of bodies, as they came. */
   bytes: number;

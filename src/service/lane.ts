@@ -257,37 +257,3 @@ export class Lane {
     });
   }
 }
-
-const ROUNDS = 4;
-const SUCCESSES_PER_RETRY = 5;
-/** For a concurrency of one or two: three calls may fail all their tries. */
-const LEAST = 15;
-
-/** How many retries a run may take in all. */
-export class RetryBudget {
-  #left: number;
-  #spent = 0;
-
-  constructor(maxConcurrency: number) {
-    this.#left = Math.max(LEAST, ROUNDS * maxConcurrency);
-  }
-
-  /** Retries taken so far. */
-  get spent(): number {
-    return this.#spent;
-  }
-
-  /** Counts a success, which a fifth of a retry is earned by. */
-  earn(): void {
-    this.#left += 1 / SUCCESSES_PER_RETRY;
-  }
-
-  /** Takes one retry; false when none is left. */
-  take(): boolean {
-    // Sums of fifths are off by some bits.
-    if (this.#left < 0.999) return false;
-    this.#left -= 1;
-    this.#spent += 1;
-    return true;
-  }
-}

@@ -16,8 +16,6 @@ export type { SavedBody } from './body.ts';
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
   readonly section?: CatalogSection;
-  /** Full or partial match on id and name, by filter name. */
-  readonly contains?: Readonly<Record<string, string>>;
 }
 
 export interface LinkChange {
@@ -80,11 +78,14 @@ export interface Service {
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
   /** Pages of the partner list, each non-empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
-  /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent. */
+  /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent; `SOURCE_MISSING` where neither knows them. */
   links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
-  /** Updates a link and returns what the answer states of it, which may not be what was asked for. */
+  /**
+   * Updates a link and returns what the answer states of it, which may not be what was asked for. An answer about another link is
+   * `SOURCE_GARBLED`.
+   */
   updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink>;
   /** Submits a line; what it throws says that the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;

@@ -119,11 +119,11 @@ describe('filters-data', () => {
   test.each(['v1', 'v2'])('is read from the %s example, missing fields as empty', async (version) => {
     await serve(() => json({}, { body: fixture(`filters_data.example.${version}.json`) }));
     const catalog = await connection.service.filtersData(
-      { filters: ['overview_metrics', 'cost_metrics'], section: 'cost', contains: { cost_metrics: 'net+' } },
+      { filters: ['overview_metrics', 'cost_metrics'], section: 'cost' },
       connection.signal,
     );
     expect(server.received[0]?.target).toBe(
-      '/reports-service/filters_data?required_filters=overview_metrics,cost_metrics&section=cost&cost_metrics__contains=net%2B',
+      '/reports-service/filters_data?required_filters=overview_metrics,cost_metrics&section=cost',
     );
     const ecpi = catalog.find(({ id }) => id === 'ecpi_all');
     expect(ecpi).toMatchObject({

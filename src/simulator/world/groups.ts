@@ -43,22 +43,13 @@ const FIRST_DAY = day('2022-01-01');
 /** A date as `format_dates=false` returns it. */
 function dateText(dimension: DateDimension, of: Day, time: string, weekStartsOn: WeekStart): string {
   const year = of.slice(0, 4);
-  switch (dimension) {
-    case 'hour':
-      return `${of}T${time}:00`;
-    case 'day':
-      return of;
-    case 'month':
-      return of.slice(0, 7);
-    case 'quarter':
-      return `Q${Math.ceil(Number(of.slice(5, 7)) / 3)} ${year}`;
-    case 'year':
-      return year;
-    case 'week': {
-      const { start, end } = bucketOf(of, 'week', weekStartsOn);
-      return `${start} - ${addDays(end, -1)}`;
-    }
-  }
+  if (dimension === 'hour') return `${of}T${time}:00`;
+  if (dimension === 'day') return of;
+  if (dimension === 'month') return of.slice(0, 7);
+  if (dimension === 'quarter') return `Q${Math.ceil(Number(of.slice(5, 7)) / 3)} ${year}`;
+  if (dimension === 'year') return year;
+  const { start, end } = bucketOf(of, 'week', weekStartsOn);
+  return `${start} - ${addDays(end, -1)}`;
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
