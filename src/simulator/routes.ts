@@ -22,8 +22,6 @@ export interface Route {
   readonly appToken: string;
   readonly linkToken: string;
   readonly version: 'v1' | 'v2';
-  /** For an unknown endpoint: whether its path exists under another method. */
-  readonly otherMethod: boolean;
 }
 
 const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
@@ -48,7 +46,6 @@ export function routeOf(method: string, path: string): Route {
     appToken: groups?.['app'] ?? '',
     linkToken: groups?.['link'] ?? '',
     version: groups?.['version'] === 'v2' ? 'v2' : 'v1',
-    otherMethod: found === undefined && table.some((entry) => entry.path.test(path)),
   };
 }
 

@@ -194,20 +194,15 @@ function isCounted(atom: Atom, query: ReportQuery): boolean {
   return query.reattributed === 'all' || atom.reattributed === (query.reattributed === 'true');
 }
 
-export interface Traffic {
-  readonly lanes: readonly TrafficLane[];
-  readonly atoms: AtomStore;
-}
-
 /** The groups of a report in the order of time; a group without atoms does not exist. */
 export function groupAtoms(
   query: ReportQuery,
-  { lanes, atoms }: Traffic,
+  atoms: AtomStore,
   buckets: Buckets,
   measures: readonly Measure[],
 ): Group[] {
   const groups = new Map<number, Group>();
-  const identities = createIdentities(query, lanes);
+  const identities = createIdentities(query, atoms.lanes);
   const { firstHour, indexByHour } = buckets;
   const { nowHour } = query.moment;
   const endHour = Math.min(firstHour + indexByHour.length, nowHour + 1);

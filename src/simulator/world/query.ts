@@ -13,17 +13,11 @@ import { type Filters, parseFilters } from './filters.ts';
 import type { Moment } from './measures.ts';
 import type { WorldMetric, Vocabulary } from './metric.ts';
 import {
-  adSpendModes,
-  attributionSources,
-  attributionTypes,
-  booleans,
-  cohortMaturities,
-  comparisonPeriods,
   currencies,
   type Currency,
-  reattributedValues,
-  revenueModes,
-  revenueSources,
+  type ParameterName,
+  parameterValues,
+  type ValueOf,
   invalid,
   missing,
   unsupported,
@@ -44,9 +38,9 @@ export interface ReportQuery {
   readonly utcOffset: UtcOffset;
   readonly currency: Currency;
   readonly moment: Moment;
-  readonly attributionType: (typeof attributionTypes)[number];
-  readonly attributionSource: (typeof attributionSources)[number];
-  readonly reattributed: (typeof reattributedValues)[number];
+  readonly attributionType: ValueOf<'attribution_type'>;
+  readonly attributionSource: ValueOf<'attribution_source'>;
+  readonly reattributed: ValueOf<'reattributed'>;
   /** Operating systems to report; null is all. */
   readonly osNames: ReadonlySet<string> | null;
   readonly sandbox: boolean;
@@ -65,9 +59,14 @@ function listOf(query: URLSearchParams, parameter: string): string[] {
   return text === null || text === '' ? [] : [...new Set(text.split(','))];
 }
 
-function oneOf<T extends string>(query: URLSearchParams, parameter: string, allowed: readonly T[], fallback: T): T {
+function oneOf<Name extends ParameterName>(
+  query: URLSearchParams,
+  parameter: Name,
+  fallback: ValueOf<Name>,
+): ValueOf<Name> {
   const text = query.get(parameter);
   if (text === null) return fallback;
+  const allowed: readonly ValueOf<Name>[] = parameterValues[parameter];
   const known = allowed.find((value) => value === text.trim());
   if (known === undefined)
     throw invalid(parameter, `value is not a valid enumeration member; permitted: ${allowed.join(', ')}`);
@@ -103,7 +102,7 @@ function parseCurrency(query: URLSearchParams): Currency {
 
 function parseSources(query: URLSearchParams): readonly string[] | null {
   const sources = listOf(query, 'ad_revenue_sources');
-  const unknown = sources.find((source) => !revenueSources.some((known) => known === source));
+  const unknown = sources.find((source) => !parameterValues.ad_revenue_sources.some((known) => known === source));
   if (unknown !== undefined) throw invalid('ad_revenue_sources', `unknown source: ${unknown}`);
   return sources.length === 0 ? null : sources;
 }
@@ -128,7 +127,7 @@ function parseLimit(query: URLSearchParams): number | null {
 function checkComparison(query: URLSearchParams): void {
   const text = query.get('period_over_period');
   if (text === null || /^-\d+d$/.test(text) || parseDay(text) !== null) return;
-  oneOf(query, 'period_over_period', comparisonPeriods, 'previous_period');
+  oneOf(query, 'period_over_period', 'previous_period');
 }
 
 /** What a query is read by. */
@@ -146,13 +145,13 @@ export function parseQuery(query: URLSearchParams, now: Date, understanding: Und
   const requested = parseMetrics(query, vocabulary.metrics);
   const utcOffset = parseOffset(query);
   const currency = parseCurrency(query);
-  const revenueMode = oneOf(query, 'iap_revenue_mode', revenueModes, 'GROSS_100');
+  const revenueMode = oneOf(query, 'iap_revenue_mode', 'GROSS_100');
   const revenueShare = Number(revenueMode.replace('GROSS_', '')) / 100;
   const osNames = listOf(query, 'os_names');
   parseDimensions(query, 'index', vocabulary.dimensions);
   checkComparison(query);
   // What dates look like unless told is not shown: here they always come in ISO form.
-  oneOf(query, 'format_dates', booleans, 'true');
+  oneOf(query, 'format_dates', 'true');
 
   return {
     dimensions,
@@ -166,16 +165,16 @@ export function parseQuery(query: URLSearchParams, now: Date, understanding: Und
       nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
       rate: currency.rate,
       revenueRate: currency.rate * revenueShare,
-      adSpendMode: oneOf(query, 'ad_spend_mode', adSpendModes, 'attribution'),
+      adSpendMode: oneOf(query, 'ad_spend_mode', 'attribution'),
       settlingDays,
       revenueSources: parseSources(query),
     },
-    attributionType: oneOf(query, 'attribution_type', attributionTypes, 'click'),
-    attributionSource: oneOf(query, 'attribution_source', attributionSources, 'dynamic'),
-    reattributed: oneOf(query, 'reattributed', reattributedValues, 'all'),
+    attributionType: oneOf(query, 'attribution_type', 'click'),
+    attributionSource: oneOf(query, 'attribution_source', 'dynamic'),
+    reattributed: oneOf(query, 'reattributed', 'all'),
     osNames: osNames.length === 0 ? null : new Set(osNames),
-    sandbox: oneOf(query, 'sandbox', booleans, 'false') === 'true',
-    matureOnly: oneOf(query, 'cohort_maturity', cohortMaturities, 'immature') === 'mature',
+    sandbox: oneOf(query, 'sandbox', 'false') === 'true',
+    matureOnly: oneOf(query, 'cohort_maturity', 'immature') === 'mature',
     sort: parseSort(query, [...dimensions, ...requested.map((metric) => metric.id)]),
     limit: parseLimit(query),
   };

@@ -91,18 +91,18 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     metrics: new Map([...metrics, ...moreMetrics.map((metric) => [metric.id, metric] as const)]),
   };
   const understanding = { vocabulary, weekStartsOn, settlingDays };
-  const source = {
-    lanes,
-    production: new AtomStore(seed, lanes, 'production'),
-    sandbox: new AtomStore(seed, lanes, 'sandbox'),
-  };
+  const production = new AtomStore(seed, lanes, 'production');
+  const sandbox = new AtomStore(seed, lanes, 'sandbox');
   const catalog = { apps, partners, lanes, vocabulary };
   return {
     options: chosen,
     partners,
     apps,
     links,
-    report: (query, now) => createReport(parseQuery(query, now, understanding), source),
+    report(query, now) {
+      const asked = parseQuery(query, now, understanding);
+      return createReport(asked, asked.sandbox ? sandbox : production);
+    },
     isAdditive: (metric) => vocabulary.metrics.get(metric)?.additive ?? false,
     filtersData: (query) => listFilterItems(query, catalog),
   };
