@@ -11,8 +11,8 @@ import type { Dispatcher } from 'undici';
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { type Clock, waitMs } from './clock.ts';
-import { type WireAnswer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
+import { type Clock, statedAt, waitMs } from './clock.ts';
+import { type WireAnswer, type Ask, endpointOf, exchange, type WireTally } from './exchange.ts';
 import type { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
@@ -123,7 +123,8 @@ export class Channel {
     try {
       const value = await exchange(this.#wire, ask, ends.onWire, async (answer) => {
         const now = clock.now();
-        tally.skewMs = skewOf(answer.header('date'), answer.header('age'), now) ?? tally.skewMs;
+        const statedNow = statedAt(answer.header('date'), answer.header('age'));
+        if (statedNow !== null) tally.skewMs = statedNow - now;
         return read(answer, await judge(ask, answer, tries, now));
       });
       slot.leave('answered');
