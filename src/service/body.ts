@@ -13,6 +13,7 @@ import { z } from 'zod';
 
 import { scrubStart, type Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
+import { errorWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { decoded, encodingOf, paginationOf, PlainGauge, readStart, readText, rowsDigestOf } from './plain-text.ts';
@@ -121,6 +122,8 @@ const garbled = (status: number, because: string, what: string, cause?: unknown)
 /** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 4096;
+/** A document and its `data`. */
+const ENVELOPE_LEVELS = 2;
 
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text has to say what it is. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
@@ -136,7 +139,7 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 
 /**
  * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for one that holds a secret, or a `truncated` or `garbled` setback when it is
- * no JSON or not what the schema expects.
+ * no JSON, states an error or is not what the schema expects.
  */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
@@ -147,7 +150,11 @@ export async function readJson<T extends z.ZodType>(
   const text = await readText(answer, MAX_JSON_BYTES, secrets);
   const { status } = answer;
   if (text.trim() === '') throw garbled(status, 'empty', 'an empty body');
-  const checked = schema.safeParse(parsed(text, status));
+  const document = parsed(text, status);
+  // What stands beside an error is what was there when it happened, not an answer.
+  const error = errorWords(document, ENVELOPE_LEVELS);
+  if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
+  const checked = schema.safeParse(document);
   if (checked.success) return checked.data;
   throw garbled(status, 'unexpected shape', `JSON of another shape: ${firstWords(z.prettifyError(checked.error))}`);
 }

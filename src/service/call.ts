@@ -13,7 +13,7 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Clock, statedAt, waitMs } from './clock.ts';
 import { type WireAnswer, type Ask, endpointOf, exchange, type WireTally } from './exchange.ts';
-import type { Lane } from './lane.ts';
+import { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
@@ -32,6 +32,10 @@ interface ChannelSettings {
   /** Those in the headers: no answer may hold one. */
   readonly secrets: readonly Secret[];
   readonly deadlineMs: number;
+  /** Most calls at once. */
+  readonly concurrency: number;
+  /** Aborts, with the failure as its reason, when the credential is refused. */
+  readonly refused: AbortController;
 }
 
 type Sending = Pick<Ask, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
@@ -41,7 +45,9 @@ export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly emit: Emit;
+  /** Of reports, which the run's budget of retries follows. */
   readonly maxConcurrency: number;
+  readonly maxStartsPerSecond: number;
   readonly tally: WireTally;
   /** Aborts when the connection is closed. */
   readonly life: AbortSignal;
@@ -66,14 +72,19 @@ export class Channel {
   readonly #prefix: string;
   readonly #plain: Pick<Ask, 'origin' | 'headers' | 'deadlineMs'>;
 
-  constructor(wire: Wire, lane: Lane, { address, headers, secrets, deadlineMs }: ChannelSettings) {
+  constructor(wire: Wire, { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings) {
     const { origin, pathname } = new URL(address);
     this.#wire = wire;
-    this.#lane = lane;
+    this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency, credential: refused });
     this.origin = origin;
     this.secrets = secrets;
     this.#prefix = pathname.replace(/\/+$/, '');
     this.#plain = { origin, headers, deadlineMs };
+  }
+
+  /** Most calls in flight at once so far. */
+  get peak(): number {
+    return this.#lane.peak;
   }
 
   /** The target of a path and query of the interface: the address's own path stands before it. */

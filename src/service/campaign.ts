@@ -202,17 +202,9 @@ const statedLink = z
     }): StatedLink => ({ ...same, hasSubtrackers, partnerId, costDataEnabled, clickUrl, impressionUrl }),
   );
 
-/** Items beside an error are what was there when it happened, not an answer. */
-const noError = z
-  .union([z.null(), z.literal(''), z.tuple([]), z.literal(false), z.strictObject({})], {
-    error: ({ input }) => `stated ${JSON.stringify(input)}`,
-  })
-  .optional();
-const noErrors = { error: noError, errors: noError, error_code: noError, detail: noError };
-
 function pageOf<T extends z.ZodType>(item: T) {
   return z
-    .object({ data: z.object({ items: z.array(item), paging: pagingSchema, ...noErrors }), ...noErrors })
+    .object({ data: z.object({ items: z.array(item), paging: pagingSchema }) })
     .transform(({ data: { items, paging } }) => ({ items, paging }));
 }
 
@@ -221,7 +213,7 @@ const linkPage = pageOf(statedLink.transform(linkOf));
 
 /** The one link of a create or update answer. */
 const oneLink = z
-  .object({ data: z.object({ items: z.tuple([statedLink]), ...noErrors }), ...noErrors })
+  .object({ data: z.object({ items: z.tuple([statedLink]) }) })
   .transform(({ data: { items } }): StatedLink => items[0]);
 
 /** The answer to an update of the link of a token. */

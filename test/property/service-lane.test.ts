@@ -8,8 +8,10 @@ import { swiftClock } from '../support/scripted-server.ts';
 const life = new AbortController().signal;
 
 function lane(maxConcurrency: number, maxStartsPerSecond = 50, clock = swiftClock(), events: RunEvent[] = []): Lane {
-  const settings = { origin: 'https://reports.example.com', maxConcurrency, maxStartsPerSecond };
-  return new Lane(settings, {
+  return new Lane({
+    origin: 'https://reports.example.com',
+    maxConcurrency,
+    maxStartsPerSecond,
     credential: new AbortController(),
     clock,
     life,
