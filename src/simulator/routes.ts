@@ -2,19 +2,16 @@
 
 import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
-export const endpoints = [
-  'report',
-  'filters_data',
-  'partners',
-  'links',
-  'children',
-  'create_link',
-  'update_link',
-  'cost',
-  'unknown',
-] as const;
-
-export type Endpoint = (typeof endpoints)[number];
+export type Endpoint =
+  | 'report'
+  | 'filters_data'
+  | 'partners'
+  | 'links'
+  | 'children'
+  | 'create_link'
+  | 'update_link'
+  | 'cost'
+  | 'unknown';
 
 export interface Route {
   readonly endpoint: Endpoint;
