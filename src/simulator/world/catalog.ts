@@ -6,19 +6,8 @@ import { cohortFamilies, cohortPeriods } from './cohort-metrics.ts';
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
 import type { TrafficLane } from './lanes.ts';
-import type { WorldMetric, MetricFilterName, Vocabulary } from './metric.ts';
+import type { FilterItem, WorldMetric, MetricFilterName, Vocabulary } from './metric.ts';
 import { currencies, invalid, missing, parameterValues } from './parameters.ts';
-
-/** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
-export interface FilterItem {
-  readonly id: string;
-  readonly name: string;
-  readonly short_name: string;
-  readonly section: string;
-  readonly formatting: string;
-  readonly description: string;
-  readonly increase_is_negative: boolean;
-}
 
 export interface CatalogSource {
   readonly apps: readonly WorldApp[];
@@ -46,16 +35,10 @@ function readable(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The item of a metric, without what else is known of it. */
 function metricItem(metric: WorldMetric): FilterItem {
-  return {
-    id: metric.id,
-    name: metric.name,
-    short_name: metric.shortName,
-    section: metric.section,
-    formatting: metric.formatting,
-    description: metric.description,
-    increase_is_negative: metric.increaseIsNegative,
-  };
+  const { id, name, short_name, section, formatting, description, increase_is_negative } = metric;
+  return { id, name, short_name, section, formatting, description, increase_is_negative };
 }
 
 function listedUnder(filter: MetricFilterName): Lister {

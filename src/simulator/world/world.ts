@@ -9,7 +9,7 @@
 import type { WeekStart } from '../../model/calendar.ts';
 import { dateDimensions, textDimensions } from '../../model/dimension.ts';
 import { AtomStore } from './atoms.ts';
-import { type FilterItem, listFilterItems } from './catalog.ts';
+import { listFilterItems } from './catalog.ts';
 import {
   createApps,
   createLinks,
@@ -22,7 +22,7 @@ import {
 } from './entities.ts';
 import { createLanes, type Texts } from './lanes.ts';
 import { SETTLING_DAYS } from './measures.ts';
-import type { WorldMetric } from './metric.ts';
+import type { FilterItem, WorldMetric } from './metric.ts';
 import { metrics } from './metrics.ts';
 import { parseQuery } from './query.ts';
 import { createReport, type Report } from './report.ts';
