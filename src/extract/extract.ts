@@ -20,6 +20,7 @@ import {
   type Window,
 } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
+import { MAX_PAGES } from '../service/paging.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import {
   plainBytesOf,
@@ -29,7 +30,6 @@ import {
   type SpooledPages,
   type WholeAnswer,
 } from '../spool/spool.ts';
-import { fetchPages } from './pages.ts';
 import { type Adding, askWhole, hasWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one request of a window, and when that was sent. */
@@ -251,4 +251,30 @@ export function provenAnswers(
     return [[requestId({ ...answer, part }), { ...answer, requestedAt, receivedAt }] as const];
   });
   return new Map(proven);
+}
+
+/** Every page of a report; at a page that leads elsewhere, repeats an earlier one or cannot be read it ends, and says so. */
+async function fetchPages(
+  window: Window,
+  parameters: Readonly<Record<string, string>>,
+  { service, spool, signal }: Extraction,
+): Promise<SpooledPages> {
+  const pages: SavedBody[] = [];
+  /** Pages and beginnings of rows, none of which occurs twice unless the pages are a loop. */
+  const seen = new Set<string>();
+  const isSeen = (text: string): boolean => seen.size === seen.add(text).size;
+  for (let page: string | undefined; ;) {
+    const path = spool.pathFor(window);
+    const saved: SavedBody | null = await service.report(parameters, path, signal, page);
+    if (saved === null)
+      return { pages, unfollowed: page === undefined ? null : `the next page ${page} had no content` };
+    pages.push(await spool.keep(saved));
+    const isRepeated = isSeen(saved.rowsDigest ?? path);
+    if (isRepeated) return { pages, unfollowed: `the next page ${page} repeated the rows of an earlier one` };
+    page = saved.nextPage ?? undefined;
+    if (page === undefined) return { pages, unfollowed: saved.unfollowed ?? null };
+    if (isSeen(page) || pages.length >= MAX_PAGES) {
+      return { pages, unfollowed: `the next page ${page} was named after ${pages.length} pages, in a loop` };
+    }
+  }
 }

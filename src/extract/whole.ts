@@ -9,12 +9,18 @@
  * A filter of a metric looks at rows as they are grouped, so that no coarser report has the same rows: such a window has no whole.
  */
 
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+
+import * as z from 'zod';
+
 import { asFailure, Failure, isPassing, isTooHeavy } from '../errors.ts';
 import { isFiltered, type PartRequest, reportParameters, requestsOf, subjectOf, type Window } from '../model/window.ts';
+import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
-import { errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
-import type { Spool, SpooledPages, WholeAnswer } from '../spool/spool.ts';
-import { readReport, type SavedReport } from './pages.ts';
+import { type BesideRows, besideRowsOf, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
+import { onDisk, type Spool, type SpooledPages, type WholeAnswer } from '../spool/spool.ts';
 
 export interface AskingWhole {
   /** Every page of a report. */
@@ -169,4 +175,39 @@ function statedIn(reports: readonly SavedReport[], unfollowed: string | null, wi
 
 function unusable(window: Window, because: string): Failure {
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the answer for the whole was of no use: ${because}.`);
+}
+
+interface SavedReport {
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** By metric, as text. */
+  readonly totals: ReadonlyMap<string, string>;
+  readonly beside: BesideRows;
+}
+
+/** As it was parsed: a copy would lack a metric named `__proto__`. */
+const record = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
+
+const rowsShape = z.array(record).catch([]);
+
+/** What a body of few rows says; nothing where it is another document. Throws a SyntaxError where it is none, and `STORAGE_FAILED`. */
+async function readReport({ path, encoding }: SavedBody): Promise<SavedReport> {
+  const bytes = await onDisk('spool', path, async () => readFile(path));
+  const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
+  const document = record.catch({}).parse(parseJson(plain.toString('utf8')));
+  return {
+    rows: rowsShape.parse(document['rows']),
+    totals: textsIn(record.catch({}).parse(document['totals'])),
+    beside: besideRowsOf(document),
+  };
+}
+
+/** Numbers and texts as texts; what is neither states nothing. */
+function textsIn(totals: Readonly<Record<string, unknown>>): Map<string, string> {
+  return new Map(
+    Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
+      typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
+    ),
+  );
 }

@@ -13,6 +13,7 @@ import { z } from 'zod';
 
 import { scrubStart, type Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
+import { errorWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { decoded, encodingOf, paginationOf, PlainGauge, readStart, readText, rowsDigestOf } from './plain-text.ts';
@@ -26,8 +27,10 @@ export interface SavedBody {
   readonly bytes: number;
   /** Bytes after decompression. */
   readonly plainBytes: number;
-  /** What the ends of the answer say of further pages, parsed; null or left out when they say nothing. */
-  readonly pagination?: unknown;
+  /** Of a report, path and query of the page that follows; null or left out when there is none. */
+  readonly nextPage?: string | null;
+  /** Why the page that follows cannot be followed; left out when there is none, or it can. */
+  readonly unfollowed?: string;
   /** What its rows are known again by. */
   readonly rowsDigest?: string;
 }
@@ -36,6 +39,11 @@ export interface SavedBody {
 const FILE_MODE = 0o600;
 /** Written at once: a trip to the thread pool for every chunk of a socket takes more than the writing. */
 const WRITE_BYTES = 256 * 1024;
+
+interface MeasuredBody extends SavedBody {
+  /** What the ends of the answer say of further pages, parsed; null when they say nothing. */
+  readonly pagination: unknown;
+}
 
 /**
  * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
@@ -47,7 +55,7 @@ export async function saveBody(
   path: string,
   maxPlainBytes: number,
   secrets: readonly Secret[],
-): Promise<SavedBody> {
+): Promise<MeasuredBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
@@ -114,6 +122,8 @@ const garbled = (status: number, because: string, what: string, cause?: unknown)
 /** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 4096;
+/** A document and its `data`. */
+const ENVELOPE_LEVELS = 2;
 
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text has to say what it is. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
@@ -129,7 +139,7 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 
 /**
  * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for one that holds a secret, or a `truncated` or `garbled` setback when it is
- * no JSON or not what the schema expects.
+ * no JSON, states an error or is not what the schema expects.
  */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
@@ -140,7 +150,11 @@ export async function readJson<T extends z.ZodType>(
   const text = await readText(answer, MAX_JSON_BYTES, secrets);
   const { status } = answer;
   if (text.trim() === '') throw garbled(status, 'empty', 'an empty body');
-  const checked = schema.safeParse(parsed(text, status));
+  const document = parsed(text, status);
+  // What stands beside an error is what was there when it happened, not an answer.
+  const error = errorWords(document, ENVELOPE_LEVELS);
+  if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
+  const checked = schema.safeParse(document);
   if (checked.success) return checked.data;
   throw garbled(status, 'unexpected shape', `JSON of another shape: ${firstWords(z.prettifyError(checked.error))}`);
 }

@@ -11,14 +11,19 @@ import type { Dispatcher } from 'undici';
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { type Clock, waitMs } from './clock.ts';
-import { type WireAnswer, type Ask, endpointOf, exchange, skewOf, type WireTally } from './exchange.ts';
-import type { Lane, RetryBudget } from './lane.ts';
+import { type Clock, statedAt, waitMs } from './clock.ts';
+import { type WireAnswer, type Ask, endpointOf, exchange, type WireTally } from './exchange.ts';
+import { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
 /** Tries of a small call that the service is too slow for. */
 const TRIES_WHEN_SLOW = 3;
+/** How many retries a run may take: so many rounds of its concurrency, and one more for so many successes … */
+const ROUNDS = 4;
+const SUCCESSES_PER_RETRY = 5;
+/** … but for a concurrency of one or two, so that three calls may fail all their tries. */
+const LEAST_RETRIES = 15;
 
 interface ChannelSettings {
   /** Configured address; a path in it stands before every target. */
@@ -27,6 +32,10 @@ interface ChannelSettings {
   /** Those in the headers: no answer may hold one. */
   readonly secrets: readonly Secret[];
   readonly deadlineMs: number;
+  /** Most calls at once. */
+  readonly concurrency: number;
+  /** Aborts, with the failure as its reason, when the credential is refused. */
+  readonly refused: AbortController;
 }
 
 type Sending = Pick<Ask, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
@@ -36,7 +45,9 @@ export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly emit: Emit;
-  readonly budget: RetryBudget;
+  /** Of reports, which the run's budget of retries follows. */
+  readonly maxConcurrency: number;
+  readonly maxStartsPerSecond: number;
   readonly tally: WireTally;
   /** Aborts when the connection is closed. */
   readonly life: AbortSignal;
@@ -61,14 +72,19 @@ export class Channel {
   readonly #prefix: string;
   readonly #plain: Pick<Ask, 'origin' | 'headers' | 'deadlineMs'>;
 
-  constructor(wire: Wire, lane: Lane, { address, headers, secrets, deadlineMs }: ChannelSettings) {
+  constructor(wire: Wire, { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings) {
     const { origin, pathname } = new URL(address);
     this.#wire = wire;
-    this.#lane = lane;
+    this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency, credential: refused });
     this.origin = origin;
     this.secrets = secrets;
     this.#prefix = pathname.replace(/\/+$/, '');
     this.#plain = { origin, headers, deadlineMs };
+  }
+
+  /** Most calls in flight at once so far. */
+  get peak(): number {
+    return this.#lane.peak;
   }
 
   /** The target of a path and query of the interface: the address's own path stands before it. */
@@ -112,18 +128,18 @@ export class Channel {
   }
 
   async #attempt<T>(ask: Ask, tries: number, ends: Ends, read: Reader<T>): Promise<T> {
-    const { tally, clock, budget } = this.#wire;
+    const { tally, clock } = this.#wire;
     const slot = await this.#lane.enter(ends.waiting);
     tally.requests += 1;
-    if (tries > 1) tally.retries += 1;
     try {
       const value = await exchange(this.#wire, ask, ends.onWire, async (answer) => {
         const now = clock.now();
-        tally.skewMs = skewOf(answer.header('date'), answer.header('age'), now) ?? tally.skewMs;
+        const statedNow = statedAt(answer.header('date'), answer.header('age'));
+        if (statedNow !== null) tally.skewMs = statedNow - now;
         return read(answer, await judge(ask, answer, tries, now));
       });
       slot.leave('answered');
-      budget.earn();
+      tally.answered += 1;
       tally.lastSetback = null;
       return value;
     } catch (error) {
@@ -144,7 +160,7 @@ export class Channel {
 
   /** Waits before the next try, or throws because there is to be none. */
   async #pause(ask: Ask, setback: Setback, seen: readonly SetbackKind[], waiting: AbortSignal): Promise<void> {
-    const { budget, clock, emit } = this.#wire;
+    const { tally, maxConcurrency, clock, emit } = this.#wire;
     const { setback: kind, because, retryAfterMs: askedMs } = setback;
     const tries = seen.length;
     if (ask.repeats !== 'all' && !ask.repeats.includes(kind)) throw setback;
@@ -152,9 +168,11 @@ export class Channel {
     const ofItsKind = seen.filter((each) => each === kind).length;
     const allowed = policies[kind].tries ?? ask.triesWhenSlow;
     if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, ask, tries);
-    if (!budget.take()) {
-      throw failureOf(setback, ask, tries, `; the run's budget of ${budget.spent} retries was used up`);
+    const budget = Math.max(LEAST_RETRIES, ROUNDS * maxConcurrency) + Math.floor(tally.answered / SUCCESSES_PER_RETRY);
+    if (tally.retries >= budget) {
+      throw failureOf(setback, ask, tries, `; the run's budget of ${budget} retries was used up`);
     }
+    tally.retries += 1;
     const ms = waitMs({ tries, askedMs, isOverload: kind === 'overload', random: clock.random() });
     emit({ type: 'request_retried', endpoint: endpointOf(ask), attempt: tries, because, waitMs: ms });
     await clock.sleep(ms, waiting);

@@ -7,7 +7,7 @@ import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLi
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
-import type { LinkChange } from './service.ts';
+import type { LinkChange, Service } from './service.ts';
 import { policies, Setback, type SetbackKind } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
@@ -22,79 +22,68 @@ const JSON_TYPE = 'application/json';
 /** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
 const FIRST_REFUSAL = 400;
 
-export class CampaignApi {
-  readonly #channel: Channel;
+type CampaignApi = Pick<Service, 'partners' | 'links' | 'createLink' | 'updateLink'>;
+
+export function campaignApi(channel: Channel): CampaignApi {
   /** v1 once the connection has found v2 absent. */
-  #version: 'v1' | 'v2' = 'v2';
+  let version: 'v1' | 'v2' = 'v2';
+  const { origin } = channel;
 
-  constructor(channel: Channel) {
-    this.#channel = channel;
-  }
+  const reading =
+    <T extends z.ZodType>(schema: T): Reader<z.output<T>> =>
+    async (answer) =>
+      readJson(answer, schema, channel.secrets);
+  const read = <T extends z.ZodType>(target: string, schema: T, signal: AbortSignal): Promise<z.output<T>> =>
+    channel.get(target, signal, reading(schema));
 
-  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void> {
+  return {
     // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
-    const first = this.#channel.targetOf('/public/v1/partners');
-    return pages({
-      origin: this.#channel.origin,
-      first,
-      ask: async (target): Promise<z.output<typeof partnerPage>> => this.#read(target, partnerPage, signal),
-    });
-  }
+    partners: (signal) => {
+      const first = channel.targetOf('/public/v1/partners');
+      return pages({ origin, first, ask: async (target) => read(target, partnerPage, signal) });
+    },
 
-  /** Pages of links; throws `SOURCE_MISSING` when neither version knows the app or the parent. */
-  async *links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void> {
-    const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
-    const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
-    const older = this.#channel.targetOf(`/public/v1${path}`);
-    const ask = async (target: string): Promise<ListPage<Link>> => {
-      try {
-        return await this.#read(target, linkPage, signal);
-      } catch (error) {
-        const isMissing = error instanceof Failure && error.code === 'SOURCE_MISSING';
-        if (!isMissing || target !== first || first === older) throw error;
-      }
-      const page = await this.#read(older, linkPage, signal);
-      this.#version = 'v1';
-      return { ...page, target: older };
-    };
-    yield* pages({ origin: this.#channel.origin, first, ask });
-  }
+    async *links(appToken, parent, signal) {
+      const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
+      const first = channel.targetOf(`/public/${version}${path}`);
+      const older = channel.targetOf(`/public/v1${path}`);
+      const ask = async (target: string): Promise<ListPage<Link>> => {
+        try {
+          return await read(target, linkPage, signal);
+        } catch (error) {
+          const isMissing = error instanceof Failure && error.code === 'SOURCE_MISSING';
+          if (!isMissing || target !== first || first === older) throw error;
+        }
+        const page = await read(older, linkPage, signal);
+        version = 'v1';
+        return { ...page, target: older };
+      };
+      yield* pages({ origin, first, ask });
+    },
 
-  /** Creates a link; sent once. An unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
-  async createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link> {
-    const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
-    const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
-    const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}`);
-    const sent = this.#channel.send(target, sending, signal, this.#reading(oneLink));
-    const created = await sent.catch((error: unknown) => {
-      throw creationError(error, name);
-    });
-    const { token, level, label = name } = created;
-    const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
-    if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
-    const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
-    throw undecided(name, `the answer was another link, ${other}`, { answered: token });
-  }
+    async createLink(appToken, name, parent, signal) {
+      const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
+      const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
+      const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
+      const created = await channel.send(target, sending, signal, reading(oneLink)).catch((error: unknown) => {
+        throw creationError(error, name);
+      });
+      const { token, level, label = name } = created;
+      const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
+      if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
+      const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
+      throw undecided(name, `the answer was another link, ${other}`, { answered: token });
+    },
 
-  /**
-   * Updates a link, repeated like a read, since twice is the same as once; returns what the answer states, which may not be
-   * what was asked for. An answer about another link is a `SOURCE_GARBLED`.
-   */
-  async updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink> {
-    const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
-    const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
-    return this.#channel.send(target, sending, signal, this.#reading(updateOf(token))).catch((error: unknown) => {
-      throw error instanceof Setback ? perhapsUpdated(error, token) : error;
-    });
-  }
-
-  #reading<T extends z.ZodType>(schema: T): Reader<z.output<T>> {
-    return (answer) => readJson(answer, schema, this.#channel.secrets);
-  }
-
-  #read<T extends z.ZodType>(target: string, schema: T, signal: AbortSignal): Promise<z.output<T>> {
-    return this.#channel.get(target, signal, this.#reading(schema));
-  }
+    // Repeated like a read, since twice is the same as once.
+    async updateLink(appToken, token, change, signal) {
+      const target = channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
+      const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
+      return channel.send(target, sending, signal, reading(updateOf(token))).catch((error: unknown) => {
+        throw error instanceof Setback ? perhapsUpdated(error, token) : error;
+      });
+    },
+  };
 }
 
 function linksPath(appToken: string): string {
@@ -213,17 +202,9 @@ const statedLink = z
     }): StatedLink => ({ ...same, hasSubtrackers, partnerId, costDataEnabled, clickUrl, impressionUrl }),
   );
 
-/** Items beside an error are what was there when it happened, not an answer. */
-const noError = z
-  .union([z.null(), z.literal(''), z.tuple([]), z.literal(false), z.strictObject({})], {
-    error: ({ input }) => `stated ${JSON.stringify(input)}`,
-  })
-  .optional();
-const noErrors = { error: noError, errors: noError, error_code: noError, detail: noError };
-
 function pageOf<T extends z.ZodType>(item: T) {
   return z
-    .object({ data: z.object({ items: z.array(item), paging: pagingSchema, ...noErrors }), ...noErrors })
+    .object({ data: z.object({ items: z.array(item), paging: pagingSchema }) })
     .transform(({ data: { items, paging } }) => ({ items, paging }));
 }
 
@@ -232,7 +213,7 @@ const linkPage = pageOf(statedLink.transform(linkOf));
 
 /** The one link of a create or update answer. */
 const oneLink = z
-  .object({ data: z.object({ items: z.tuple([statedLink]), ...noErrors }), ...noErrors })
+  .object({ data: z.object({ items: z.tuple([statedLink]) }) })
   .transform(({ data: { items } }): StatedLink => items[0]);
 
 /** The answer to an update of the link of a token. */

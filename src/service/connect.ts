@@ -5,13 +5,12 @@ import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { version } from '../version.ts';
-import { CampaignApi } from './campaign.ts';
+import { campaignApi } from './campaign.ts';
 import { Channel, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { askFiltersData } from './filters-data.ts';
 import { askReport } from './report.ts';
-import { Lane, RetryBudget } from './lane.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
@@ -36,54 +35,45 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     }),
     clock,
     emit,
-    budget: new RetryBudget(maxConcurrency),
-    tally: { requests: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
+    maxConcurrency,
+    tally: { requests: 0, answered: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
     life: closing.signal,
+    maxStartsPerSecond,
   };
-  const lane = (address: string, concurrency: number, credential: AbortController): Lane => {
-    const settings = { origin: new URL(address).origin, maxConcurrency: concurrency, maxStartsPerSecond };
-    return new Lane(settings, { credential, clock, life: closing.signal, emit });
+  const tokenRefused = new AbortController();
+  const channel = (
+    address: string,
+    concurrency: number,
+    deadlineMs: number,
+    { headers, secrets, refused = tokenRefused }: Credential,
+  ): Channel => {
+    const sent = requestHeaders(config.headers, headers);
+    const held = secretsAmong([...secrets, ...Object.values(config.headers)]);
+    return new Channel(wire, { address, concurrency, deadlineMs, headers: sent, secrets: held, refused });
   };
-  const token = new AbortController();
-  const secrets = secretsAmong([config.token, ...Object.values(config.headers)]);
-  const reportsLane = lane(config.reportsUrl, maxConcurrency, token);
-  const reports = new Channel(wire, reportsLane, {
-    address: config.reportsUrl,
-    headers: requestHeaders(config.headers, { authorization: `Bearer ${config.token.reveal()}` }),
-    secrets,
-    deadlineMs: requestTimeoutMs,
-  });
   const smallCallMs = Math.min(SMALL_CALL_MS, requestTimeoutMs);
-  const campaign = new CampaignApi(
-    new Channel(wire, lane(config.baseUrl, campaignConcurrency, token), {
-      address: config.baseUrl,
-      headers: requestHeaders(config.headers, { authorization: `Token token=${config.token.reveal()}` }),
-      secrets,
-      deadlineMs: smallCallMs,
-    }),
-  );
-  const cost =
-    config.costUrl === null
-      ? null
-      : new Channel(wire, lane(config.costUrl, COST_CONCURRENCY, new AbortController()), {
-          address: config.costUrl,
-          headers: requestHeaders(config.headers, config.costHeaders),
-          secrets: secretsAmong([...Object.values(config.headers), ...Object.values(config.costHeaders)]),
-          deadlineMs: smallCallMs,
-        });
+  const tokenAs = (form: string): Credential => {
+    return { headers: { authorization: `${form}${config.token.reveal()}` }, secrets: [config.token] };
+  };
+  const costCredential = {
+    headers: config.costHeaders,
+    secrets: Object.values(config.costHeaders),
+    refused: new AbortController(),
+  };
+  const { baseUrl, reportsUrl, costUrl } = config;
+  const reports = channel(reportsUrl, maxConcurrency, requestTimeoutMs, tokenAs('Bearer '));
+  const campaign = channel(baseUrl, campaignConcurrency, smallCallMs, tokenAs('Token token='));
+  const cost = costUrl === null ? null : channel(costUrl, COST_CONCURRENCY, smallCallMs, costCredential);
 
   return {
     report: (parameters, saveAs, signal, page) =>
       askReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => askFiltersData(reports, request, signal),
-    partners: (signal) => campaign.partners(signal),
-    links: (appToken, parent, signal) => campaign.links(appToken, parent, signal),
-    createLink: (appToken, name, parent, signal) => campaign.createLink(appToken, name, parent, signal),
-    updateLink: (appToken, token, change, signal) => campaign.updateLink(appToken, token, change, signal),
+    ...campaignApi(campaign),
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
     statistics: () => {
       const { requests, retries, bytes, lastSetback } = wire.tally;
-      return { requests, retries, peakConcurrency: reportsLane.peak, bytes, lastSetback };
+      return { requests, retries, peakConcurrency: reports.peak, bytes, lastSetback };
     },
     clockSkewMs: () => wire.tally.skewMs,
     close: async () => {
@@ -91,6 +81,13 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
       await wire.dispatcher.destroy();
     },
   };
+}
+
+interface Credential {
+  readonly headers: Readonly<Record<string, Secret | string>>;
+  readonly secrets: readonly (Secret | string)[];
+  /** Aborts when the credential is refused. */
+  readonly refused?: AbortController;
 }
 
 const secretsAmong = (values: readonly (Secret | string)[]): Secret[] =>

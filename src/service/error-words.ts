@@ -27,7 +27,12 @@ const LEVELS = 4;
 export function statedError(body: string): string | null {
   const document = parsed(body) ?? body;
   if (typeof document === 'string') return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
-  const found = errorIn(document, LEVELS);
+  return errorWords(document, LEVELS);
+}
+
+/** The error that a document states, or what so many levels of it hold; null where they state none. */
+export function errorWords(document: unknown, levels: number): string | null {
+  const found = errorIn(document, levels);
   return found === null ? null : firstWords(wordsOf(found), MAX_CHARACTERS);
 }
 

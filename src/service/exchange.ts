@@ -11,7 +11,6 @@ import type { Dispatcher } from 'undici';
 
 import { Failure, textOf } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
-import { statedAt } from './clock.ts';
 import { Setback, type SetbackKind } from './setback.ts';
 
 export interface WireAnswer {
@@ -175,31 +174,28 @@ export function encodeQuery(parameters: Readonly<Record<string, string>>): strin
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
+/** The target as it was written, but for one parameter of its query. */
+export function withParameter(target: string, name: string, value: string): string {
+  const [path = '', ...query] = target.split('?');
+  const pairs = query.join('?').split('&');
+  const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name));
+  return `${path}?${[...others, `${encode(name)}=${encode(value)}`].join('&')}`;
+}
+
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':');
 }
 
-/** A `Date` header names the second an answer began in, and an `Age` beside it whole seconds. */
-const DATE_RESOLUTION_MS = 1000;
-
 /** What a connection has done so far, and what it learned of the service's clock. */
 export interface WireTally {
   requests: number;
+  /** Calls that were answered with a success. */
+  answered: number;
   retries: number;
   /** Of bodies, as they came. */
   bytes: number;
-  /** The service's clock minus this machine's, by the newest answer that states it. */
+  /** The service's clock minus this machine's, to the second, by the newest answer that states it. */
   skewMs: number | null;
   /** What the latest try met; null if it was answered. */
   lastSetback: string | null;
-}
-
-/**
- * The service's clock minus this machine's, by an answer's `Date` and `Age`; 0 when they agree within the second that they
- * name. Null without a date.
- */
-export function skewOf(date: string | null, age: string | null, now: number): number | null {
-  const from = statedAt(date, age);
-  if (from === null) return null;
-  return Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS * (age === null ? 1 : 2)) - now;
 }

@@ -1,4 +1,4 @@
-/** The catalog from filters-data, asked in as many calls as its URLs need and read tolerantly. */
+/** The catalog from filters-data, read tolerantly. */
 
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
@@ -9,8 +9,6 @@ import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersDataRequest } from './service.ts';
 
-/** Usual limits of proxies begin at 8 KiB for the whole request line (observed: long URLs). */
-const MAX_QUERY_CHARACTERS = 6000;
 /** Of an answer that is not what was asked for: room is left for the words around it. */
 const MAX_SAID_CHARACTERS = 140;
 
@@ -37,10 +35,10 @@ export async function askFiltersData(
   const items: CatalogItem[] = [];
   let isAnswered = false;
   let refusal: Failure | null = null;
-  const parts = shortEnough(request);
+  const parts = [request.filters];
   for (let filters = parts.shift(); filters !== undefined; filters = parts.shift()) {
     try {
-      items.push(...(await askLists(channel, filters, request, signal)));
+      items.push(...(await askLists(channel, filters, request.section, signal)));
       isAnswered = true;
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'SOURCE_REFUSED')) throw error;
@@ -56,10 +54,11 @@ export async function askFiltersData(
 async function askLists(
   channel: Channel,
   filters: readonly CatalogFilter[],
-  request: FiltersDataRequest,
+  section: FiltersDataRequest['section'],
   signal: AbortSignal,
 ): Promise<Catalog> {
-  const target = channel.targetOf(`/reports-service/filters_data${queryOf(filters, request)}`);
+  const query = encodeQuery({ required_filters: filters.join(','), ...(section === undefined ? {} : { section }) });
+  const target = channel.targetOf(`/reports-service/filters_data${query}`);
   return channel.get(target, signal, async (answer, verdict) =>
     verdict === 'empty' ? [] : readJson(answer, listsSchema(filters), channel.secrets),
   );
@@ -87,25 +86,4 @@ function itemOf(filter: CatalogFilter, found: z.output<typeof itemSchema>): Cata
   const others = Object.entries(found).filter(([field]) => !Object.hasOwn(knownFields, field));
   const attributes = others.length === 0 ? null : JSON.stringify(Object.fromEntries(others));
   return { filter, id, name, shortName, section, formatting, description, attributes };
-}
-
-/** The filters, divided so that each part makes a URL that proxies let pass. */
-function shortEnough(request: FiltersDataRequest): CatalogFilter[][] {
-  const parts: CatalogFilter[][] = [];
-  for (const filter of new Set(request.filters)) {
-    const last = parts.at(-1);
-    if (last === undefined || queryOf([...last, filter], request).length > MAX_QUERY_CHARACTERS) parts.push([filter]);
-    else last.push(filter);
-  }
-  return parts;
-}
-
-function queryOf(filters: readonly CatalogFilter[], { section, contains }: FiltersDataRequest): string {
-  const parameters: Record<string, string> = { required_filters: filters.join(',') };
-  if (section !== undefined) parameters['section'] = section;
-  for (const filter of filters) {
-    const part = contains?.[filter];
-    if (part !== undefined) parameters[`${filter}__contains`] = part;
-  }
-  return encodeQuery(parameters);
 }

@@ -21,9 +21,6 @@ interface LaneSettings {
   readonly origin: string;
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
-}
-
-interface LaneCircumstances {
   /** Aborts, with the failure as its reason, when the credential is refused. */
   readonly credential: AbortController;
   readonly clock: Clock;
@@ -54,10 +51,6 @@ interface Waiting {
  */
 export class Lane {
   readonly #settings: LaneSettings;
-  readonly #clock: Clock;
-  readonly #life: AbortSignal;
-  readonly #emit: Emit;
-  readonly #credential: AbortController;
   /** A Set keeps the order of arrival and forgets from the middle at no cost. */
   readonly #line = new Set<Waiting>();
   #state: 'open' | 'paused' | 'probing' | 'given up' = 'open';
@@ -75,24 +68,20 @@ export class Lane {
   #refilledAt: number;
   #isRefilling = false;
 
-  constructor(settings: LaneSettings, { credential, clock, life, emit }: LaneCircumstances) {
+  constructor(settings: LaneSettings) {
     this.#settings = settings;
-    this.#credential = credential;
-    this.#clock = clock;
-    this.#life = life;
-    this.#emit = emit;
     this.#limit = settings.maxConcurrency;
     this.#tokens = this.#burst;
-    this.#refilledAt = clock.now();
+    this.#refilledAt = settings.clock.now();
   }
 
   get credential(): AbortSignal {
-    return this.#credential.signal;
+    return this.#settings.credential.signal;
   }
 
   /** Ends all calls that wait; later ones throw the same failure. */
   refuseCredential(failure: Failure): void {
-    this.#credential.abort(failure);
+    this.#settings.credential.abort(failure);
   }
 
   get inFlight(): number {
@@ -162,7 +151,7 @@ export class Lane {
     [this.#outages, this.#failedProbes] = [0, 0];
     if (isProbe) {
       this.#state = 'open';
-      this.#emit({ type: 'breaker_closed' });
+      this.#settings.emit({ type: 'breaker_closed' });
     }
     const from = this.limit;
     if (sign === 'overloaded') {
@@ -172,7 +161,8 @@ export class Lane {
       this.#limit = Math.min(this.#settings.maxConcurrency, this.#limit + 1 / this.#limit);
     }
     const to = this.limit;
-    if (to !== from) this.#emit({ type: 'concurrency_changed', from, to, because: to < from ? '429' : 'recovery' });
+    if (to !== from)
+      this.#settings.emit({ type: 'concurrency_changed', from, to, because: to < from ? '429' : 'recovery' });
   }
 
   #countOutage(isProbe: boolean, because: string): void {
@@ -190,7 +180,7 @@ export class Lane {
     this.#state = 'paused';
     this.#epoch += 1;
     const waitMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedProbes);
-    this.#emit({ type: 'breaker_opened', waitMs });
+    this.#settings.emit({ type: 'breaker_opened', waitMs });
     void this.#later(waitMs, () => {
       this.#state = 'probing';
     });
@@ -199,7 +189,7 @@ export class Lane {
   /** Admits again after some time; nobody once the connection is closed. */
   async #later(ms: number, change: () => void): Promise<void> {
     try {
-      await this.#clock.sleep(ms, this.#life);
+      await this.#settings.clock.sleep(ms, this.#settings.life);
     } catch {
       return;
     }
@@ -225,7 +215,7 @@ export class Lane {
 
   /** Takes the right to start one call, or sees to it that admission goes on when there is one again. */
   #takeToken(): boolean {
-    const now = this.#clock.now();
+    const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;
     // A clock set back must not take tokens away.
     this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#refilledAt) * perMs);
@@ -255,39 +245,5 @@ export class Lane {
       facts: { origin, probes, because },
       hint: 'Run again later; what was loaded stays.',
     });
-  }
-}
-
-const ROUNDS = 4;
-const SUCCESSES_PER_RETRY = 5;
-/** For a concurrency of one or two: three calls may fail all their tries. */
-const LEAST = 15;
-
-/** How many retries a run may take in all. */
-export class RetryBudget {
-  #left: number;
-  #spent = 0;
-
-  constructor(maxConcurrency: number) {
-    this.#left = Math.max(LEAST, ROUNDS * maxConcurrency);
-  }
-
-  /** Retries taken so far. */
-  get spent(): number {
-    return this.#spent;
-  }
-
-  /** Counts a success, which a fifth of a retry is earned by. */
-  earn(): void {
-    this.#left += 1 / SUCCESSES_PER_RETRY;
-  }
-
-  /** Takes one retry; false when none is left. */
-  take(): boolean {
-    // Sums of fifths are off by some bits.
-    if (this.#left < 0.999) return false;
-    this.#left -= 1;
-    this.#spent += 1;
-    return true;
   }
 }

@@ -1,29 +1,27 @@
 /**
- * The pages of a list until its end, whichever way the service pages.
+ * The pages of a list or of a report: what an answer says of the next one, and a list followed to its end.
  *
  * Of a `next` link only path and query are used, and only when it points to the origin asked: a token must not leave
- * it. A short or empty page is not the last one; the end is a `next` that is null or empty, or no `next` and no cursor. (observed:
- * Campaign API.)
+ * it. A short or empty page is not the last one (observed: Campaign API). The interface does not show a report's pagination that is
+ * not null, so every form that its lists use is read. What says that there is no next page is told from what cannot be read,
+ * which throws: rows would be missing without a word.
  */
 
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
-import { originWords } from './setback.ts';
+import { withParameter } from './exchange.ts';
+import { firstWords, originWords } from './setback.ts';
 
 /** Half a million items of the default page size: no account has as many, a loop has. */
-const MAX_PAGES = 10_000;
+export const MAX_PAGES = 10_000;
 
-const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
-
-/** A paging object in v1 or v2 style. */
-export const pagingSchema = z.object({ next: cursor, cursors: z.object({ after: cursor }).nullish() }).nullish();
-
-export type ListPaging = z.output<typeof pagingSchema>;
+/** Of a list only what names its next page: the `cursor` of v2 is its own position. */
+export const pagingSchema = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();
 
 export interface ListPage<T> {
   readonly items: readonly T[];
-  readonly paging: ListPaging;
+  readonly paging: z.output<typeof pagingSchema>;
   /** Path and query it was answered at, where that is not what was asked; the next page is named from there. */
   readonly target?: string;
 }
@@ -33,16 +31,10 @@ export interface Paged<T> {
   /** Path and query of the first page. */
   readonly first: string;
   readonly ask: (target: string) => Promise<ListPage<T>>;
-  readonly maxPages?: number;
 }
 
 /** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
-export async function* pages<T>({
-  origin,
-  first,
-  ask,
-  maxPages = MAX_PAGES,
-}: Paged<T>): AsyncGenerator<readonly T[], void> {
+export async function* pages<T>({ origin, first, ask }: Paged<T>): AsyncGenerator<readonly T[], void> {
   const asked = new Set<string>();
   for (let next: string | null = first; next !== null;) {
     asked.add(next);
@@ -52,8 +44,8 @@ export async function* pages<T>({
     if (next === null) return;
     const problem = asked.has(next)
       ? `repeated after ${asked.size} pages`
-      : asked.size >= maxPages
-        ? `did not end within ${maxPages} pages`
+      : asked.size >= MAX_PAGES
+        ? `did not end within ${MAX_PAGES} pages`
         : null;
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
@@ -63,18 +55,67 @@ export async function* pages<T>({
   }
 }
 
-/** Path and query of the next page; null at the end. */
-function nextTarget(paging: ListPaging, target: string, origin: string): string | null {
-  const next = paging?.next;
-  if (next === undefined) return cursorTarget(paging, target, origin);
-  return next === null || next.trim() === '' ? null : pageTarget(next, target, origin);
-}
+/** A number that was rounded when it was parsed would lead elsewhere. What is blank names nothing. */
+const position = z
+  .union([z.string(), z.int().transform(String), z.literal(false).transform(() => '')])
+  .nullish()
+  .transform((stated) => (stated?.trim() === '' ? null : stated));
+const number = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .nullish()
+  .catch(null);
+/** What is no flag says that there may be more. */
+const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
+const paginationSchema = z.object({
+  next: position,
+  cursor: position,
+  cursors: z.object({ after: position }).nullish(),
+  page: number,
+  current_page: number,
+  total_pages: number,
+  pages: number,
+  last_page: number,
+  has_more: flag,
+  has_next: flag,
+});
+type Pagination = z.output<typeof paginationSchema>;
+
+/** With a scheme or a host, from a directory on, or with a query; anything else is a cursor. */
+const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
- * Path and query of an address that a page at `target` named; throws `SOURCE_ENDLESS_PAGES` unless it is on the origin
- * asked.
+ * Path and query of the page that follows the one at `target`, by its parsed pagination; null when it is the last. A `next` that is
+ * null or blank names none, and neither does an empty cursor where there is no `next`; a number of pages or a flag beside it has to
+ * agree. Throws `DATA_MALFORMED` for a pagination of another form, and for one that says there is a page and names none;
+ * `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
-export function pageTarget(next: string, target: string, origin: string): string {
+export function nextTarget(pagination: unknown, target: string, origin: string): string | null {
+  const isNothing = pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
+  if (isNothing || (typeof pagination === 'string' && pagination.trim() === '')) return null;
+  const { data } = paginationSchema.safeParse(pagination);
+  const named = data === undefined ? null : namedTarget(data, target, origin);
+  const isEnd = data !== undefined && isLast(data, Object.keys(Object(pagination)));
+  if (named === null && !isEnd) {
+    const said = firstWords(JSON.stringify(pagination));
+    const message = `The pagination of ${pathOf(target)} named no next page and no end that is known: ${said}`;
+    throw new Failure('DATA_MALFORMED', message, {
+      facts: { said },
+      hint: 'Narrow the slice until the service answers in one page, and report what it said.',
+    });
+  }
+  return named;
+}
+
+function namedTarget({ next, cursor, cursors }: Pagination, target: string, origin: string): string | null {
+  if (next === null) return null;
+  if (next !== undefined && ADDRESS.test(next)) return addressedTarget(next, target, origin);
+  const after = cursors?.after ?? null;
+  if (after !== null) return withParameter(target, 'after', after);
+  const value = next ?? cursor ?? null;
+  return value === null ? null : withParameter(target, 'cursor', value);
+}
+
+function addressedTarget(next: string, target: string, origin: string): string {
   const base = new URL(target, origin).href;
   const url = URL.canParse(next, base) ? new URL(next, base) : null;
   if (url?.origin !== origin) {
@@ -87,13 +128,14 @@ export function pageTarget(next: string, target: string, origin: string): string
   return url.pathname + url.search;
 }
 
-/** A list that names no next link may still name the cursor to go on from (service-interface: partners). */
-function cursorTarget(paging: ListPaging, target: string, origin: string): string | null {
-  const after = paging?.cursors?.after ?? '';
-  if (after === '') return null;
-  const url = new URL(target, origin);
-  url.searchParams.set('after', after);
-  return url.pathname + url.search;
+/** Whether a pagination that names no page says that there is none. */
+function isLast(stated: Pagination, names: readonly string[]): boolean {
+  const counts = [stated.total_pages, stated.pages, stated.last_page].filter((each) => typeof each === 'number');
+  const flags = [stated.has_more, stated.has_next].filter((each) => typeof each === 'boolean');
+  // A page 0 is the first one, as page 1 is elsewhere.
+  const page = Math.max(1, stated.page ?? stated.current_page ?? 1);
+  if (counts.length + flags.length > 0) return !flags.includes(true) && Math.max(0, ...counts) <= page;
+  return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));
 }
 
 function pathOf(target: string): string {

@@ -10,16 +10,12 @@ import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner, StatedLink } from '../model/link.ts';
 import type { SavedBody } from './body.ts';
-import type { ReportPage } from './report.ts';
 
 export type { SavedBody } from './body.ts';
-export { nextPageOf, type ReportPage } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
   readonly section?: CatalogSection;
-  /** Full or partial match on id and name, by filter name. */
-  readonly contains?: Readonly<Record<string, string>>;
 }
 
 export interface LinkChange {
@@ -64,16 +60,16 @@ export const nothingAsked: ServiceStatistics = { requests: 0, retries: 0, peakCo
 
 export interface Service {
   /**
-   * Asks for a report with exactly these query parameters, or for a page of it, and saves the body, undecoded, at a path
-   * (overwritten). Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY` for 504 and
-   * `SOURCE_TIMEOUT` for a deadline that passed, after either of which a smaller question may succeed;
-   * `SOURCE_ENDLESS_PAGES` for a page on another origin; `DATA_MALFORMED` for a body that holds the credential.
+   * Asks for a report with exactly these query parameters, or for the page that a saved one named, and saves the body,
+   * undecoded, at a path (overwritten). Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY`
+   * for 504 and `SOURCE_TIMEOUT` for a deadline that passed, after either of which a smaller question may succeed;
+   * `DATA_MALFORMED` for a body that holds the credential.
    */
   report(
     parameters: Readonly<Record<string, string>>,
     saveAs: string,
     signal: AbortSignal,
-    page?: ReportPage,
+    page?: string,
   ): Promise<SavedBody | null>;
   /**
    * Requests lists of filter items: every item that was listed, list by list in the order requested. What is no list, or refused by
@@ -82,11 +78,14 @@ export interface Service {
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
   /** Pages of the partner list, each non-empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
-  /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent. */
+  /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent; `SOURCE_MISSING` where neither knows them. */
   links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
-  /** Updates a link and returns what the answer states of it, which may not be what was asked for. */
+  /**
+   * Updates a link and returns what the answer states of it, which may not be what was asked for. An answer about another link is
+   * `SOURCE_GARBLED`.
+   */
   updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink>;
   /** Submits a line; what it throws says that the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;

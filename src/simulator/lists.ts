@@ -6,7 +6,7 @@
  */
 
 import type { JsonDocument } from './answer.ts';
-import { addressesOf, type WorldLink } from './world/entities.ts';
+import { linkBelow, type WorldLink } from './world/entities.ts';
 
 export interface Positioned<Item> {
   /** Ascending, above `START`. */
@@ -146,18 +146,7 @@ export function createLinkStore(initial: readonly WorldLink[]): LinkStore {
     insert({ appToken, parentToken, label, partnerId = null }) {
       const parent = parentToken === null ? null : known(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
-      const item: WorldLink = {
-        token,
-        appToken,
-        parentToken,
-        label,
-        name: parent === null ? label : `${parent.name}::${label}`,
-        level: parent === null ? 1 : parent.level + 1,
-        archived: false,
-        partnerId,
-        costDataEnabled: false,
-        ...addressesOf(token),
-      };
+      const item = linkBelow(parent, { token, appToken, label, archived: false, partnerId, costDataEnabled: false });
       links.set(token, { position: nextPosition, item });
       nextPosition += 1;
       return item;

@@ -2,19 +2,16 @@
 
 import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
-export const endpoints = [
-  'report',
-  'filters_data',
-  'partners',
-  'links',
-  'children',
-  'create_link',
-  'update_link',
-  'cost',
-  'unknown',
-] as const;
-
-export type Endpoint = (typeof endpoints)[number];
+export type Endpoint =
+  | 'report'
+  | 'filters_data'
+  | 'partners'
+  | 'links'
+  | 'children'
+  | 'create_link'
+  | 'update_link'
+  | 'cost'
+  | 'unknown';
 
 export interface Route {
   readonly endpoint: Endpoint;
@@ -22,8 +19,6 @@ export interface Route {
   readonly appToken: string;
   readonly linkToken: string;
   readonly version: 'v1' | 'v2';
-  /** For an unknown endpoint: whether its path exists under another method. */
-  readonly otherMethod: boolean;
 }
 
 const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
@@ -48,7 +43,6 @@ export function routeOf(method: string, path: string): Route {
     appToken: groups?.['app'] ?? '',
     linkToken: groups?.['link'] ?? '',
     version: groups?.['version'] === 'v2' ? 'v2' : 'v1',
-    otherMethod: found === undefined && table.some((entry) => entry.path.test(path)),
   };
 }
 

@@ -85,16 +85,13 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
 
   const endpointAnswer = (route: Route, address: URL, request: IncomingMessage, body: string): SimulatedAnswer => {
     const contentType = request.headers['content-type'] ?? null;
-    if (route.endpoint === 'unknown') {
-      return route.otherMethod
-        ? errorAnswer(405, 'error_message', 'Method not allowed')
-        : errorAnswer(404, 'error_message', 'Not found');
-    }
+    if (route.endpoint === 'unknown') return errorAnswer(404, 'error_message', 'Not found');
     if (route.endpoint === 'cost') return spend.submit({ query: address.searchParams, contentType, body });
-    if (route.endpoint === 'report') return answerReport(world, address.searchParams, now());
-    if (route.endpoint === 'filters_data') {
-      return orRefusal(() => documentAnswer({ ...world.filtersData(address.searchParams, now()) }));
+    if (route.endpoint === 'report') {
+      const report = world.report(address.searchParams, now());
+      return report === null ? bareAnswer(204) : documentAnswer({ ...report });
     }
+    if (route.endpoint === 'filters_data') return documentAnswer({ ...world.filtersData(address.searchParams, now()) });
     return answerCampaign(campaign, { route, address, contentType, body });
   };
 
@@ -111,7 +108,12 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
     const body = await readBody(request);
     const answer = (): SimulatedAnswer => {
       if (isOverCap) return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
-      return refusal ?? endpointAnswer(route, address, request, body);
+      try {
+        return refusal ?? endpointAnswer(route, address, request, body);
+      } catch (thrown) {
+        if (!(thrown instanceof RequestRefused)) throw thrown;
+        return documentAnswer(thrown.body, thrown.status);
+      }
     };
     await middleware({ request, response, endpoint, address, isAuthorized: refusal === null, isOverCap, answer });
   };
@@ -142,22 +144,6 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
       await closed;
     },
   };
-}
-
-function answerReport(world: World, query: URLSearchParams, now: Date): SimulatedAnswer {
-  return orRefusal(() => {
-    const report = world.report(query, now);
-    return report === null ? bareAnswer(204) : documentAnswer({ ...report });
-  });
-}
-
-function orRefusal(answer: () => SimulatedAnswer): SimulatedAnswer {
-  try {
-    return answer();
-  } catch (thrown) {
-    if (!(thrown instanceof RequestRefused)) throw thrown;
-    return documentAnswer(thrown.body, thrown.status);
-  }
 }
 
 function addressOf(request: IncomingMessage): URL {

@@ -54,7 +54,7 @@ const faults: readonly Fault[] = [
   { kind: 'status', status: 504 },
   { kind: 'status', status: 429 },
   { kind: 'status', status: 400 },
-  { kind: 'cut', afterBytes: 'half', framing: 'chunked' },
+  { kind: 'cut' },
   { kind: 'garbled', edit: 'truncated' },
   { kind: 'too_heavy', maxRows: 12 },
   report(wrongTotal('installs', 1)),

@@ -56,7 +56,7 @@ describe('on the wire', () => {
     ],
     ['an unknown path', 404, () => askReports(simulator(), '/reports-service/reports')],
     ['an unknown app', 404, () => askCampaign(simulator(), '/public/v2/apps/unknownapp12/trackers')],
-    ['another method', 405, () => askReports(simulator(), '/reports-service/report', { method: 'DELETE' })],
+    ['another method', 404, () => askReports(simulator(), '/reports-service/report', { method: 'DELETE' })],
     ['a limit of 0', 422, () => askCampaign(simulator(), '/public/v1/partners?limit=0')],
     ['a link without a name', 422, () => send('POST', trackers(), {})],
     [

@@ -2,14 +2,16 @@ import { setImmediate as settled } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/events.ts';
-import { Lane, RetryBudget, type Sign, type Slot } from '../../src/service/lane.ts';
+import { Lane, type Sign, type Slot } from '../../src/service/lane.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 
 const life = new AbortController().signal;
 
 function lane(maxConcurrency: number, maxStartsPerSecond = 50, clock = swiftClock(), events: RunEvent[] = []): Lane {
-  const settings = { origin: 'https://reports.example.com', maxConcurrency, maxStartsPerSecond };
-  return new Lane(settings, {
+  return new Lane({
+    origin: 'https://reports.example.com',
+    maxConcurrency,
+    maxStartsPerSecond,
     credential: new AbortController(),
     clock,
     life,
@@ -206,14 +208,4 @@ describe('outages', () => {
     const waits = events.map((event) => (event.type === 'breaker_opened' ? event.waitMs : null));
     expect(waits).toEqual([5000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   });
-});
-
-test('the retry budget holds 4 rounds of a concurrency of 50, 15 at least, and earns one retry in 5 successes', () => {
-  const budget = new RetryBudget(50);
-  for (let retry = 0; retry < 200; retry += 1) expect(budget.take()).toBe(true);
-  expect(budget.take()).toBe(false);
-  for (let success = 0; success < 6; success += 1) budget.earn();
-  expect([budget.take(), budget.take(), budget.spent]).toEqual([true, false, 201]);
-  const least = new RetryBudget(1);
-  expect(Array.from({ length: 16 }, () => least.take()).filter(Boolean)).toHaveLength(15);
 });

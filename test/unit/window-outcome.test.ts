@@ -26,7 +26,6 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
     encoding: 'identity',
     bytes: plainBytes,
     plainBytes,
-    pagination: null,
   };
   const answers = [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }];
   return {

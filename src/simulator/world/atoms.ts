@@ -41,15 +41,15 @@ const MAX_ATOMS_KEPT = 1_000_000;
 
 /** The atoms of a world by day (days since 1970, UTC), forgotten when they are too many. */
 export class AtomStore {
+  readonly lanes: readonly TrafficLane[];
   readonly #seed: number;
-  readonly #lanes: readonly TrafficLane[];
   readonly #shareActive: number;
   readonly #days = new Map<number, readonly Atom[]>();
   #kept = 0;
 
   constructor(seed: number, lanes: readonly TrafficLane[], kind: 'production' | 'sandbox') {
     this.#seed = mix(seed, kind === 'sandbox' ? 1 : 0);
-    this.#lanes = lanes;
+    this.lanes = lanes;
     this.#shareActive = kind === 'sandbox' ? SHARE_ACTIVE_SANDBOX : SHARE_ACTIVE;
   }
 
@@ -72,7 +72,7 @@ export class AtomStore {
     const daySeed = mix(this.#seed, dayNumber);
     const firstHour = dayNumber * HOURS_PER_DAY;
     const season = 0.8 + 0.4 * fraction(mix(daySeed, 1));
-    for (const lane of this.#lanes) {
+    for (const lane of this.lanes) {
       const seed = mix(daySeed, lane.index);
       if (fraction(seed) >= this.#shareActive) continue;
       const fate = mix(daySeed, lane.keySeed);

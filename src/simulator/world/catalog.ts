@@ -6,30 +6,8 @@ import { cohortFamilies, cohortPeriods } from './cohort-metrics.ts';
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
 import type { TrafficLane } from './lanes.ts';
-import type { WorldMetric, MetricFilterName, Vocabulary } from './metric.ts';
-import {
-  adSpendModes,
-  attributionSources,
-  attributionTypes,
-  cohortMaturities,
-  comparisonPeriods,
-  currencies,
-  revenueModes,
-  revenueSources,
-  invalid,
-  missing,
-} from './parameters.ts';
-
-/** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
-export interface FilterItem {
-  readonly id: string;
-  readonly name: string;
-  readonly short_name: string;
-  readonly section: string;
-  readonly formatting: string;
-  readonly description: string;
-  readonly increase_is_negative: boolean;
-}
+import type { FilterItem, WorldMetric, MetricFilterName, Vocabulary } from './metric.ts';
+import { currencies, invalid, missing, parameterValues } from './parameters.ts';
 
 export interface CatalogSource {
   readonly apps: readonly WorldApp[];
@@ -57,16 +35,10 @@ function readable(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The item of a metric, without what else is known of it. */
 function metricItem(metric: WorldMetric): FilterItem {
-  return {
-    id: metric.id,
-    name: metric.name,
-    short_name: metric.shortName,
-    section: metric.section,
-    formatting: metric.formatting,
-    description: metric.description,
-    increase_is_negative: metric.increaseIsNegative,
-  };
+  const { id, name, short_name, section, formatting, description, increase_is_negative } = metric;
+  return { id, name, short_name, section, formatting, description, increase_is_negative };
 }
 
 function listedUnder(filter: MetricFilterName): Lister {
@@ -104,7 +76,7 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
     apps.map((app) => choice(`${app.os === 'ios' ? 'app_store' : 'google_play'}:${app.storeId}`, app.name)),
   overview_metrics: listedUnder('overview_metrics'),
   skad_metrics: listedUnder('skad_metrics'),
-  cohort_maturity: () => choices(cohortMaturities),
+  cohort_maturity: () => choices(parameterValues.cohort_maturity),
   cohort_metrics: listedUnder('cohort_metrics'),
   event_metrics: listedUnder('event_metrics'),
   cost_metrics: listedUnder('cost_metrics'),
@@ -121,16 +93,16 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
     choice('-300', 'Organic'),
     ...partners.map((partner) => choice(String(partner.id), partner.display_name)),
   ],
-  ad_revenue_sources: () => choices(revenueSources),
-  iap_revenue_mode: () => choices(revenueModes),
-  attribution_type: () => choices(attributionTypes),
-  attribution_source: () => choices(attributionSources),
+  ad_revenue_sources: () => choices(parameterValues.ad_revenue_sources),
+  iap_revenue_mode: () => choices(parameterValues.iap_revenue_mode),
+  attribution_type: () => choices(parameterValues.attribution_type),
+  attribution_source: () => choices(parameterValues.attribution_source),
   attribution_status: () => choices(['installed', 'reattributed', 'rejected']),
-  ad_spend_mode: () => choices(adSpendModes),
+  ad_spend_mode: () => choices(parameterValues.ad_spend_mode),
   utc_offset: () => utcOffsets(),
   attributes: () => choices(['tracker', 'fingerprint_attribution', 'match_type']),
   index: ({ vocabulary }) => vocabulary.dimensions.map((dimension) => dimensionItem(dimension)),
-  period_over_period: () => choices(comparisonPeriods),
+  period_over_period: () => choices(parameterValues.period_over_period),
   cohort_metric_names: () => cohortFamilies.map(([id, name]) => choice(id, name)),
   full_cohort_periods: () => choices(cohortPeriods.map((period) => period.id)),
   store_type: (source) => seen(source, 'store_type'),

@@ -155,10 +155,17 @@ function countsByLevel(total: number): Record<Level, number> {
   return counts;
 }
 
-/** The addresses of a link: macros, brackets, spaces and percent signs included, as people wrote them. */
-export function addressesOf(token: string): Pick<WorldLink, 'url' | 'clickUrl' | 'impressionUrl'> {
+type OwnOfLink = Omit<WorldLink, 'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'>;
+
+/** A link below another one; its addresses hold macros, brackets, spaces and percent signs, as people wrote them. */
+export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
+  const { token, label } = own;
   const landing = 'https%3A%2F%2Fexample.com%2Fc%3Fd%3D1%26e%3D%%MACROS%%';
   return {
+    ...own,
+    parentToken: parent?.token ?? null,
+    name: parent === null ? label : `${parent.name}::${label}`,
+    level: (parent?.level ?? 0) + 1,
     url: `https://app.example.com/${token}`,
     clickUrl: `https://app.example.com/${token}?campaign={campaign_name}&idfa=[idfa]&label=my label&deeplink=${landing}`,
     impressionUrl: `https://s2s.example.com/impression/${token}?campaign={campaign_name}&idfa={idfa}&s2s=1`,
@@ -195,18 +202,14 @@ export function createLinks(seed: number, count: number, { apps, partners, names
     networks += level === 1 ? 1 : 0;
     const isAttached = level === 1 && networks % UNATTACHED_EVERY !== 0;
     const partner = isAttached ? partners[networks % Math.max(1, partners.length)] : undefined;
-    const link: WorldLink = {
+    const link = linkBelow(parent, {
       token,
       appToken: app.token,
-      parentToken: parent?.token ?? null,
       label,
-      name: parent === null ? label : `${parent.name}::${label}`,
-      level,
       archived: ordinal % ARCHIVED_EVERY === ARCHIVED_EVERY - 1,
       partnerId: partner?.id ?? null,
       costDataEnabled: partner?.supports_cost_data ?? parent?.costDataEnabled ?? false,
-      ...addressesOf(token),
-    };
+    });
     links.set(token, link);
     return link;
   };

@@ -13,15 +13,8 @@ import type { TrafficLane, LaneDimension } from './lanes.ts';
 import type { Measure } from './measures.ts';
 import type { ReportQuery } from './query.ts';
 
-export interface DateText {
-  /** As `format_dates=false` returns it. */
-  readonly iso: string;
-  /** As people in one country write it: the default. */
-  readonly local: string;
-}
-
 export interface RowBucket {
-  readonly texts: Readonly<Partial<Record<DateDimension, DateText>>>;
+  readonly texts: Readonly<Partial<Record<DateDimension, string>>>;
   readonly seed: number;
   /** Its place in the order of time. */
   readonly rank: number;
@@ -43,27 +36,20 @@ export interface Buckets {
 
 const MS_PER_HOUR = 3_600_000;
 const HOURS_PER_DAY = 24;
-const monthNames = 'January February March April May June July August September October November December'.split(' ');
 
 /** The world's first day: there was no traffic before it. */
 const FIRST_DAY = day('2022-01-01');
 
-const american = (of: Day): string => `${of.slice(5, 7)}/${of.slice(8)}/${of.slice(0, 4)}`;
-
-function dateTextOf(dimension: DateDimension, of: Day, time: string, weekStartsOn: WeekStart): DateText {
+/** A date as `format_dates=false` returns it. */
+function dateText(dimension: DateDimension, of: Day, time: string, weekStartsOn: WeekStart): string {
   const year = of.slice(0, 4);
-  const month = Number(of.slice(5, 7));
-  if (dimension === 'hour') return { iso: `${of}T${time}:00`, local: `${american(of)} ${time}` };
-  if (dimension === 'day') return { iso: of, local: american(of) };
-  if (dimension === 'month') return { iso: of.slice(0, 7), local: `${monthNames[month - 1] ?? ''} ${year}` };
-  if (dimension === 'year') return { iso: year, local: year };
-  if (dimension === 'quarter') {
-    const quarter = `Q${Math.ceil(month / 3)} ${year}`;
-    return { iso: quarter, local: quarter };
-  }
+  if (dimension === 'hour') return `${of}T${time}:00`;
+  if (dimension === 'day') return of;
+  if (dimension === 'month') return of.slice(0, 7);
+  if (dimension === 'quarter') return `Q${Math.ceil(Number(of.slice(5, 7)) / 3)} ${year}`;
+  if (dimension === 'year') return year;
   const { start, end } = bucketOf(of, 'week', weekStartsOn);
-  const last = addDays(end, -1);
-  return { iso: `${start} - ${last}`, local: `${american(start)} - ${american(last)}` };
+  return `${start} - ${addDays(end, -1)}`;
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
@@ -89,20 +75,17 @@ export function createBuckets(query: ReportQuery): Buckets {
   const all: RowBucket[] = [];
   const indexByLabel = new Map<string, number>();
   const indexByHour = new Int32Array(days.length * HOURS_PER_DAY).fill(-1);
-  const texts = (day: Day, time: string): Partial<Record<DateDimension, DateText>> =>
-    Object.fromEntries(wanted.map((dimension) => [dimension, dateTextOf(dimension, day, time, weekStartsOn)]));
   const accepted = (day: Day, time: string): boolean =>
     filters.every(
-      ({ dimension, accepts }) =>
-        !isDateDimension(dimension) || accepts(dateTextOf(dimension, day, time, weekStartsOn).iso),
+      ({ dimension, accepts }) => !isDateDimension(dimension) || accepts(dateText(dimension, day, time, weekStartsOn)),
     );
   const bucketAt = (day: Day, time: string): number => {
-    const labels = texts(day, time);
-    const label = Object.values(labels)
-      .map((text) => text.iso)
-      .join(' ');
+    const texts = Object.fromEntries(
+      wanted.map((dimension) => [dimension, dateText(dimension, day, time, weekStartsOn)]),
+    );
+    const label = Object.values(texts).join(' ');
     const index = indexByLabel.get(label) ?? all.length;
-    const bucket = all[index] ?? { texts: labels, seed: hashText(label), rank: index, days: 0, lastDay: day };
+    const bucket = all[index] ?? { texts, seed: hashText(label), rank: index, days: 0, lastDay: day };
     all[index] = bucket;
     indexByLabel.set(label, index);
     if (bucket.days === 0 || bucket.lastDay < day) bucket.days += 1;
@@ -211,20 +194,15 @@ function isCounted(atom: Atom, query: ReportQuery): boolean {
   return query.reattributed === 'all' || atom.reattributed === (query.reattributed === 'true');
 }
 
-export interface Traffic {
-  readonly lanes: readonly TrafficLane[];
-  readonly atoms: AtomStore;
-}
-
 /** The groups of a report in the order of time; a group without atoms does not exist. */
 export function groupAtoms(
   query: ReportQuery,
-  { lanes, atoms }: Traffic,
+  atoms: AtomStore,
   buckets: Buckets,
   measures: readonly Measure[],
 ): Group[] {
   const groups = new Map<number, Group>();
-  const identities = createIdentities(query, lanes);
+  const identities = createIdentities(query, atoms.lanes);
   const { firstHour, indexByHour } = buckets;
   const { nowHour } = query.moment;
   const endHour = Math.min(firstHour + indexByHour.length, nowHour + 1);

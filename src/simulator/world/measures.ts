@@ -10,7 +10,7 @@
 import type { Atom } from './atoms.ts';
 import { choose, fraction, mix } from './hash.ts';
 import { pricings } from './lanes.ts';
-import { type adSpendModes, revenueSources } from './parameters.ts';
+import { parameterValues, type ValueOf } from './parameters.ts';
 
 /** When and in which terms a report looks at the atoms. */
 export interface Moment {
@@ -20,7 +20,7 @@ export interface Moment {
   readonly rate: number;
   /** The same for revenue, of which only a share may be reported. */
   readonly revenueRate: number;
-  readonly adSpendMode: (typeof adSpendModes)[number];
+  readonly adSpendMode: ValueOf<'ad_spend_mode'>;
   /** Within which counts settle. */
   readonly settlingDays: number;
   /** Ad revenue sources that count; null counts all. */
@@ -161,7 +161,8 @@ const grossAdRevenue = settling(
 /** Whether an atom's ad revenue comes from a source the report counts. */
 export function countsAdRevenue(atom: Atom, at: Moment): boolean {
   if (at.revenueSources === null) return true;
-  const source = revenueSources[choose(mix(atom.seed, salts.source), revenueSources.length)];
+  const sources = parameterValues.ad_revenue_sources;
+  const source = sources[choose(mix(atom.seed, salts.source), sources.length)];
   return source !== undefined && at.revenueSources.includes(source);
 }
 

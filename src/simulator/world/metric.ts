@@ -5,6 +5,17 @@ import type { Measure } from './measures.ts';
 
 export type MetricFilterName = Exclude<(typeof metricFilterNames)[number], 'etl_metrics'>;
 
+/** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
+export interface FilterItem {
+  readonly id: string;
+  readonly name: string;
+  readonly short_name: string;
+  readonly section: string;
+  readonly formatting: string;
+  readonly description: string;
+  readonly increase_is_negative: boolean;
+}
+
 interface Formula {
   readonly formatting: string;
   /** `count` and `micros` are exact integers; `number` is a double. */
@@ -16,15 +27,9 @@ interface Formula {
   readonly combine: (sums: readonly number[], days: number) => number | null;
 }
 
-export interface WorldMetric extends Formula {
-  readonly id: string;
-  readonly name: string;
-  readonly shortName: string;
-  readonly section: string;
+export interface WorldMetric extends FilterItem, Formula {
   /** The filter name it is listed under; null for none. */
   readonly filter: MetricFilterName | null;
-  readonly description: string;
-  readonly increaseIsNegative: boolean;
   /** For cumulative cohort values: days after the install day when they are complete; else null. */
   readonly completeAfterDays: number | null;
 }
@@ -50,11 +55,11 @@ export function metricsOf(
   return lines.map(([id, name, formula, change]) => ({
     id,
     name,
-    shortName: '',
+    short_name: '',
     section,
     filter,
     description: `${name}, as the simulated world has them`,
-    increaseIsNegative: false,
+    increase_is_negative: false,
     completeAfterDays: null,
     ...formula,
     ...common,
@@ -80,32 +85,23 @@ export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): 
   return { formatting, unit, additive: false, measures: [left, right], combine: ([a = 0, b = 0]) => Math.abs(a - b) };
 }
 
+const calculated = (formatting: string, measures: readonly Measure[], combine: Formula['combine']): Formula => {
+  return { formatting, unit: 'number', additive: false, measures, combine };
+};
+
 /** One measure divided by another, times a factor; null when there is nothing to divide by. */
 export function ratio(above: Measure, below: Measure, factor = 1): Formula {
-  return {
-    formatting: 'percent',
-    unit: 'number',
-    additive: false,
-    measures: [above, below],
-    combine: ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor),
-  };
+  return calculated('percent', [above, below], ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor));
 }
 
 /** Money divided by a count, in whole units of the currency. */
 export function price(above: Measure, below: Measure, factor = 1): Formula {
-  const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / MICRO / b) * factor);
-  return { ...ratio(above, below), formatting: 'money', combine };
+  return calculated('money', [above, below], ([a = 0, b = 0]) => (b === 0 ? null : (a / MICRO / b) * factor));
 }
 
 /** The mean of a measure over the days of a group, times a factor. */
 export function dailyMean(measure: Measure, factor: number): Formula {
-  return {
-    formatting: 'decimal',
-    unit: 'number',
-    additive: false,
-    measures: [measure],
-    combine: ([sum = 0], days) => (days === 0 ? null : (sum * factor) / days),
-  };
+  return calculated('decimal', [measure], ([sum = 0], days) => (days === 0 ? null : (sum * factor) / days));
 }
 
 /** A value as a number in the metric's own terms: micro-units become units of the currency. */

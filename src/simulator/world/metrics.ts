@@ -15,8 +15,8 @@ const eventSlugs = ['purchase', 'first purchase', 'sign_up_a1b2c3', 'dulci_purch
 const WEEKLY_REACH = 3.1;
 const MONTHLY_REACH = 7.4;
 
-const negative = { increaseIsNegative: true };
-const costSection = { section: 'Cost', increaseIsNegative: true };
+const negative = { increase_is_negative: true };
+const costSection = { section: 'Cost', increase_is_negative: true };
 
 const traffic = metricsOf('overview_metrics', 'Conversion', [
   ['installs', 'Installs', counted(of.installs)],
@@ -29,13 +29,13 @@ const traffic = metricsOf('overview_metrics', 'Conversion', [
   ['paid_installs', 'Paid installs', counted(of.paidInstalls), { section: 'Cost' }],
   ['paid_impressions', 'Paid impressions', counted(of.paidImpressions), costSection],
   ['rejected_installs_anon_ip', 'Rejected installs (anonymous IP)', counted(of.rejectedInstalls), { section: 'Fraud' }],
-  ['ctr', 'Click-through rate', ratio(of.clicks, of.impressions), { shortName: 'CTR' }],
-  ['click_conversion_rate', 'Click conversion rate', ratio(of.installs, of.clicks), { shortName: 'CCR' }],
+  ['ctr', 'Click-through rate', ratio(of.clicks, of.impressions), { short_name: 'CTR' }],
+  ['click_conversion_rate', 'Click conversion rate', ratio(of.installs, of.clicks), { short_name: 'CCR' }],
   ['installs_per_mile', 'Installs per mille', ratio(of.installs, of.impressions, 1000), { formatting: 'decimal' }],
   ['organic_install_rate', 'Organic install rate', ratio(of.organicInstalls, of.installs)],
-  ['daus', 'Average DAU', dailyMean(of.activeUsers, 1), { shortName: 'DAU' }],
-  ['waus', 'Average WAU', dailyMean(of.activeUsers, WEEKLY_REACH), { shortName: 'WAU' }],
-  ['maus', 'Average MAU', dailyMean(of.activeUsers, MONTHLY_REACH), { shortName: 'MAU' }],
+  ['daus', 'Average DAU', dailyMean(of.activeUsers, 1), { short_name: 'DAU' }],
+  ['waus', 'Average WAU', dailyMean(of.activeUsers, WEEKLY_REACH), { short_name: 'WAU' }],
+  ['maus', 'Average MAU', dailyMean(of.activeUsers, MONTHLY_REACH), { short_name: 'MAU' }],
 ]);
 
 const spend = metricsOf(
@@ -48,8 +48,8 @@ const spend = metricsOf(
     ['click_cost', 'Click cost', money(of.clickCost)],
     ['impression_cost', 'Impression cost', money(of.impressionCost)],
     ['event_cost', 'Event cost', money(of.eventCost)],
-    ['ecpi', 'eCPI (paid installs)', price(of.cost, of.paidInstalls), { shortName: 'eCPI (paid)' }],
-    ['ecpi_all', 'eCPI (all installs)', price(of.cost, of.installs), { shortName: 'eCPI (all)' }],
+    ['ecpi', 'eCPI (paid installs)', price(of.cost, of.paidInstalls), { short_name: 'eCPI (paid)' }],
+    ['ecpi_all', 'eCPI (all installs)', price(of.cost, of.installs), { short_name: 'eCPI (all)' }],
     ['ecpm', 'eCPM', price(of.cost, of.paidImpressions, 1000)],
   ],
   negative,

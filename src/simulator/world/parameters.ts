@@ -1,38 +1,23 @@
 /** The closed sets of the report's parameters, as the service accepts and lists them, and how it refuses all else. */
 
-export const cohortMaturities = ['immature', 'mature'] as const;
+export const parameterValues = {
+  cohort_maturity: ['immature', 'mature'],
+  /** The default is the service's own, and not the first: left out, only clicks count (observed: Requests). */
+  attribution_type: ['all', 'click', 'impression'],
+  attribution_source: ['dynamic', 'first'],
+  reattributed: ['all', 'true', 'false'],
+  /** `adjust` is the older name of `attribution` (observed: documents disagree). */
+  ad_spend_mode: ['attribution', 'adjust', 'network', 'mixed'],
+  iap_revenue_mode: ['GROSS_50', 'GROSS_60', 'GROSS_70', 'GROSS_80', 'GROSS_85', 'GROSS_90', 'GROSS_100'],
+  ad_revenue_sources: ['admost_sdk', 'applovin_max_sdk', 'ironsource_sdk', 'unity_sdk'],
+  period_over_period: ['previous_period', 'previous_week', 'previous_month', 'previous_quarter', 'previous_year'],
+  sandbox: ['true', 'false'],
+  format_dates: ['true', 'false'],
+} as const;
 
-/** The default is the service's own, and not the first: left out, only clicks count (observed: Requests). */
-export const attributionTypes = ['all', 'click', 'impression'] as const;
+export type ParameterName = keyof typeof parameterValues;
 
-export const attributionSources = ['dynamic', 'first'] as const;
-
-export const reattributedValues = ['all', 'true', 'false'] as const;
-
-/** `adjust` is the older name of `attribution` (observed: documents disagree). */
-export const adSpendModes = ['attribution', 'adjust', 'network', 'mixed'] as const;
-
-export const revenueModes = [
-  'GROSS_50',
-  'GROSS_60',
-  'GROSS_70',
-  'GROSS_80',
-  'GROSS_85',
-  'GROSS_90',
-  'GROSS_100',
-] as const;
-
-export const revenueSources = ['admost_sdk', 'applovin_max_sdk', 'ironsource_sdk', 'unity_sdk'] as const;
-
-export const comparisonPeriods = [
-  'previous_period',
-  'previous_week',
-  'previous_month',
-  'previous_quarter',
-  'previous_year',
-] as const;
-
-export const booleans = ['true', 'false'] as const;
+export type ValueOf<Name extends ParameterName> = (typeof parameterValues)[Name][number];
 
 export interface Currency {
   /** ISO 4217. */

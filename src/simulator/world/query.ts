@@ -2,10 +2,6 @@
 
 import {
   addDays,
-  type Bucket,
-  bucketOf,
-  type Day,
-  dayAt,
   type DayInterval,
   daysBetween,
   parseDay,
@@ -13,21 +9,15 @@ import {
   type UtcOffset,
   type WeekStart,
 } from '../../model/calendar.ts';
-import { type Filters, parseFilters } from './filters.ts';
+import { dimensionFilters, metricFilters } from '../../model/dimension.ts';
 import type { Moment } from './measures.ts';
-import type { WorldMetric, Vocabulary } from './metric.ts';
+import { inUnits, type WorldMetric, type Vocabulary } from './metric.ts';
 import {
-  adSpendModes,
-  attributionSources,
-  attributionTypes,
-  booleans,
-  cohortMaturities,
-  comparisonPeriods,
   currencies,
   type Currency,
-  reattributedValues,
-  revenueModes,
-  revenueSources,
+  type ParameterName,
+  parameterValues,
+  type ValueOf,
   invalid,
   missing,
   unsupported,
@@ -48,15 +38,14 @@ export interface ReportQuery {
   readonly utcOffset: UtcOffset;
   readonly currency: Currency;
   readonly moment: Moment;
-  readonly attributionType: (typeof attributionTypes)[number];
-  readonly attributionSource: (typeof attributionSources)[number];
-  readonly reattributed: (typeof reattributedValues)[number];
+  readonly attributionType: ValueOf<'attribution_type'>;
+  readonly attributionSource: ValueOf<'attribution_source'>;
+  readonly reattributed: ValueOf<'reattributed'>;
   /** Operating systems to report; null is all. */
   readonly osNames: ReadonlySet<string> | null;
   readonly sandbox: boolean;
   /** Cumulative values of cohorts that are not complete are withheld. */
   readonly matureOnly: boolean;
-  readonly isoDates: boolean;
   readonly sort: readonly SortKey[];
   /** At most this many rows; null is all. */
   readonly limit: number | null;
@@ -70,9 +59,14 @@ function listOf(query: URLSearchParams, parameter: string): string[] {
   return text === null || text === '' ? [] : [...new Set(text.split(','))];
 }
 
-function oneOf<T extends string>(query: URLSearchParams, parameter: string, allowed: readonly T[], fallback: T): T {
+function oneOf<Name extends ParameterName>(
+  query: URLSearchParams,
+  parameter: Name,
+  fallback: ValueOf<Name>,
+): ValueOf<Name> {
   const text = query.get(parameter);
   if (text === null) return fallback;
+  const allowed: readonly ValueOf<Name>[] = parameterValues[parameter];
   const known = allowed.find((value) => value === text.trim());
   if (known === undefined)
     throw invalid(parameter, `value is not a valid enumeration member; permitted: ${allowed.join(', ')}`);
@@ -108,7 +102,7 @@ function parseCurrency(query: URLSearchParams): Currency {
 
 function parseSources(query: URLSearchParams): readonly string[] | null {
   const sources = listOf(query, 'ad_revenue_sources');
-  const unknown = sources.find((source) => !revenueSources.some((known) => known === source));
+  const unknown = sources.find((source) => !parameterValues.ad_revenue_sources.some((known) => known === source));
   if (unknown !== undefined) throw invalid('ad_revenue_sources', `unknown source: ${unknown}`);
   return sources.length === 0 ? null : sources;
 }
@@ -133,7 +127,7 @@ function parseLimit(query: URLSearchParams): number | null {
 function checkComparison(query: URLSearchParams): void {
   const text = query.get('period_over_period');
   if (text === null || /^-\d+d$/.test(text) || parseDay(text) !== null) return;
-  oneOf(query, 'period_over_period', comparisonPeriods, 'previous_period');
+  oneOf(query, 'period_over_period', 'previous_period');
 }
 
 /** What a query is read by. */
@@ -151,17 +145,19 @@ export function parseQuery(query: URLSearchParams, now: Date, understanding: Und
   const requested = parseMetrics(query, vocabulary.metrics);
   const utcOffset = parseOffset(query);
   const currency = parseCurrency(query);
-  const revenueMode = oneOf(query, 'iap_revenue_mode', revenueModes, 'GROSS_100');
+  const revenueMode = oneOf(query, 'iap_revenue_mode', 'GROSS_100');
   const revenueShare = Number(revenueMode.replace('GROSS_', '')) / 100;
   const osNames = listOf(query, 'os_names');
   parseDimensions(query, 'index', vocabulary.dimensions);
   checkComparison(query);
+  // What dates look like unless told is not shown: here they always come in ISO form.
+  oneOf(query, 'format_dates', 'true');
 
   return {
     dimensions,
     metrics: requested,
     filters: parseFilters(query, vocabulary),
-    days: resolvePeriod(query.get('date_period') ?? '', dayAt(now, utcOffset), weekStartsOn),
+    days: parsePeriod(query.get('date_period') ?? ''),
     weekStartsOn,
     utcOffset,
     currency,
@@ -169,52 +165,107 @@ export function parseQuery(query: URLSearchParams, now: Date, understanding: Und
       nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
       rate: currency.rate,
       revenueRate: currency.rate * revenueShare,
-      adSpendMode: oneOf(query, 'ad_spend_mode', adSpendModes, 'attribution'),
+      adSpendMode: oneOf(query, 'ad_spend_mode', 'attribution'),
       settlingDays,
       revenueSources: parseSources(query),
     },
-    attributionType: oneOf(query, 'attribution_type', attributionTypes, 'click'),
-    attributionSource: oneOf(query, 'attribution_source', attributionSources, 'dynamic'),
-    reattributed: oneOf(query, 'reattributed', reattributedValues, 'all'),
+    attributionType: oneOf(query, 'attribution_type', 'click'),
+    attributionSource: oneOf(query, 'attribution_source', 'dynamic'),
+    reattributed: oneOf(query, 'reattributed', 'all'),
     osNames: osNames.length === 0 ? null : new Set(osNames),
-    sandbox: oneOf(query, 'sandbox', booleans, 'false') === 'true',
-    matureOnly: oneOf(query, 'cohort_maturity', cohortMaturities, 'immature') === 'mature',
-    isoDates: oneOf(query, 'format_dates', booleans, 'true') === 'false',
+    sandbox: oneOf(query, 'sandbox', 'false') === 'true',
+    matureOnly: oneOf(query, 'cohort_maturity', 'immature') === 'mature',
     sort: parseSort(query, [...dimensions, ...requested.map((metric) => metric.id)]),
     limit: parseLimit(query),
   };
 }
 
-/** Logical periods the simulated service knows; it refuses other plausible ones, as the real one does. */
-const logicalPeriods = ['today', 'yesterday', 'this_week', 'last_week', 'this_month', 'last_month'] as const;
-
-type LogicalPeriod = (typeof logicalPeriods)[number];
-
-const isLogical = (text: string): text is LogicalPeriod => logicalPeriods.some((known) => known === text);
-
-function resolveLogical(period: LogicalPeriod, today: Day, weekStartsOn: WeekStart): DayInterval {
-  if (period === 'today') return { start: today, end: addDays(today, 1) };
-  if (period === 'yesterday') return { start: addDays(today, -1), end: today };
-  const bucket: Bucket = period.endsWith('week') ? 'week' : 'month';
-  const current = bucketOf(today, bucket, weekStartsOn);
-  return period.startsWith('this') ? current : bucketOf(addDays(current.start, -1), bucket, weekStartsOn);
-}
-
-function resolveEnd(text: string, today: Day): Day | null {
-  const relative = /^-(\d{1,4})d$/.exec(text);
-  return relative === null ? parseDay(text) : addDays(today, -Number(relative[1]));
-}
-
-/**
- * The days of a `date_period`: absolute `2026-01-31:2026-02-28` (both inclusive), relative `-10d:-3d`, or a logical
- * name. Throws RequestRefused for anything else, and for a period that ends before it starts.
- */
-function resolvePeriod(text: string, today: Day, weekStartsOn: WeekStart): DayInterval {
-  if (isLogical(text)) return resolveLogical(text, today, weekStartsOn);
-  const [first = '', last = '', ...rest] = text.split(':');
-  const start = resolveEnd(first, today);
-  const lastDay = resolveEnd(last, today);
+/** The days of a `date_period` such as `2026-01-31:2026-02-28`, both inclusive, the one form that the interface shows. */
+function parsePeriod(text: string): DayInterval {
+  const [start = null, lastDay = null, ...rest] = text.split(':').map(parseDay);
   if (start === null || lastDay === null || rest.length > 0) throw invalid('date_period', 'is not a valid date period');
   if (daysBetween(start, lastDay) < 0) throw invalid('date_period', 'start date is after end date');
   return { start, end: addDays(lastDay, 1) };
+}
+
+interface DimensionFilter {
+  readonly dimension: string;
+  /** NULL passes no filter, as in SQL. */
+  readonly accepts: (text: string | null) => boolean;
+}
+
+interface MetricFilter {
+  readonly metric: WorldMetric;
+  /** Given the value in units of the metric; a value without information satisfies no comparison. */
+  readonly accepts: (value: number | null) => boolean;
+}
+
+type DimensionSuffix = (typeof dimensionFilters)[number];
+type MetricSuffix = (typeof metricFilters)[number];
+
+const isDimensionSuffix = (text: string): text is DimensionSuffix => dimensionFilters.some((known) => known === text);
+const isMetricSuffix = (text: string): text is MetricSuffix => metricFilters.some((known) => known === text);
+
+/** Lists match exactly, all else without regard to case. */
+function textTest(suffix: DimensionSuffix, value: string): DimensionFilter['accepts'] {
+  const listed = new Set(value.split(','));
+  const part = value.toLowerCase();
+  const tests: Record<DimensionSuffix, (text: string) => boolean> = {
+    in: (text) => listed.has(text),
+    not_in: (text) => !listed.has(text),
+    contains: (text) => text.toLowerCase().includes(part),
+    exclude: (text) => !text.toLowerCase().includes(part),
+    starts_with: (text) => text.toLowerCase().startsWith(part),
+    not_starts_with: (text) => !text.toLowerCase().startsWith(part),
+    ends_with: (text) => text.toLowerCase().endsWith(part),
+    not_ends_with: (text) => !text.toLowerCase().endsWith(part),
+  };
+  return (text) => text !== null && tests[suffix](text);
+}
+
+const comparisons: Readonly<Record<MetricSuffix, (value: number, limit: number) => boolean>> = {
+  lt: (value, limit) => value < limit,
+  lte: (value, limit) => value <= limit,
+  gt: (value, limit) => value > limit,
+  gte: (value, limit) => value >= limit,
+  eq: (value, limit) => value === limit,
+  ne: (value, limit) => value !== limit,
+};
+
+interface Filters {
+  readonly dimensions: readonly DimensionFilter[];
+  readonly metrics: readonly MetricFilter[];
+}
+
+/**
+ * The filters among a query's parameters, all of which a row must pass. A filter of an unknown dimension or metric is
+ * refused with 400, so that it never widens a report in silence; a parameter without a known suffix is none.
+ */
+function parseFilters(query: URLSearchParams, vocabulary: Vocabulary): Filters {
+  const byDimension: DimensionFilter[] = [];
+  const byMetric: MetricFilter[] = [];
+  for (const [parameter, value] of query) {
+    const cut = parameter.lastIndexOf('__');
+    const name = parameter.slice(0, Math.max(0, cut));
+    const suffix = parameter.slice(cut + 2);
+    if (cut < 1) continue;
+    if (isDimensionSuffix(suffix)) {
+      if (!vocabulary.dimensions.includes(name)) throw unsupported('dimension', name, parameter);
+      byDimension.push({ dimension: name, accepts: textTest(suffix, value) });
+    } else if (isMetricSuffix(suffix)) {
+      const metric = vocabulary.metrics.get(name);
+      if (metric === undefined) throw unsupported('metric', name, parameter);
+      byMetric.push(parseMetricFilter(metric, suffix, parameter, value));
+    }
+  }
+  return { dimensions: byDimension, metrics: byMetric };
+}
+
+function parseMetricFilter(metric: WorldMetric, suffix: MetricSuffix, parameter: string, text: string): MetricFilter {
+  const limit = /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+  if (limit === null) throw invalid(parameter, 'is not a number');
+  return {
+    metric,
+    accepts: (value) => value !== null && comparisons[suffix](inUnits(metric, value), limit),
+  };
 }

@@ -5,7 +5,6 @@ import { isDateDimension } from '../../model/dimension.ts';
 import type { AtomStore } from './atoms.ts';
 import { type RowBucket, createBuckets, type Dependency, type Group, groupAtoms } from './groups.ts';
 import { choose, hashText, mix } from './hash.ts';
-import type { TrafficLane } from './lanes.ts';
 import { inUnits, type WorldMetric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
 
@@ -18,12 +17,6 @@ export interface Report {
   readonly totals: Readonly<Record<string, number>>;
   readonly warnings: readonly string[];
   readonly pagination: null;
-}
-
-export interface ReportSource {
-  readonly lanes: readonly TrafficLane[];
-  readonly production: AtomStore;
-  readonly sandbox: AtomStore;
 }
 
 const MS_PER_HOUR = 3_600_000;
@@ -61,8 +54,7 @@ function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow 
   const row: [string, ReportRow[string]][] = [['attr_dependency', group.identity.attrDependency]];
   for (const dimension of query.dimensions) {
     const date = isDateDimension(dimension) ? group.bucket.texts[dimension] : undefined;
-    const label = query.isoDates ? date?.iso : date?.local;
-    row.push([dimension, label ?? group.identity.texts.get(dimension) ?? null]);
+    row.push([dimension, date ?? group.identity.texts.get(dimension) ?? null]);
   }
   for (const { column, value, withheld } of values) {
     const cellSeed = mix(seed, column.seed);
@@ -74,7 +66,7 @@ function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow 
 function sortKeyOf(line: Line, name: string): string | number {
   const cell = line.values.find(({ column }) => column.metric.id === name);
   if (cell !== undefined) return cell.value ?? Number.NEGATIVE_INFINITY;
-  if (isDateDimension(name)) return line.group.bucket.texts[name]?.iso ?? '';
+  if (isDateDimension(name)) return line.group.bucket.texts[name] ?? '';
   return line.group.identity.texts.get(name) ?? '';
 }
 
@@ -103,8 +95,8 @@ function totalsOf(lines: readonly Line[], columns: readonly Column[], days: numb
   return Object.fromEntries(totals);
 }
 
-/** The report of a query; null when nothing matched. Rows come in the order of time, then as sorted. */
-export function createReport(query: ReportQuery, source: ReportSource): Report | null {
+/** The report of a query on some traffic; null when nothing matched. Rows come in the order of time, then as sorted. */
+export function createReport(query: ReportQuery, atoms: AtomStore): Report | null {
   const wanted = [...query.metrics, ...query.filters.metrics.map((filter) => filter.metric)];
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const columnOf = (metric: WorldMetric): Column => ({
@@ -116,8 +108,7 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
   const tests = query.filters.metrics.map(({ metric, accepts }) => ({ column: columnOf(metric), accepts }));
 
   const buckets = createBuckets(query);
-  const atoms = query.sandbox ? source.sandbox : source.production;
-  const groups = groupAtoms(query, { lanes: source.lanes, atoms }, buckets, measures);
+  const groups = groupAtoms(query, atoms, buckets, measures);
   const withheldByRank = buckets.all.map((bucket) => columns.map(({ metric }) => isWithheld(metric, bucket, query)));
 
   const lines: Line[] = groups

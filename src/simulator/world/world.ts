@@ -9,7 +9,7 @@
 import type { WeekStart } from '../../model/calendar.ts';
 import { dateDimensions, textDimensions } from '../../model/dimension.ts';
 import { AtomStore } from './atoms.ts';
-import { type FilterItem, listFilterItems } from './catalog.ts';
+import { listFilterItems } from './catalog.ts';
 import {
   createApps,
   createLinks,
@@ -22,7 +22,7 @@ import {
 } from './entities.ts';
 import { createLanes, type Texts } from './lanes.ts';
 import { SETTLING_DAYS } from './measures.ts';
-import type { WorldMetric } from './metric.ts';
+import type { FilterItem, WorldMetric } from './metric.ts';
 import { metrics } from './metrics.ts';
 import { parseQuery } from './query.ts';
 import { createReport, type Report } from './report.ts';
@@ -91,18 +91,18 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     metrics: new Map([...metrics, ...moreMetrics.map((metric) => [metric.id, metric] as const)]),
   };
   const understanding = { vocabulary, weekStartsOn, settlingDays };
-  const source = {
-    lanes,
-    production: new AtomStore(seed, lanes, 'production'),
-    sandbox: new AtomStore(seed, lanes, 'sandbox'),
-  };
+  const production = new AtomStore(seed, lanes, 'production');
+  const sandbox = new AtomStore(seed, lanes, 'sandbox');
   const catalog = { apps, partners, lanes, vocabulary };
   return {
     options: chosen,
     partners,
     apps,
     links,
-    report: (query, now) => createReport(parseQuery(query, now, understanding), source),
+    report(query, now) {
+      const asked = parseQuery(query, now, understanding);
+      return createReport(asked, asked.sandbox ? sandbox : production);
+    },
     isAdditive: (metric) => vocabulary.metrics.get(metric)?.additive ?? false,
     filtersData: (query) => listFilterItems(query, catalog),
   };

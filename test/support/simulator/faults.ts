@@ -15,7 +15,7 @@ import {
 } from '../../../src/simulator/answer.ts';
 import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 import { bodyBytes } from './answer.ts';
-import { byteEdits, corruptGzip, type ReportMutation, rowCount } from './mutations.ts';
+import { byteEdits, type ReportMutation, rowsOf } from './mutations.ts';
 
 const htmlPage = (message: string): string =>
   `<html>\n<head><title>${message}</title></head>\n<body><center><h1>${message}</h1></center></body>\n</html>\n`;
@@ -57,18 +57,13 @@ export type AnswerFault =
   | { readonly kind: 'too_heavy'; readonly maxRows: number }
   /** Bytes that are wrong under a correct length. */
   | { readonly kind: 'garbled'; readonly edit: keyof typeof byteEdits }
-  | { readonly kind: 'content_type'; readonly contentType: string }
   /** The `Date` header off from the real clock. */
   | { readonly kind: 'date_skew'; readonly ms: number };
 
 /** Changes how an answer's bytes travel. At most one applies to a request: the first. */
 export type WireFault =
-  /** The connection ends after so many bytes. The length was announced (`length`) or not (`chunked`). */
-  | { readonly kind: 'cut'; readonly afterBytes: number | 'half'; readonly framing: 'length' | 'chunked' }
-  /** A Content-Length that is off by so many bytes; then the connection ends. */
-  | { readonly kind: 'wrong_length'; readonly by: number }
-  | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number }
-  | { readonly kind: 'corrupt_gzip'; readonly where: 'middle' | 'checksum' };
+  /** The connection ends amid the body, whose length was not announced. */
+  { readonly kind: 'cut' } | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number };
 
 /** Affects some of the requests its rule matches. */
 type ConditionalFault =
@@ -134,7 +129,7 @@ export function isInstead(fault: HappeningFault): fault is InsteadFault {
 }
 
 export function isWire(fault: HappeningFault): fault is WireFault {
-  return ['cut', 'wrong_length', 'drip', 'corrupt_gzip'].includes(fault.kind);
+  return fault.kind === 'cut' || fault.kind === 'drip';
 }
 
 export function isOfAnswer(fault: HappeningFault): fault is AnswerFault {
@@ -167,13 +162,11 @@ export function spoiltAnswer(answer: SimulatedAnswer, fault: AnswerFault): Simul
       if (body.kind !== 'document') break;
       return { ...answer, body: { kind: 'document', document: fault.mutate(body.document) } };
     case 'too_heavy':
-      if (body.kind !== 'document' || rowCount(body.document) <= fault.maxRows) break;
+      if (body.kind !== 'document' || rowsOf(body.document).length <= fault.maxRows) break;
       return gatewayTimeout();
     case 'garbled':
       if (body.kind === 'none') break;
       return { ...answer, body: { kind: 'bytes', bytes: byteEdits[fault.edit](bodyBytes(body)) } };
-    case 'content_type':
-      return withHeaders(answer, { 'content-type': fault.contentType });
     case 'date_skew':
       return withHeaders(answer, { date: new Date(Date.now() + fault.ms).toUTCString() });
   }
@@ -192,40 +185,20 @@ export async function deliverWithFault(
   { gzip, closed, fault }: { readonly gzip: boolean; readonly fault: WireFault; readonly closed: AbortSignal },
 ): Promise<void> {
   const plain = plainBytes(body);
-  const zipped = (): Buffer => gzipSync(plain, { level: GZIP_LEVEL });
-  const bytes = gzip ? zipped() : plain;
-  const headers = gzip ? { ...own, 'content-encoding': 'gzip' } : own;
-  const sized = (length: number) => ({ ...headers, 'content-length': String(Math.max(0, length)) });
-  switch (fault.kind) {
-    case 'cut': {
-      response.writeHead(status, fault.framing === 'length' ? sized(bytes.length) : headers);
-      const { afterBytes } = fault;
-      return hangUpAfter(response, bytes.subarray(0, afterBytes === 'half' ? bytes.length / 2 : afterBytes));
-    }
-    case 'wrong_length':
-      response.writeHead(status, sized(bytes.length + fault.by));
-      return hangUpAfter(response, bytes);
-    case 'drip':
-      response.writeHead(status, headers);
-      for (let at = 0; at < bytes.length; at += fault.bytes) {
-        response.write(bytes.subarray(at, at + fault.bytes));
-        await sleep(fault.everyMs, undefined, { signal: closed });
-      }
-      response.end();
-      return;
-    case 'corrupt_gzip': {
-      const corrupt = corruptGzip(zipped(), fault.where);
-      response.writeHead(status, { ...own, 'content-encoding': 'gzip', 'content-length': String(corrupt.length) });
-      response.end(corrupt);
-    }
+  const bytes = gzip ? gzipSync(plain, { level: GZIP_LEVEL }) : plain;
+  response.writeHead(status, gzip ? { ...own, 'content-encoding': 'gzip' } : own);
+  if (fault.kind === 'cut') {
+    response.flushHeaders();
+    response.write(bytes.subarray(0, bytes.length / 2));
+    const { socket } = response;
+    socket?.end(() => socket.destroy());
+    return;
   }
-}
-
-function hangUpAfter(response: ServerResponse, bytes: Buffer): void {
-  response.flushHeaders();
-  if (bytes.length > 0) response.write(bytes);
-  const { socket } = response;
-  socket?.end(() => socket.destroy());
+  for (let at = 0; at < bytes.length; at += fault.bytes) {
+    response.write(bytes.subarray(at, at + fault.bytes));
+    await sleep(fault.everyMs, undefined, { signal: closed });
+  }
+  response.end();
 }
 
 function decider(fault: Fault): Scripted['happening'] {
@@ -243,7 +216,7 @@ function decider(fault: Fault): Scripted['happening'] {
 function randomFaults({ seed, tooMany = 0, cut = 0 }: Extract<Fault, { kind: 'random' }>): Scripted['happening'] {
   const choices: readonly (readonly [number, HappeningFault])[] = [
     [tooMany, { kind: 'status', status: 429 }],
-    [cut, { kind: 'cut', afterBytes: 'half', framing: 'chunked' }],
+    [cut, { kind: 'cut' }],
   ];
   let drawn = 0;
   return () => {

@@ -17,29 +17,12 @@ export function addedWarning(text: string): ReportMutation {
   };
 }
 
-/** How many rows a report has; 0 for any other document. */
-export function rowCount(document: JsonDocument): number {
-  return rowsOf(document).length;
-}
-
 export const byteEdits = {
   /** The second half missing. */
   truncated: (bytes: Buffer): Buffer => bytes.subarray(0, Math.floor(bytes.length / 2)),
-  /** A byte order mark before the first brace. */
-  bom: (bytes: Buffer): Buffer => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]),
   /** The same document once more, on a new line. */
   two_documents: (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.from('\n'), bytes]),
 } as const satisfies Record<string, (bytes: Buffer) => Buffer>;
-
-/** A complete gzip stream with one byte turned over: amid the compressed bytes, or in the checksum after all of them. */
-export function corruptGzip(gzip: Buffer, where: 'middle' | 'checksum'): Buffer {
-  /** CRC-32 and length, four bytes each, end a gzip stream (RFC 1952). */
-  const checksumAt = gzip.length - 8;
-  const at = where === 'checksum' ? checksumAt : Math.floor(checksumAt / 2);
-  const corrupt = Buffer.from(gzip);
-  corrupt.writeUInt8(gzip.readUInt8(at) ^ 0xff, at);
-  return corrupt;
-}
 
 export function isReport(document: JsonDocument): boolean {
   return isList(document['rows']);

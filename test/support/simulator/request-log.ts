@@ -1,9 +1,8 @@
-/** What the simulator was asked: a bounded list of requests, counts by endpoint, and how many capped calls ran at once; no header of them. */
+/** What the simulator was asked: its requests, counts by endpoint, and how many capped calls ran at once; no header of them. */
 
-import type { Endpoint } from '../../../src/simulator/routes.ts';
+import type { ServerResponse } from 'node:http';
 
-/** Enough for a whole run's requests in a test. */
-const MAX_REQUESTS = 10_000;
+import { type Endpoint, isCapped } from '../../../src/simulator/routes.ts';
 
 export interface AskedRequest {
   readonly method: string;
@@ -12,25 +11,6 @@ export interface AskedRequest {
   readonly query: string;
   /** Status answered; null while unanswered and for a connection that ended without one. */
   readonly status: number | null;
-}
-
-export interface Asked {
-  /** Oldest first, at most 10 000. */
-  readonly requests: readonly AskedRequest[];
-  readonly counts: Readonly<Record<Endpoint, number>>;
-  /** Most simultaneous report and filters-data calls seen, those answered 429 included. */
-  readonly peak: number;
-  /** Forgets requests, counts and peak; calls in flight stay counted. */
-  reset(): void;
-}
-
-export interface RequestLog {
-  readonly asked: Asked;
-  /** Records a request and returns what notes its status. */
-  record(endpoint: Endpoint, request: Omit<AskedRequest, 'status'>): (status: number) => void;
-  /** Counts a capped call as in flight and returns how many there are now. */
-  enter(): number;
-  leave(): void;
 }
 
 const noCounts = {
@@ -45,47 +25,42 @@ const noCounts = {
   unknown: 0,
 } as const satisfies Record<Endpoint, number>;
 
-export function createRequestLog(): RequestLog {
-  let requests: AskedRequest[] = [];
-  let counts: Record<Endpoint, number> = { ...noCounts };
-  let peak = 0;
-  let inFlight = 0;
+export class Asked {
+  /** Oldest first. */
+  requests: AskedRequest[] = [];
+  counts: Record<Endpoint, number> = { ...noCounts };
+  /** Most simultaneous report and filters-data calls seen, those answered 429 included. */
+  peak = 0;
+  #inFlight = 0;
 
-  const asked: Asked = {
-    get requests() {
-      return requests;
-    },
-    get counts() {
-      return counts;
-    },
-    get peak() {
-      return peak;
-    },
-    reset() {
-      requests = [];
-      counts = { ...noCounts };
-      peak = inFlight;
-    },
-  };
+  /** Forgets requests, counts and peak; calls in flight stay counted. */
+  reset(): void {
+    this.requests = [];
+    this.counts = { ...noCounts };
+    this.peak = this.#inFlight;
+  }
 
-  return {
-    asked,
-    record(endpoint, request) {
-      const noted: { -readonly [Field in keyof AskedRequest]: AskedRequest[Field] } = { ...request, status: null };
-      requests.push(noted);
-      if (requests.length > MAX_REQUESTS) requests.shift();
-      counts[endpoint] += 1;
-      return (status) => {
-        noted.status = status;
+  /** Records a request, in flight until it was answered or its connection closed; returns what notes its status. */
+  record(
+    endpoint: Endpoint,
+    request: Omit<AskedRequest, 'status'>,
+    response: ServerResponse,
+  ): (status: number) => void {
+    const noted: { -readonly [Field in keyof AskedRequest]: AskedRequest[Field] } = { ...request, status: null };
+    this.requests.push(noted);
+    this.counts[endpoint] += 1;
+    if (isCapped(endpoint)) {
+      this.#inFlight += 1;
+      this.peak = Math.max(this.peak, this.#inFlight);
+      let isIn = true;
+      const leave = (): void => {
+        if (isIn) this.#inFlight -= 1;
+        isIn = false;
       };
-    },
-    enter() {
-      inFlight += 1;
-      peak = Math.max(peak, inFlight);
-      return inFlight;
-    },
-    leave() {
-      inFlight -= 1;
-    },
-  };
+      response.once('finish', leave).once('close', leave);
+    }
+    return (status) => {
+      noted.status = status;
+    };
+  }
 }

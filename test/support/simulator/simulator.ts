@@ -3,12 +3,10 @@
  * the requests. It stands before the bundled simulator as its middleware.
  */
 
-import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { acceptsGzip, bareAnswer, send } from '../../../src/simulator/answer.ts';
 import type { LinkStore as PlainLinkStore } from '../../../src/simulator/lists.ts';
-import { isCapped } from '../../../src/simulator/routes.ts';
 import {
   type SomeOf,
   type Exchange,
@@ -30,7 +28,7 @@ import {
 } from './faults.ts';
 import { changingLinks, type LinkStore } from './links.ts';
 import { quirkyAnswer } from './quirks.ts';
-import { type Asked, createRequestLog } from './request-log.ts';
+import { Asked } from './request-log.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SimulatorOptions extends Omit<PlainOptions, 'world' | 'middleware'> {
@@ -53,7 +51,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
   const { answerDelayMs = 0, gzip = true, world: worldOptions = {}, token = 'simulator-token', ...rest } = options;
   const world = createWorld(worldOptions);
   const script = createFaultScript();
-  const log = createRequestLog();
+  const asked = new Asked();
   const tokens = [token];
   let ordinal = 0;
 
@@ -61,13 +59,13 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     const { request, response, endpoint, address } = exchange;
     const { method = 'GET', headers } = request;
     ordinal += 1;
-    const noteStatus = log.record(endpoint, { method, path: address.pathname, query: address.search.slice(1) });
-    if (isCapped(endpoint)) countInFlight(log, response);
+    const seen = { method, path: address.pathname, query: address.search.slice(1) };
+    const noteStatus = asked.record(endpoint, seen, response);
     if (!gzip) delete headers['accept-encoding'];
     const closing = new AbortController();
     response.once('close', () => closing.abort());
-    const asked = { method, path: address.pathname, query: address.searchParams, ordinal };
-    const faults = exchange.isOverCap ? [] : script.faultsFor(asked);
+    const faulted = { method, path: address.pathname, query: address.searchParams, ordinal };
+    const faults = exchange.isOverCap ? [] : script.faultsFor(faulted);
     const place = { address, ordinal };
     if (answerDelayMs > 0 && !exchange.isOverCap) await sleep(answerDelayMs, undefined, { signal: closing.signal });
 
@@ -102,19 +100,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
       simulator.setToken(next);
     },
     script: (rule) => script.add(rule),
-    asked: log.asked,
+    asked,
     links: changingLinks(simulator.links satisfies PlainLinkStore),
   };
-}
-
-/** Counts a call as in flight until its answer was handed over or its connection closed. */
-function countInFlight(log: ReturnType<typeof createRequestLog>, response: ServerResponse): void {
-  let isIn = true;
-  const leave = (): void => {
-    if (isIn) log.leave();
-    isIn = false;
-  };
-  response.once('finish', leave);
-  response.once('close', leave);
-  log.enter();
 }
