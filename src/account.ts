@@ -20,7 +20,7 @@ import {
   onWarehouse,
 } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
-import type { SpendSummary } from './spend/spend-summary.ts';
+import type { SpendSummary } from './spend/send-spend.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {

@@ -44,35 +44,32 @@ export interface LinesToSubmit {
 export async function submitLines(lines: LinesToSubmit, signal: AbortSignal): Promise<Submitted> {
   const { warehouse, service, due, emit } = lines;
   const wire = new AbortController();
-  let grace: NodeJS.Timeout | undefined;
-  const giveUpLater = (): void => void (grace = setTimeout(() => wire.abort(), GRACE_MS));
+  const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
   const counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
   const left = (): number => due - counts.accepted - counts.rejected - counts.unknown;
+  const step = (): number => Math.floor((PROGRESS_EVENTS * (due - left())) / due);
   let failure: Failure | null = null;
-  let done: readonly Submission[] = [];
-  const settle = async (next: readonly DueLine[]): Promise<void> => {
-    await record(lines, done, next);
-    const stepsBefore = Math.floor((PROGRESS_EVENTS * (due - left())) / due);
-    for (const { outcome } of done) counts[outcome] += 1;
-    done = [];
-    const settled = due - left();
-    if (Math.floor((PROGRESS_EVENTS * settled) / due) > stepsBefore) emit({ type: 'spend_settled', settled, due });
-  };
   try {
-    for await (const next of dueLines(warehouse, AT_ONCE)) {
-      if (signal.aborted || failure !== null) break;
-      await settle(next);
-      done = await Promise.all(next.map(async (line) => submitLine(service, line, wire.signal)));
+    for await (const batch of dueLines(warehouse, AT_ONCE)) {
+      if (signal.aborted) break;
+      await record(
+        lines,
+        batch.map((line) => ({ line, outcome: 'sending', status: null, reason: null })),
+      );
+      const done = await Promise.all(batch.map(async (line) => submitLine(service, line, wire.signal)));
       failure = judged(done, left() - done.length, counts.accepted > 0);
+      const notRecorded = await record(lines, done).then(() => null, asFailure);
+      const stepBefore = step();
+      // A line that went out without a record of its outcome is in doubt: the ledger will never say more of it.
+      for (const { outcome } of done) counts[notRecorded === null || outcome === 'unsent' ? outcome : 'unknown'] += 1;
+      failure ??= notRecorded;
+      if (step() > stepBefore) emit({ type: 'spend_settled', settled: due - left(), due });
+      if (failure !== null) break;
     }
-    await settle([]);
   } catch (error) {
-    // These lines went out, and the ledger will never say more of them.
-    counts.unknown += done.filter(({ outcome }) => outcome !== 'unsent').length;
     failure ??= asFailure(error);
   } finally {
-    clearTimeout(grace);
     signal.removeEventListener('abort', giveUpLater);
   }
   if (signal.aborted && left() > 0) failure ??= stopped(left());
@@ -89,26 +86,21 @@ function judged(batch: readonly Submission[], left: number, hasAccepted: boolean
   return isForbidden ? forbidden(left) : null;
 }
 
-/** Commits what became of lines, and which ones go out now. */
-async function record(
-  { warehouse, file }: LinesToSubmit,
-  done: readonly Submission[],
-  next: readonly DueLine[],
-): Promise<void> {
-  if (done.length + next.length === 0) return;
-  const unsent = done.filter(({ outcome }) => outcome === 'unsent').map(({ line }) => line.cost_id);
-  const rows = [
-    ...done.flatMap(({ line, outcome, status, reason }) =>
-      outcome === 'unsent' ? [] : [{ ...line, outcome, status, reason }],
-    ),
-    ...next.map((line) => ({ ...line, outcome: 'sending' })),
-  ];
+/** A line that is about to be sent, or what became of it. */
+interface Step {
+  readonly line: DueLine;
+  readonly outcome: 'sending' | Submission['outcome'];
+  readonly status: number | null;
+  readonly reason: string | null;
+}
+
+async function record({ warehouse, file }: LinesToSubmit, steps: readonly Step[]): Promise<void> {
+  const rows = steps.map(({ line, outcome, status, reason }) => ({ ...line, outcome, status, reason }));
+  const unsent = rows.filter(({ outcome }) => outcome === 'unsent');
+  const recorded = rows.filter(({ outcome }) => outcome !== 'unsent');
   await warehouse.transact(async () => {
-    if (unsent.length > 0) {
-      await warehouse.run(statement('spend/restore_unsent'), [JSON.stringify(unsent)]);
-      await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
-    }
-    await warehouse.run(statement('spend/record_steps'), [JSON.stringify(rows), file]);
+    if (unsent.length > 0) await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
+    await warehouse.run(statement('spend/record_steps'), [JSON.stringify(recorded), file]);
   });
 }
 
