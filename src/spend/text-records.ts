@@ -8,6 +8,7 @@
 import { createReadStream } from 'node:fs';
 
 import { parse } from 'lossless-json';
+import * as z from 'zod';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { storable } from '../warehouse/sql.ts';
@@ -35,21 +36,17 @@ export interface CsvLine {
 
 /** The lines of a CSV file; one whose quote is open goes on in the next one. */
 export async function* csvLines(file: string): AsyncGenerator<CsvLine, void> {
-  let open: string[] = [];
-  let [first, characters] = [1, 0];
+  let first = 1;
+  let open: string | null = null;
   for await (const [line, part] of numberedLines(file)) {
-    if (open.length === 0) [first, characters] = [line, 0];
-    characters += part.length + 1;
-    if (characters > MAX_LINE_CHARACTERS) throw overlong(file, first);
-    open.push(part);
-    if (open.length > 1 && !part.includes('"')) continue;
-    const text = open.join('\n');
+    if (open === null) first = line;
+    const text: string = open === null ? part : `${open}\n${part}`;
+    if (text.length > MAX_LINE_CHARACTERS) throw overlong(file, first);
     const { values, isOpen, defect } = csvValues(text.replace(/\r$/, ''));
-    if (isOpen) continue;
-    open = [];
-    if (text.trim() !== '') yield { line: first, values, defect };
+    open = isOpen ? text : null;
+    if (!isOpen && text.trim() !== '') yield { line: first, values, defect };
   }
-  if (open.length > 0) yield { line: first, values: csvValues(open.join('\n')).values, defect: OPEN };
+  if (open !== null) yield { line: first, values: csvValues(open).values, defect: OPEN };
 }
 
 function csvValues(text: string): Pick<CsvLine, 'values' | 'defect'> & { readonly isOpen: boolean } {
@@ -102,19 +99,16 @@ function brokenKeys(text: string): string[] {
 }
 
 const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? storable(value) : value);
+const numberText = (number: string): string => number;
+const objectShape = z.record(z.string(), z.unknown());
 
 function parsedObject(text: string): Record<string, unknown> | null {
   try {
-    const parseNumber = (number: string): string => number;
-    const value = parse(text, wellFormed, { parseNumber, onDuplicateKey: ({ newValue }) => newValue });
-    return isObject(value) ? value : null;
+    const options = { parseNumber: numberText, onDuplicateKey: ({ newValue }: { newValue: unknown }) => newValue };
+    return objectShape.safeParse(parse(text, wellFormed, options)).data ?? null;
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The lines of a UTF-8 file with their numbers from 1, without its byte order mark; bytes that are no UTF-8 become U+FFFD. */
@@ -126,25 +120,20 @@ async function* numberedLines(file: string): AsyncGenerator<[number, string], vo
       const parts = `${rest}${String(chunk)}`.split('\n');
       rest = parts.pop() ?? '';
       for (const part of parts) {
-        yield [line, plainLine(file, line, part)];
+        yield [line, withoutMark(line, part)];
         line += 1;
       }
-      plainLine(file, line, rest);
+      if (rest.length > MAX_LINE_CHARACTERS) throw overlong(file, line);
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw storageFailed(`${file} could not be read`, cause, {
-      facts: { file },
-      hint: 'Check the permissions of the file.',
-    });
+    const hint = 'Check the permissions of the file.';
+    throw storageFailed(`${file} could not be read`, cause, { facts: { file }, hint });
   }
-  yield [line, plainLine(file, line, rest)];
+  yield [line, withoutMark(line, rest)];
 }
 
-function plainLine(file: string, line: number, text: string): string {
-  if (text.length > MAX_LINE_CHARACTERS) throw overlong(file, line);
-  return line === 1 ? text.replace(/^\uFEFF/, '') : text;
-}
+const withoutMark = (line: number, text: string): string => (line === 1 ? text.replace(/^\uFEFF/, '') : text);
 
 function overlong(file: string, line: number): Failure {
   return new Failure('SPEND_REJECTED', `Line ${line} of ${file} had more than ${MAX_LINE_CHARACTERS} characters.`, {
