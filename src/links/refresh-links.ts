@@ -16,7 +16,7 @@ import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from '../tables/linked-rows.ts';
 import { namesLinks, readLiveSlices, readSliceTables, rowScan } from '../tables/stored-slices.ts';
-import { type ListedLink, listedLink, replaceApp, type ReplacedApp } from './replace-app.ts';
+import { crawlApp, replaceApp } from './crawl-app.ts';
 
 /** What a refresh of partners or links works with. */
 export interface Refreshing {
@@ -107,8 +107,7 @@ async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: 
   for (const app of apps) {
     run.signal.throwIfAborted();
     try {
-      const replaced = await refreshApp(run, app.token, maxLevel);
-      removed += replaced.removed;
+      removed += await refreshApp(run, app.token, maxLevel);
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = await judged(run, app, asFailure(error));
@@ -124,30 +123,14 @@ export async function storedLinks(warehouse: Warehouse): Promise<number> {
   return total?.rows ?? 0;
 }
 
-/** Crawls an app and replaces its links. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<ReplacedApp> {
-  const { warehouse, clock, runId, planAt } = run;
-  const crawl: Crawl = { appToken, maxLevel, links: new Map(), read: new Set(), requests: 0 };
-  await crawlLists(run, crawl, [null]);
-  // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
-  const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
-  const missing = (await warehouse.rows(stored, [appToken, maxLevel], storedRow))
-    .filter(({ token }) => !crawl.links.has(token))
-    .map(({ parent_token: parent }) => (parent === null ? null : crawl.links.get(parent)));
-  const lists = [...new Set(missing)].filter((above) => above !== undefined);
-  await crawlLists(
-    run,
-    crawl,
-    lists.filter((above) => above?.has_subtrackers !== false),
-  );
-  clock.check();
-  const { links, requests } = crawl;
-  const complete = { appToken, maxLevel, links: [...links.values()], requests, runId };
-  const replaced = await replaceApp(warehouse, planAt, complete);
-  const { doubt } = replaced;
+/** Crawls an app and replaces its links; returns how many are not listed any more. */
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
+  const crawl = await crawlApp(run, appToken, maxLevel);
+  run.clock.check();
+  const { links, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
   if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
-  run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
-  return replaced;
+  run.emit({ type: 'links_loaded', app: appToken, rows: links, requests: crawl.requests });
+  return removed;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
@@ -216,70 +199,4 @@ async function loadedApps(warehouse: Warehouse): Promise<string[]> {
   if (slices.length === 0) return [];
   const tokens = slices.map(({ table }) => `select app_token from ${table} where app_token is not null`);
   return warehouse.rows(tokens.join('\nunion\n'), [], appRow);
-}
-
-/** Keeps the campaign API's own limit busy; what exceeds it waits there. */
-const LISTINGS_AT_ONCE = 8;
-
-const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
-
-/** An app's crawl so far. */
-interface Crawl {
-  readonly appToken: string;
-  readonly maxLevel: number;
-  /** By token; of a link that is listed twice the first listing counts, so that every path leads up to a network. */
-  readonly links: Map<string, ListedLink>;
-  /** Links whose sub-links were requested. */
-  readonly read: Set<string>;
-  /** Pages it took. */
-  requests: number;
-}
-
-/** Reads lists of an app, each below a link or (null) the networks, and those below them down to its level. Throws what listing throws. */
-async function crawlLists(run: Refreshing, crawl: Crawl, lists: readonly (ListedLink | null)[]): Promise<void> {
-  for (let next = lists; next.length > 0;) {
-    const below: ListedLink[] = [];
-    await eachInParallel(next, async (above) => {
-      below.push(...(await readList(run, crawl, above)));
-    });
-    next = below;
-  }
-}
-
-/** Reads one list; returns the links in it whose own lists were not read yet. */
-async function readList(
-  { service, signal }: Refreshing,
-  crawl: Crawl,
-  above: ListedLink | null,
-): Promise<readonly ListedLink[]> {
-  const { appToken, maxLevel, links, read } = crawl;
-  const below: ListedLink[] = [];
-  let pages = 0;
-  for await (const page of service.links(appToken, above?.token ?? null, signal)) {
-    pages += 1;
-    for (const link of page) {
-      const listed = links.get(link.token) ?? listedLink(appToken, above, link);
-      links.set(link.token, listed);
-      if (listed.depth >= maxLevel || !link.hasSubtrackers || read.has(link.token)) continue;
-      read.add(link.token);
-      below.push(listed);
-    }
-  }
-  // A list that turns out to be empty took a page as well.
-  crawl.requests += Math.max(1, pages);
-  return below;
-}
-
-/** Acts on every item, some at once. After a failure no further one is begun; those under way are awaited, then the first is thrown. */
-async function eachInParallel<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const failures: unknown[] = [];
-  const work = async (): Promise<void> => {
-    for (const item of queue) {
-      await act(item).catch((error: unknown) => failures.push(error));
-      if (failures.length > 0) return;
-    }
-  };
-  await Promise.all(Array.from({ length: LISTINGS_AT_ONCE }, work));
-  if (failures.length > 0) throw failures[0];
 }

@@ -9,8 +9,7 @@ import * as z from 'zod';
 import type { Partner } from '../model/link.ts';
 import { count, identifier, instant, statement, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { doubtText, isDoubted } from './doubt.ts';
-import { replaceStaged } from './replace-staged.ts';
+import { doubtAbout, replaceStaged } from './replace.ts';
 import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
 import { type Refreshing, warn } from './refresh-links.ts';
 
@@ -37,10 +36,16 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
   const rows = await replacePartners(warehouse, planAt, async () => {
     await warehouse.run(statement('links/stage_partners'), [partnersJson(listed)]);
     const [counts] = await warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    const found = { subject: 'partners', open: 0, missing: 0, ...counts };
-    const stays = await isDoubted(warehouse, planAt, found);
-    if (stays) doubt = doubtText('The service', 'partners', found);
-    await warehouse.run(statement('links/stage_missing_partners'), [stays]);
+    const found = {
+      subject: 'partners',
+      name: 'The service',
+      items: 'partners',
+      open: 0,
+      missing: 0,
+      ...counts,
+    } as const;
+    doubt = await doubtAbout(warehouse, planAt, found);
+    await warehouse.run(statement('links/stage_missing_partners'), [doubt !== null]);
   });
   if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
   run.emit({ type: 'partners_loaded', rows });
