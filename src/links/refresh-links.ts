@@ -7,29 +7,13 @@
 import * as z from 'zod';
 
 import type { Links } from '../config/config.ts';
-import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
-import type { Emit } from '../events.ts';
-import type { MachineClock } from '../service/machine-clock.ts';
-import type { Service } from '../service/service.ts';
-import { recordWarning } from '../warehouse/runs.ts';
-import { count, statement, timestamp } from '../warehouse/sql.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from '../tables/linked-rows.ts';
 import { namesLinks, readLiveSlices, readSliceTables, rowScan } from '../tables/stored-slices.ts';
-import { crawlApp, replaceApp } from './crawl-app.ts';
-
-/** What a refresh of partners or links works with. */
-export interface Refreshing {
-  readonly warehouse: Warehouse;
-  readonly service: Service;
-  /** Looked at before anything is stored. */
-  readonly clock: MachineClock;
-  readonly runId: string;
-  /** Dates what changed. */
-  readonly planAt: Date;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
+import { refreshApp } from './refresh-app.ts';
+import { type Refreshing, storedRows, warn } from './replace.ts';
 
 export interface RefreshedLinks {
   /** Links there are now, of all apps. */
@@ -41,17 +25,9 @@ export interface RefreshedLinks {
 }
 
 /** Failures that concern every app, or that no other app would escape. */
-const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  'CLOCK_UNTRUSTED',
-  'CREDENTIALS_REFUSED',
-  'STORAGE_FAILED',
-]);
+const endsAll: ReadonlySet<FailureCode> = new Set(['CLOCK_UNTRUSTED', 'CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
 /** How the service may answer for an app that it does not know, or that the account has lost. */
-const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  'ACCESS_FORBIDDEN',
-  'SOURCE_MISSING',
-  'SOURCE_REFUSED',
-]);
+const unknownApp: ReadonlySet<FailureCode> = new Set(['ACCESS_FORBIDDEN', 'SOURCE_MISSING', 'SOURCE_REFUSED']);
 
 /**
  * Crawls the configured apps that were not yet crawled at the as-of instant, and replaces each one's links. Throws when
@@ -62,11 +38,8 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
   const { apps, left } = await chooseApps(run, links);
   const refreshed = await crawlApps(run, apps, links.maxLevel);
   if (left.length > 0) {
-    await warn(
-      run,
-      'LINKS_APPS_LEFT',
-      `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
-    );
+    const message = `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`;
+    await warn(run, 'LINKS_APPS_LEFT', message);
   }
   return refreshed;
 }
@@ -114,23 +87,7 @@ async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: 
       if (failure !== null) failures.push(failure);
     }
   }
-  return { rows: await storedLinks(run.warehouse), removed, failures };
-}
-
-/** Links there are now, of all apps. */
-export async function storedLinks(warehouse: Warehouse): Promise<number> {
-  const [total] = await warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
-  return total?.rows ?? 0;
-}
-
-/** Crawls an app and replaces its links; returns how many are not listed any more. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
-  const crawl = await crawlApp(run, appToken, maxLevel);
-  run.clock.check();
-  const { links, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
-  if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
-  run.emit({ type: 'links_loaded', app: appToken, rows: links, requests: crawl.requests });
-  return removed;
+  return { rows: await storedRows(run.warehouse, 'links'), removed, failures };
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
@@ -149,23 +106,10 @@ async function judged(run: Refreshing, app: ChosenApp, failure: Failure): Promis
   });
 }
 
-/** Records and tells it. */
-export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
-  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
-  emit({ type: 'warning', code, slice: null, window: null, message });
-}
-
 interface ChosenApp {
   readonly token: string;
   /** Named by the catalog or the configuration; others only by loaded rows, so that the service may not know them. */
   readonly isNamed: boolean;
-}
-
-interface ChosenApps {
-  /** To be crawled, in order of their tokens. */
-  readonly apps: readonly ChosenApp[];
-  /** Apps with stored links that nothing names any more; empty when the configuration lists the apps. */
-  readonly left: readonly string[];
 }
 
 /** The forms of an app token (observed: Campaign API); rows may hold `unknown` in its place. */
@@ -176,8 +120,12 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 /** A nightly run begins some minutes earlier or later; it must not put a crawl off for another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** The apps to crawl: without those whose complete crawl of this instant, of the time it counts for, or of a later one that has come, is stored already. */
-async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<ChosenApps> {
+/**
+ * The apps to crawl, in order of their tokens: without those whose complete crawl of this instant, of the time it counts for, or of a
+ * later one that has come, is stored already. Those that are `left` have stored links, and nothing names them any more; none where
+ * the configuration lists the apps.
+ */
+async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, (links.everyMs ?? 0) - NIGHTLY_SHIFT_MS));
   const asked = [timestamp(since), links.maxLevel, timestamp(new Date())];
   const done = await warehouse.rows(statement('links/crawled_apps'), asked, appRow);

@@ -9,9 +9,8 @@ import * as z from 'zod';
 import type { Partner } from '../model/link.ts';
 import { count, identifier, instant, statement, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { doubtAbout, replaceStaged } from './replace.ts';
+import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './replace.ts';
 import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
-import { type Refreshing, warn } from './refresh-links.ts';
 
 /**
  * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed, as rows may carry
@@ -24,7 +23,7 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
   if (changed !== null && changed > planAt && changed <= new Date()) {
     const message = `The partners were left as they are: they changed at ${changed.toISOString()}, after the as-of instant.`;
     await warn(run, 'AS_OF_OLDER', message);
-    return { rows: await storedPartners(warehouse) };
+    return { rows: await storedRows(warehouse, 'partners') };
   }
   const listed = new Map<string, Partner>();
   await readList(run, listed);
@@ -90,14 +89,8 @@ async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => 
     await stage();
     const changed = await changedAt(warehouse);
     await replaceStaged(warehouse, { of: 'partners' }, changed !== null && changed > planAt ? changed : planAt);
-    return storedPartners(warehouse);
+    return storedRows(warehouse, 'partners');
   });
-}
-
-/** How many partners there are now. */
-export async function storedPartners(warehouse: Warehouse): Promise<number> {
-  const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
-  return total?.rows ?? 0;
 }
 
 /** When any partner changed last; null before the first refresh. */

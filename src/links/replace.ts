@@ -1,9 +1,39 @@
-/** Puts staged links or partners in the place of the stored ones, unless what is missing is doubted: the only writer of both tables. */
+/** What refreshing links and refreshing partners share: staged ones take the place of stored ones, unless what is missing is doubted. */
 
 import * as z from 'zod';
 
-import { asScript, literal, statement, timestamp } from '../warehouse/sql.ts';
+import type { WarningCode } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { MachineClock } from '../service/machine-clock.ts';
+import type { Service } from '../service/service.ts';
+import { recordWarning } from '../warehouse/runs.ts';
+import { asScript, count, literal, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** What a refresh of partners or links works with. */
+export interface Refreshing {
+  readonly warehouse: Warehouse;
+  readonly service: Service;
+  /** Looked at before anything is stored. */
+  readonly clock: MachineClock;
+  readonly runId: string;
+  /** Dates what changed. */
+  readonly planAt: Date;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+/** Records and tells it. */
+export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
+  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
+  emit({ type: 'warning', code, slice: null, window: null, message });
+}
+
+/** How many links, of all apps, or partners there are now. */
+export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners'): Promise<number> {
+  const [total] = await warehouse.rows(`select count(*) as rows from main.${of}`, [], z.object({ rows: count }));
+  return total?.rows ?? 0;
+}
 
 /** What a complete reading of a list found of the stored items. */
 export interface Listed {

@@ -1,13 +1,10 @@
 /**
  * Ad spend: a file of lines → the service, each Cost ID at most once.
  *
- * The promise, exactly. The service offers no idempotency key and no way to ask what it has accepted, so nobody can have
- * "exactly once" through a crash. What holds: a Cost ID is recorded as being sent, durably, before its call, and its
- * outcome before the worker goes on. An outcome that was learned is never lost, and an accepted Cost ID is never sent
- * again, from any file. When a process or a connection dies between the two, that Cost ID was accepted once or never: it
- * is reported as unknown and not sent again. A crash leaves at most one line per worker in that state. Only with
- * `resendUnknown` may the service get such a line a second time. So: at most once by itself; exactly once for every
- * line reported as accepted that was never unknown; at least once after a resend that was accepted.
+ * The promise. The service has no idempotency key and cannot be asked what it accepted, so nobody has "exactly once" through a
+ * crash. A Cost ID is recorded as being sent, durably, before its call, and its outcome before the next lines go out; an accepted one
+ * is never sent again, from any file. Where a process or a connection dies in between, the line was accepted once or never: it is
+ * reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
  */
 
 import { basename } from 'node:path';
@@ -16,12 +13,11 @@ import * as z from 'zod';
 
 import { Failure, type FailureCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Service } from '../service/service.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { openSpendFile } from './spend-file.ts';
 import { dropLines, rejectsPath, stageLines, writeRejects } from './staging.ts';
-import { submitLines, type Submitted } from './submit-lines.ts';
+import { type SpendCircumstances, submitLines, type Submitted } from './submit-lines.ts';
 
 export interface SpendRequest {
   /** Absolute path; the form follows from the extension. */
@@ -32,14 +28,6 @@ export interface SpendRequest {
   readonly resendUnknown: boolean;
   /** The instant engagements are compared with. */
   readonly now: Date;
-}
-
-/** What ad spend is sent with. */
-export interface SpendCircumstances {
-  readonly warehouse: Warehouse;
-  readonly service: Pick<Service, 'submitSpend'>;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
 }
 
 /** What one `spend send` did, as `--json` prints it; the shape is public interface. */
@@ -73,8 +61,9 @@ const nothingSubmitted: Submitted = { accepted: 0, refused: 0, unknown: 0, failu
  */
 export async function sendSpend(
   { file, dryRun, resendUnknown, now }: SpendRequest,
-  { warehouse, service, emit, signal }: SpendCircumstances,
+  circumstances: SpendCircumstances,
 ): Promise<SpendSummary> {
+  const { warehouse, emit, signal } = circumstances;
   const startedAt = timestamp(new Date());
   const records = await openSpendFile(file, warehouse, emit);
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
@@ -87,8 +76,7 @@ export async function sendSpend(
     if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
     const rejects = rejectsPath(file, dryRun);
     const localRejects = await writeRejects(warehouse, rejects, startedAt);
-    const lines = { warehouse, file, service, due: staged.due, emit };
-    const submitted = dryRun ? nothingSubmitted : await submitLines(lines, signal);
+    const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, circumstances);
     const rejectsFile = submitted.refused === 0 ? localRejects : await writeRejects(warehouse, rejects, startedAt);
     const counts = {
       lines: staged.lines,

@@ -1,19 +1,38 @@
-/** A spend file → its records, in the form that its extension says, and which names it may give its columns. */
+/**
+ * A spend file, CSV (RFC 4180), newline-delimited JSON or Parquet → its records, and which names it may give its columns.
+ *
+ * Own readers of the texts, because a bad line is rejected alone, under the number an editor shows, and no number becomes a float:
+ * csv-parse and DuckDB lose one or the other.
+ */
 
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 
+import { parse } from 'lossless-json';
 import * as z from 'zod';
 
 import { nearest } from '../config/nearest.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, storageFailed, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { count, identifier, jsonOf, literal } from '../warehouse/sql.ts';
+import { count, identifier, jsonOf, literal, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { rejectColumns, requiredColumns, type SpendRecord, spendColumns } from './rules.ts';
-import { csvLines, ndjsonRecords } from './text-records.ts';
 
+/** Of Parquet. */
 const ROWS_PER_PAGE = 1000;
+/** No honest line is longer; a quote that is never closed would otherwise fill the memory. */
+const MAX_LINE_CHARACTERS = 65_536;
+/** Enough of a line that is no JSON to recognise it. */
+const RAW_CHARACTERS = 1000;
+
+const STRAY = 'a value went on after its closing quote';
+const OPEN = 'a quote was never closed: all that follows it was read as one value';
+
+/** A value of a CSV line: what stands in quotes, the closing quote, what stands without quotes, the comma. */
+const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,]*)(,|$)/gy;
+/** What tells the keys of an object from all else: texts, and the marks around them. */
+const TEXT_OR_MARK = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 
 /** A spend file, opened: its records in order, read as they are needed. */
 export type SpendRecords = AsyncGenerator<SpendRecord, void>;
@@ -23,7 +42,7 @@ export async function openSpendFile(file: string, warehouse: Warehouse, emit: Em
   const check = columnCheck(file, emit);
   const readers = new Map<string, () => SpendRecords>([
     ['.csv', () => csvRecords(file, check)],
-    ['.ndjson', () => ndjsonRecords(file, (line, keys) => check(`line ${line} of ${file}`, keys))],
+    ['.ndjson', () => ndjsonRecords(file, check)],
     ['.parquet', () => parquetRecords(file, warehouse, check)],
   ]);
   const extension = extname(file).toLowerCase();
@@ -108,6 +127,118 @@ async function* csvRecords(file: string, check: ColumnCheck): SpendRecords {
   throw new Failure('SPEND_REJECTED', `${file} was empty: it had no header.`, {
     facts: { file },
     hint: 'Write the names of the columns into the first line; nothing was sent.',
+  });
+}
+
+interface CsvLine {
+  readonly line: number;
+  /** Quotes resolved. */
+  readonly values: readonly string[];
+  readonly defect: string | null;
+}
+
+/** The lines of a CSV file; one whose quote is open goes on in the next one. */
+async function* csvLines(file: string): AsyncGenerator<CsvLine, void> {
+  let first = 1;
+  let open: string | null = null;
+  for await (const [line, part] of numberedLines(file)) {
+    if (open === null) first = line;
+    const text: string = open === null ? part : `${open}\n${part}`;
+    if (text.length > MAX_LINE_CHARACTERS) throw overlong(file, first);
+    const { values, isOpen, defect } = csvValues(text.replace(/\r$/, ''));
+    open = isOpen ? text : null;
+    if (!isOpen && text.trim() !== '') yield { line: first, values, defect };
+  }
+  if (open !== null) yield { line: first, values: csvValues(open).values, defect: OPEN };
+}
+
+function csvValues(text: string) {
+  const values: string[] = [];
+  let isOpen = false;
+  let defect: string | null = null;
+  for (const [, quoted, closing, bare = '', comma] of text.matchAll(CSV_VALUE)) {
+    values.push(`${quoted?.replaceAll('""', '"') ?? ''}${bare}`);
+    if (quoted !== undefined && bare !== '') defect = STRAY;
+    isOpen = closing === '';
+    if (comma === '') break;
+  }
+  return { values, isOpen, defect };
+}
+
+/** The records of a newline-delimited JSON file, bare numbers by their text. */
+async function* ndjsonRecords(file: string, check: ColumnCheck): SpendRecords {
+  for await (const [line, text] of numberedLines(file)) {
+    if (text.trim() === '') continue;
+    const given = parsedObject(text);
+    const defects = given === null ? ['the line was no JSON object'] : brokenKeys(text);
+    if (given !== null && defects.length === 0) {
+      check(`line ${line} of ${file}`, Object.keys(given));
+      yield { line, given, defects };
+    } else yield { line, given: {}, defects, raw: storable(text.trim().slice(0, RAW_CHARACTERS)) };
+  }
+}
+
+/** What is wrong with the keys of a JSON object. Of a key that is there twice parsers keep the last one, or tell only of other values. */
+function brokenKeys(text: string): string[] {
+  const met = new Map<string, number>();
+  let depth = 0;
+  let name = '';
+  for (const [token] of text.matchAll(TEXT_OR_MARK)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (token !== ':') name = token;
+    else if (depth === 1) {
+      const key = String(JSON.parse(name));
+      met.set(key, (met.get(key) ?? 0) + 1);
+    }
+  }
+  return [...met].flatMap(([key, times]) => {
+    if (storable(key) !== key) return ['the line had a key that was not UTF-8'];
+    return times === 1 ? [] : [`the line had the key ${JSON.stringify(key.slice(0, 100))} ${times} times`];
+  });
+}
+
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? storable(value) : value);
+const numberText = (number: string): string => number;
+const objectShape = z.record(z.string(), z.unknown());
+
+function parsedObject(text: string): Record<string, unknown> | null {
+  try {
+    const options = { parseNumber: numberText, onDuplicateKey: ({ newValue }: { newValue: unknown }) => newValue };
+    return objectShape.safeParse(parse(text, wellFormed, options)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The lines of a UTF-8 file with their numbers from 1, without its byte order mark; bytes that are no UTF-8 become U+FFFD. */
+async function* numberedLines(file: string): AsyncGenerator<[number, string], void> {
+  let line = 1;
+  let rest = '';
+  try {
+    for await (const chunk of createReadStream(file, 'utf8')) {
+      const parts = `${rest}${String(chunk)}`.split('\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts) {
+        yield [line, withoutMark(line, part)];
+        line += 1;
+      }
+      if (rest.length > MAX_LINE_CHARACTERS) throw overlong(file, line);
+    }
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    const hint = 'Check the permissions of the file.';
+    throw storageFailed(`${file} could not be read`, cause, { facts: { file }, hint });
+  }
+  yield [line, withoutMark(line, rest)];
+}
+
+const withoutMark = (line: number, text: string): string => (line === 1 ? text.replace(/^\uFEFF/, '') : text);
+
+function overlong(file: string, line: number): Failure {
+  return new Failure('SPEND_REJECTED', `Line ${line} of ${file} had more than ${MAX_LINE_CHARACTERS} characters.`, {
+    facts: { file, line, max_characters: MAX_LINE_CHARACTERS },
+    hint: 'Look for a quote that is never closed, or a file that is not text; nothing was sent.',
   });
 }
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { FEWEST_PERIODS, median } from '../../src/insight/development.ts';
+import { FEWEST_PERIODS, median } from '../../src/insight/ripening.ts';
 import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { createWorld } from '../support/simulator/world.ts';
 import { count } from '../../src/warehouse/sql.ts';

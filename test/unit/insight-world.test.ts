@@ -2,9 +2,15 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { scoresOf, type Score } from '../../src/insight/backtest.ts';
-import { standings } from '../../src/insight/chain-ladder.ts';
-import { type Cohort, type Development, finalOf, maturationOf } from '../../src/insight/development.ts';
+import {
+  type Cohort,
+  type Development,
+  finalOf,
+  maturationOf,
+  scoresOf,
+  type Score,
+  standings,
+} from '../../src/insight/ripening.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { createWorld, type WorldOptions } from '../support/simulator/world.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
@@ -59,7 +65,7 @@ function developmentsOf(options: Partial<WorldOptions>): Map<MetricName, Develop
 
 function scores(developments: ReadonlyMap<MetricName, Development>, metric: MetricName): Score[] {
   const own = developments.get(metric) ?? [];
-  return scoresOf(own, standings(own)).filter(({ age }) => judgedAges.has(age));
+  return scoresOf(own, standings(own)).filter(({ age_days: age }) => judgedAges.has(age));
 }
 
 describe.each(SEEDS)(`in a world of ${DAYS} days drawn from seed %i`, (seed) => {
@@ -76,7 +82,10 @@ describe.each(SEEDS)(`in a world of ${DAYS} days drawn from seed %i`, (seed) => 
 
   test('maturation is the curve of the world: half of the true shares lie between its quartiles', () => {
     for (const [metric, development] of developments) {
-      for (const { age, q25, median, q75 } of maturationOf(development, standings(development)(Infinity).ages)) {
+      for (const { age_days: age, share_q25: q25, share_median: median, share_q75: q75 } of maturationOf(
+        development,
+        standings(development)(Infinity).ages,
+      )) {
         const shares = development.map((cohort) => (cohort.readings.get(age) ?? 0) / (finalOf(cohort) ?? 1));
         const inside = shares.filter((share) => q25 <= share && share <= q75).length / shares.length;
         expect(inside, `${metric} at ${age}`).toBeGreaterThanOrEqual(0.45);
@@ -84,18 +93,18 @@ describe.each(SEEDS)(`in a world of ${DAYS} days drawn from seed %i`, (seed) => 
       }
     }
     const d7 = maturationOf(developments.get('all_revenue_total_d7') ?? [], [1]);
-    expect(d7.find(({ age }) => age === 1)?.median).toBeCloseTo(0.27, 1);
+    expect(d7.find(({ age_days: age }) => age === 1)?.share_median).toBeCloseTo(0.27, 1);
   });
 
   test('every row that is projected comes nearer than the values as they are, 3 times where less than half is known', () => {
     const told = rows.filter(({ score }) => score.reach !== null);
     expect(told.length).toBeGreaterThanOrEqual(8);
     for (const { metric, score } of told) {
-      const [projected, asIs] = [score.medianError ?? 1, score.medianErrorAsIs ?? 0];
-      expect(projected, `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
-      expect(projected * (asIs > 0.5 ? 3 : 1), `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
+      const [projected, asIs] = [score.median_abs_error ?? 1, score.median_abs_error_as_is ?? 0];
+      expect(projected, `${metric} at ${score.age_days}`).toBeLessThanOrEqual(asIs);
+      expect(projected * (asIs > 0.5 ? 3 : 1), `${metric} at ${score.age_days}`).toBeLessThanOrEqual(asIs);
     }
-    const young = told.filter(({ score }) => (score.medianErrorAsIs ?? 0) > 0.5);
+    const young = told.filter(({ score }) => (score.median_abs_error_as_is ?? 0) > 0.5);
     expect(young.length).toBeGreaterThanOrEqual(4);
   });
 

@@ -5,8 +5,7 @@ import * as z from 'zod';
 import type { Link } from '../model/link.ts';
 import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
-import type { Refreshing } from './refresh-links.ts';
-import { doubtAbout, replaceStaged } from './replace.ts';
+import { doubtAbout, type Refreshing, replaceStaged, warn } from './replace.ts';
 
 /** A few hundred kilobytes of JSON. */
 const LINKS_PER_STATEMENT = 500;
@@ -19,6 +18,16 @@ interface ListedLink {
   readonly depth: number;
 }
 
+/** Crawls an app down to a level and replaces its links; returns how many are not listed any more, and are closed in the history. */
+export async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
+  const crawl = await crawlApp(run, appToken, maxLevel);
+  run.clock.check();
+  const { rows, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
+  if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
+  run.emit({ type: 'links_loaded', app: appToken, rows, requests: crawl.requests });
+  return removed;
+}
+
 /** Every link of an app down to a level, and how many pages that took. */
 interface Crawl {
   /** By token; of a link that is listed twice the first listing counts, so that every path leads up to a network. */
@@ -29,7 +38,7 @@ interface Crawl {
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
 /** Reads the lists of an app. Throws what listing throws, and asks for nothing more after that. */
-export async function crawlApp(run: Refreshing, appToken: string, maxLevel: number): Promise<Crawl> {
+async function crawlApp(run: Refreshing, appToken: string, maxLevel: number): Promise<Crawl> {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const links = new Map<string, ListedLink>();
@@ -104,14 +113,6 @@ function rowOf(appToken: string, { link, above }: ListedLink) {
   };
 }
 
-export interface ReplacedApp {
-  readonly links: number;
-  /** Links that were stored and are not listed any more: closed in the history. */
-  readonly removed: number;
-  /** Why links that are not listed stay; null where none does. */
-  readonly doubt: string | null;
-}
-
 const countsRow = z.object({ open: count, missing: count, changed_at: instant });
 const rowsRow = z.object({ rows: count });
 
@@ -119,30 +120,30 @@ const rowsRow = z.object({ rows: count });
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
  * dated to the as-of instant (or to a newer change). Links that are not listed stay while the list is doubted.
  */
-export async function replaceApp(
+async function replaceApp(
   { warehouse, planAt, runId }: Refreshing,
   appToken: string,
   maxLevel: number,
   { links, requests }: Crawl,
-): Promise<ReplacedApp> {
-  const rows = [...links.values()].map((listed) => rowOf(appToken, listed));
+) {
+  const listed = [...links.values()].map((link) => rowOf(appToken, link));
   const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
     warehouse.run(statement(name), parameters);
   return warehouse.transact(async () => {
-    for (let first = 0; first < rows.length; first += LINKS_PER_STATEMENT) {
-      await run('links/stage_links', JSON.stringify(rows.slice(first, first + LINKS_PER_STATEMENT)));
+    for (let first = 0; first < listed.length; first += LINKS_PER_STATEMENT) {
+      await run('links/stage_links', JSON.stringify(listed.slice(first, first + LINKS_PER_STATEMENT)));
     }
     await run('links/stage_missing_links', appToken, false, maxLevel);
     const compared = [appToken, timestamp(planAt)];
     const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);
     const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
-    const listed = { subject: appToken, name: `The app ${appToken}`, items: 'links', open, missing } as const;
-    const doubt = await doubtAbout(warehouse, planAt, listed);
+    const found = { subject: appToken, name: `The app ${appToken}`, items: 'links', open, missing } as const;
+    const doubt = await doubtAbout(warehouse, planAt, found);
     if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
     const removed = doubt === null ? missing : 0;
     await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
     const [staged] = await warehouse.rows('select count(*) as rows from ripen_internal.staged_links', [], rowsRow);
     await replaceStaged(warehouse, { of: 'links', appToken }, changedAt);
-    return { links: staged?.rows ?? 0, removed, doubt };
+    return { rows: staged?.rows ?? 0, removed, doubt };
   });
 }
