@@ -54,11 +54,13 @@ async function measureTable(warehouse: Warehouse, live: LiveTable, since: Day | 
   const slice = live.slice.name;
   const isKnown = since !== null && live.slice.grain !== null && adding(live).length > 0;
   const histories = isKnown ? await readHistories(warehouse, live, since) : [];
-  const each = histories.map(({ metric, periods }) => measure({ slice, metric }, periods));
+  const each = histories.map(({ metric, periods }) => ({ metric, rows: measure(periods) }));
   await warehouse.transact(async () => {
     await warehouse.run(asScript(measured.map(({ table }) => `delete from ${table} where slice = ${literal(slice)}`)));
     for (const { of, record } of measured) {
-      const found = each.flatMap((rowsOf): readonly object[] => rowsOf[of]);
+      const found = each.flatMap(({ metric, rows }) =>
+        rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
+      );
       if (found.length > 0) await warehouse.run(statement(record), [JSON.stringify(found)]);
     }
     await declareViews(warehouse, live);
@@ -66,7 +68,7 @@ async function measureTable(warehouse: Warehouse, live: LiveTable, since: Day | 
 }
 
 /** The rows of one metric in each of the tables. */
-function measure(of: { readonly slice: string; readonly metric: string }, periods: readonly PeriodHistory[]) {
+function measure(periods: readonly PeriodHistory[]) {
   const development = periods.map(cohortOf);
   const standingOn = standings(development);
   const { ages, factors } = standingOn(Infinity);
@@ -76,21 +78,20 @@ function measure(of: { readonly slice: string; readonly metric: string }, period
   for (const age of matured.flatMap(({ readings }) => [...readings.keys()])) read.set(age, (read.get(age) ?? 0) + 1);
   const { lastChangeAge, laterLooks } = horizonEvidence(periods.flatMap(looksOf));
   return {
-    maturation: maturationOf(development, ages).map((shares) => ({ ...of, ...shares })),
+    maturation: maturationOf(development, ages),
     projections: periods.flatMap(({ start_day: period, load_id, is_held: isHeld, fetches }) => {
       const last = fetches.at(-1);
       if (!isHeld || last === undefined || fetches.some((fetch) => fetch.is_final)) return [];
       const reach = scores.find((score) => score.age_days === last.age)?.reach ?? null;
       const factor = factors.get(last.age);
       if (reach === null || factor === undefined || last.value <= 0) return [];
-      const made = { ...of, period, load_id, age_days: last.age, periods: factor.periods };
+      const made = { period, load_id, age_days: last.age, periods: factor.periods };
       const ends = { factor_low: factor.value / reach, factor_high: factor.value * reach };
       return [{ ...made, factor: factor.value, ...ends }];
     }),
-    errors: scores.map((score) => ({ ...of, ...score })),
+    errors: scores,
     evidence: [
       {
-        ...of,
         last_change_age: lastChangeAge,
         later_looks: laterLooks,
         matured_periods: matured.length,

@@ -17,11 +17,10 @@ export interface LiveTable {
 }
 
 /** The metrics whose totals say something. */
-export const adding = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] => metrics.filter(({ additive }) => additive);
+export const adding = ({ metrics }: LiveTable): Metric[] => metrics.filter(({ additive }) => additive);
 
 /** Of these the ones that become final. */
-export const ripening = (live: Pick<LiveTable, 'metrics'>): Metric[] =>
-  adding(live).filter(({ horizonMs }) => horizonMs !== null);
+const ripening = (live: LiveTable): Metric[] => adding(live).filter(({ horizonMs }) => horizonMs !== null);
 
 /** The first day of a row's period; the slice has a date dimension. */
 export function periodOf({ grain }: Slice): string {
@@ -69,10 +68,11 @@ where slice = ${literal(slice.name)}`;
  * the rows add up to the period's projection, and those above zero to both ends of its interval. A projection counts only for
  * the load it was made from. Null for a slice with a dimension that would stand twice in it.
  */
-function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string | null {
+function projectedView(live: LiveTable): string | null {
+  const { slice, fingerprint, table } = live;
   if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  const values = ripening({ metrics }).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
+  const values = ripening(live).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
   const isCube = slice.cube !== undefined;
   const value = isCube ? 's."value"::double' : `case p.metric ${values.join(' ')} end`;
   return `create or replace view ${projectedName(slice.name)} as

@@ -28,19 +28,13 @@ export async function refreshApp(run: Refreshing, appToken: string, maxLevel: nu
   return removed;
 }
 
-/** Every link of an app down to a level, and how many pages that took. */
-interface Crawl {
-  /** By token; of a link that is listed twice the first listing counts, so that every path leads up to a network. */
-  readonly links: ReadonlyMap<string, ListedLink>;
-  readonly requests: number;
-}
-
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
-/** Reads the lists of an app. Throws what listing throws, and asks for nothing more after that. */
-async function crawlApp(run: Refreshing, appToken: string, maxLevel: number): Promise<Crawl> {
+/** Reads the lists of an app, down to a level. Throws what listing throws, and asks for nothing more after that. */
+async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
+  // Of a link that is listed twice the first listing counts, so that every path leads up to a network.
   const links = new Map<string, ListedLink>();
   const read = new Set<string>();
   let requests = 0;
@@ -81,7 +75,7 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number): Pr
   } finally {
     stop.abort();
   }
-  return { links, requests };
+  return { links: [...links.values()], requests };
 }
 
 /** A row of `main.links`. */
@@ -124,9 +118,9 @@ async function replaceApp(
   { warehouse, planAt, runId }: Refreshing,
   appToken: string,
   maxLevel: number,
-  { links, requests }: Crawl,
+  { links, requests }: Awaited<ReturnType<typeof crawlApp>>,
 ) {
-  const listed = [...links.values()].map((link) => rowOf(appToken, link));
+  const listed = links.map((link) => rowOf(appToken, link));
   const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
     warehouse.run(statement(name), parameters);
   return warehouse.transact(async () => {
@@ -137,13 +131,13 @@ async function replaceApp(
     const compared = [appToken, timestamp(planAt)];
     const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);
     const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
-    const found = { subject: appToken, name: `The app ${appToken}`, items: 'links', open, missing } as const;
-    const doubt = await doubtAbout(warehouse, planAt, found);
+    const listing = { of: 'links', appToken } as const;
+    const doubt = await doubtAbout(warehouse, planAt, listing, { open, missing });
     if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
     const removed = doubt === null ? missing : 0;
     await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
     const [staged] = await warehouse.rows('select count(*) as rows from ripen_internal.staged_links', [], rowsRow);
-    await replaceStaged(warehouse, { of: 'links', appToken }, changedAt);
+    await replaceStaged(warehouse, listing, changedAt);
     return { rows: staged?.rows ?? 0, removed, doubt };
   });
 }

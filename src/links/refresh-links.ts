@@ -80,7 +80,8 @@ async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: 
   for (const app of apps) {
     run.signal.throwIfAborted();
     try {
-      removed += await refreshApp(run, app.token, maxLevel);
+      const closed = await refreshApp(run, app.token, maxLevel);
+      removed += closed;
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = await judged(run, app, asFailure(error));

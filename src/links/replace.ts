@@ -35,35 +35,28 @@ export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners')
   return total?.rows ?? 0;
 }
 
-/** What a complete reading of a list found of the stored items. */
-export interface Listed {
-  /** In the ledger: the token of an app, or `partners`. */
-  readonly subject: string;
-  /** For people, as `The app abc` listed so many `links`. */
-  readonly name: string;
-  readonly items: 'links' | 'partners';
-  /** Items that are stored as listed. */
-  readonly open: number;
-  /** Of these, not listed. */
-  readonly missing: number;
-}
+/** What a list is of: the links of an app, or every partner. */
+type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly of: 'partners' };
 
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Why what is missing has to stay open, as the list lost more than half of what is stored; null where it has not. It closes once a
- * list of a later night lacks as many, or more: a service that answers with an empty or a cut list for one night closes nothing.
- * Records the count; runs inside the caller's transaction.
+ * Why items that are stored and missing in a complete list have to stay open, as it lost more than half of them; null where it has
+ * not. They are closed once a list of a later night lacks as many, or more: a service that answers with an empty or a cut list for
+ * one night closes nothing. Records the count; runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
   planAt: Date,
-  { subject, name, items, open, missing }: Listed,
+  listing: Listing,
+  { open, missing }: { readonly open: number; readonly missing: number },
 ): Promise<string | null> {
+  const [subject, name] =
+    listing.of === 'links' ? [listing.appToken, `The app ${listing.appToken}`] : ['partners', 'The service'];
+  const doubt = `${name} listed no more than ${open - missing} of the ${open} ${listing.of} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
   const isOdd = missing * 2 > open;
   const counted = [subject, missing, timestamp(planAt)];
   const [agreeing] = isOdd ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow) : [];
-  const doubt = `${name} listed no more than ${open - missing} of the ${open} ${items} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
   if (agreeing?.is_earlier_night === false) return doubt;
   await warehouse.run(statement('links/forget_doubt'), [subject]);
   if (!isOdd || agreeing !== undefined) return null;
@@ -71,21 +64,18 @@ export async function doubtAbout(
   return doubt;
 }
 
-/** Stored rows that the staged ones replace: the links of an app, or every partner. */
-type Replaced = { readonly of: 'links'; readonly appToken: string } | { readonly of: 'partners' };
-
 /**
  * Replaces, inside the caller's transaction, only what differs; only that gets a new version, from an instant on. A version that
  * ends at the instant it began is dropped, as no instant lies inside it. What is missing among the staged rows is closed.
  */
-export async function replaceStaged(warehouse: Warehouse, replaced: Replaced, from: Date): Promise<void> {
+export async function replaceStaged(warehouse: Warehouse, listing: Listing, from: Date): Promise<void> {
   const [table, history, staged] = [
-    `main.${replaced.of}`,
-    `main.${replaced.of}_history`,
-    `ripen_internal.staged_${replaced.of}`,
+    `main.${listing.of}`,
+    `main.${listing.of}_history`,
+    `ripen_internal.staged_${listing.of}`,
   ];
-  const key = replaced.of === 'links' ? 'token' : 'partner_id';
-  const scope = replaced.of === 'links' ? `app_token = ${literal(replaced.appToken)}` : 'true';
+  const key = listing.of === 'links' ? 'token' : 'partner_id';
+  const scope = listing.of === 'links' ? `app_token = ${literal(listing.appToken)}` : 'true';
   const at = `timestamp ${literal(timestamp(from))}`;
   const fresh = `from ${staged} except from ${table} where ${scope}`;
   const changed = `${key} in (select ${key} from (from ${table} where ${scope} except from ${staged}))`;

@@ -19,11 +19,7 @@ export async function refreshDimensions(run: Run, service: Service, clock: Machi
   const { config, warehouse, record, runId, planAt, emit, signal } = run;
   const crawl = { warehouse, service, clock, runId, planAt, emit, signal };
   if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, planAt))) return;
-  if (config.partners) {
-    await orRecord(run, async () => {
-      await refreshPartners(crawl);
-    });
-  }
+  if (config.partners) await orRecord(run, async () => refreshPartners(crawl));
   const { links } = config;
   if (links === null) return;
   await orRecord(run, async () => {
