@@ -20,7 +20,7 @@ import {
   onWarehouse,
 } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
-import type { SpendSummary } from './spend/spend-summary.ts';
+import type { SpendSummary } from './spend/send-spend.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {
@@ -92,10 +92,8 @@ export const partners = configVerb(
 
 /** The network links of an app, or with `parent` the children of a link, in the service's order. */
 export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
-  const { checkAppToken } = await import('./links/write-link.ts');
   const { app, parent = null } = options;
   const standing = circumstancesOf(config, options);
-  checkAppToken(app);
   return onService(config, standing, async (service) => allPages(service.links(app, parent, standing.signal)));
 });
 

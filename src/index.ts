@@ -47,7 +47,7 @@ export type { CatalogItem, CatalogSection } from './model/catalog.ts';
 export type { Link, Partner } from './model/link.ts';
 export type { Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
-export type { SpendSummary } from './spend/spend-summary.ts';
+export type { SpendSummary } from './spend/send-spend.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
 export type * from './run/circumstances.ts';
 export type { Config, ConfigOptions, Day, DayInterval, DropOptions, Dropped, Engine, Exported, ExportOptions };

@@ -1,9 +1,8 @@
 -- What each fetch found the totals of the periods of a slice to be: the totals as they are, led back through the restatements.
 -- $1 slice, $2 fingerprint, $3 the first day of the history; reads the temporary table "ripen period totals" (start_day, metric, value)
--- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load, whether
--- it is held, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that
--- the metric has now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not
--- whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
+-- Returns one row per metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is held,
+-- and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that the metric has
+-- now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
 with periods as (
     select
         p.*,
@@ -85,15 +84,23 @@ readings as (
             false
         ) as is_final
     from found
+),
+
+by_period as (
+    select
+        metric,
+        start_day,
+        date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
+        max(load_id)::varchar as load_id,
+        bool_or(is_held) as is_held,
+        list_sort(list({load_id: load_id, age: age, value: value, is_final: is_final})) as fetches
+    from readings
+    group by metric, start_day, end_day
 )
 
 select
     metric,
-    start_day,
-    date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
-    max(load_id)::varchar as load_id,
-    bool_or(is_held) as is_held,
-    to_json(list_sort(list({load_id: load_id, age: age, value: value, is_final: is_final})))::varchar as fetches
-from readings
-group by metric, start_day, end_day
-order by metric, start_day
+    to_json(list(p order by start_day))::varchar as periods
+from by_period as p
+group by metric
+order by metric

@@ -6,25 +6,22 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { commentOn, declare } from '../warehouse/declaring.ts';
-import { asScript, dayShape, literal, statement } from '../warehouse/sql.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { scoresOf } from './backtest.ts';
-import { standings } from './chain-ladder.ts';
-import { maturationOf, maturedOf } from './development.ts';
-import { horizonEvidence } from '../model/sampling.ts';
-import { readHistories, type RipeningHistory } from './read-developments.ts';
+import { DOUBLE, parseColumnType } from '../model/column-type.ts';
+import { horizonEvidence, type Look } from '../model/sampling.ts';
 import {
-  adding,
-  maturationComments,
-  maturationName,
-  maturationView,
-  projectedComments,
-  projectedName,
-  projectedView,
-  ripening,
-  type LiveTable,
-} from './views-sql.ts';
+  asScript,
+  columnTypes,
+  dayLiteral,
+  dayShape,
+  doubleSum,
+  identifier,
+  jsonOf,
+  literal,
+  statement,
+} from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { type Cohort, maturationOf, maturedOf, scoresOf, standings } from './ripening.ts';
+import { adding, declareViews, type LiveTable, periodOf } from './views.ts';
 
 /** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
 const measured = [
@@ -54,92 +51,47 @@ export async function measureTables(warehouse: Warehouse, tables: readonly LiveT
 
 /** `since` is the first day of its history; null where no period of it is whole. */
 async function measureTable(warehouse: Warehouse, live: LiveTable, since: Day | null): Promise<void> {
-  const { slice } = live;
-  const isKnown = since !== null && slice.grain !== null && adding(live).length > 0;
-  const histories = isKnown ? await readHistories(warehouse, live, since) : new Map<string, RipeningHistory>();
-  const each = [...histories].map(([metric, history]) => measure({ slice: slice.name, metric }, history));
+  const slice = live.slice.name;
+  const isKnown = since !== null && live.slice.grain !== null && adding(live).length > 0;
+  const histories = isKnown ? await readHistories(warehouse, live, since) : [];
+  const each = histories.map(({ metric, periods }) => ({ metric, rows: measure(periods) }));
   await warehouse.transact(async () => {
-    await warehouse.run(
-      asScript(measured.map(({ table }) => `delete from ${table} where slice = ${literal(slice.name)}`)),
-    );
+    await warehouse.run(asScript(measured.map(({ table }) => `delete from ${table} where slice = ${literal(slice)}`)));
     for (const { of, record } of measured) {
-      const found = each.flatMap((rowsOf) => rowsOf[of]);
+      const found = each.flatMap(({ metric, rows }) =>
+        rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
+      );
       if (found.length > 0) await warehouse.run(statement(record), [JSON.stringify(found)]);
     }
     await declareViews(warehouse, live);
   });
 }
 
-async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
-  const { slice } = live;
-  const dimensions = slice.dimensions.map((name) => [name, `${name} (dimension), as in ${slice.name}`] as const);
-  const [view, comments] = [projectedView(live), [...dimensions, ...projectedComments]];
-  const statements = [
-    ...[maturationName, projectedName].map((name) => `drop view if exists ${name(slice.name)}`),
-    ...(slice.grain === null || ripening(live).length === 0
-      ? []
-      : [
-          maturationView(live),
-          ...commentOn('view', maturationName(slice.name), maturationText(slice.name), maturationComments),
-          ...(view === null
-            ? []
-            : [view, ...commentOn('view', projectedName(slice.name), projectedText(slice.name), comments)]),
-        ]),
-  ];
-  await declare(warehouse, {
-    name: `insight ${slice.name}`,
-    slice: slice.name,
-    relations: [`main.${slice.name}_maturation`, `main.${slice.name}_projected`],
-    from: statements,
-    statements: () => Promise.resolve(statements),
-  });
-}
-
-const maturationText = (slice: string): string =>
-  `How much of the final totals of ${slice} was known at each age, in quartiles over final periods; no rows with too little history.`;
-const projectedText = (slice: string): string =>
-  `Projections, not measurements: the final value to expect of each maturing cell of ${slice}, with an 80 % interval; ripen.projection_errors says how well that did, and why a metric is missing here.`;
-
-type Rows = readonly Readonly<Record<string, unknown>>[];
-
-interface MetricOfSlice {
-  readonly slice: string;
-  readonly metric: string;
-}
-
 /** The rows of one metric in each of the tables. */
-function measure(
-  { slice, metric }: MetricOfSlice,
-  history: RipeningHistory,
-): Readonly<Record<(typeof measured)[number]['of'], Rows>> {
-  const { development, looks, maturing } = history;
+function measure(periods: readonly PeriodHistory[]) {
+  const development = periods.map(cohortOf);
   const standingOn = standings(development);
   const { ages, factors } = standingOn(Infinity);
   const scores = scoresOf(development, standingOn);
   const matured = maturedOf(development);
   const read = new Map<number, number>();
   for (const age of matured.flatMap(({ readings }) => [...readings.keys()])) read.set(age, (read.get(age) ?? 0) + 1);
-  const { lastChangeAge, laterLooks } = horizonEvidence(looks);
+  const { lastChangeAge, laterLooks } = horizonEvidence(periods.flatMap(looksOf));
   return {
-    maturation: maturationOf(development, ages).map(({ age, periods, q25, median, q75 }) => {
-      return { slice, metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };
-    }),
-    projections: maturing.flatMap(({ period, loadId, last: { age, value } }) => {
-      const reach = scores.find((score) => score.age === age)?.reach ?? null;
-      const factor = factors.get(age);
-      if (reach === null || factor === undefined || value <= 0) return [];
-      const made = { slice, metric, period, load_id: loadId, age_days: age, periods: factor.periods };
+    maturation: maturationOf(development, ages),
+    projections: periods.flatMap(({ start_day: period, load_id, is_held: isHeld, fetches }) => {
+      const last = fetches.at(-1);
+      if (!isHeld || last === undefined || fetches.some((fetch) => fetch.is_final)) return [];
+      const reach = scores.find((score) => score.age_days === last.age)?.reach ?? null;
+      const factor = factors.get(last.age);
+      if (reach === null || factor === undefined || last.value <= 0) return [];
+      const made = { period, load_id, age_days: last.age, periods: factor.periods };
       const ends = { factor_low: factor.value / reach, factor_high: factor.value * reach };
       return [{ ...made, factor: factor.value, ...ends }];
     }),
-    errors: scores.map(({ age, cohorts, medianError, medianErrorAsIs, coverage, reason }) => {
-      const [median_abs_error, median_abs_error_as_is] = [medianError, medianErrorAsIs];
-      return { slice, metric, age_days: age, cohorts, median_abs_error, median_abs_error_as_is, coverage, reason };
-    }),
+    errors: scores,
     evidence: [
       {
-        slice,
-        metric,
         last_change_age: lastChangeAge,
         later_looks: laterLooks,
         matured_periods: matured.length,
@@ -147,4 +99,73 @@ function measure(
       },
     ],
   };
+}
+
+/** One period of a metric, as its fetches found it. */
+const periodShape = z.object({
+  start_day: dayShape,
+  load_id: z.string(),
+  is_held: z.boolean(),
+  last_day: z.number(),
+  /** In the order of loads. */
+  fetches: z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() })),
+});
+
+type PeriodHistory = z.infer<typeof periodShape>;
+
+const metricRow = z.object({ metric: z.string(), periods: jsonOf(z.array(periodShape)) });
+
+/** The history since a day of each additive metric; the slice has a date dimension and additive metrics. */
+async function readHistories(warehouse: Warehouse, live: LiveTable, since: Day): Promise<z.infer<typeof metricRow>[]> {
+  await warehouse.run(periodTotals(live, since, await columnTypes(warehouse, live.table)));
+  const asked = [live.slice.name, live.fingerprint, since];
+  const rows = await warehouse.rows(statement('insight/readings'), asked, metricRow);
+  await warehouse.run(`drop table ${PERIOD_TOTALS}`);
+  return rows;
+}
+
+/** Pairs of fetches that follow each other. */
+function looksOf({ fetches }: PeriodHistory): Look[] {
+  return fetches.slice(1).flatMap((to, at) => {
+    const from = fetches[at];
+    if (from === undefined || from.age >= to.age) return [];
+    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value }];
+  });
+}
+
+/** Of two fetches at one age the later load counts. */
+function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
+  const ascending = (isFinal: boolean): [number, number][] => {
+    const byAge = new Map(fetches.filter((each) => each.is_final === isFinal).map(({ age, value }) => [age, value]));
+    return [...byAge].sort(([one], [other]) => one - other);
+  };
+  const finals = ascending(true).map(([age, value]) => ({ age, value }));
+  return {
+    lastDay,
+    readings: new Map(ascending(false)),
+    finals: finals.filter(({ value }, at) => value !== finals[at - 1]?.value),
+  };
+}
+
+/** The temporary table that the readings are led back from. */
+export const PERIOD_TOTALS = '"ripen period totals"';
+
+/**
+ * Fills a temporary table with the total of every metric by period from a day on as it is: start_day, metric and value. `types` are
+ * those of the table's columns. Of older rows nothing is read.
+ */
+function periodTotals(live: LiveTable, since: Day, types: ReadonlyMap<string, string>): string {
+  const { slice, table } = live;
+  const metrics = adding(live).map(({ id }) => id);
+  const grain = slice.grain ?? 'day';
+  const sumOf = (column: string): string =>
+    doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);
+  const names = metrics.map(literal).join(', ');
+  const rows = `from ${table} as s\nwhere s.${identifier(grain)} >= ${dayLiteral(grain, since)}`;
+  const totals =
+    slice.cube === undefined
+      ? `select start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
+from (select ${periodOf(slice)} as start_day, [${metrics.map(sumOf).join(', ')}]::double[] as sums ${rows} group by 1)`
+      : `select ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 1, 2`;
+  return `create or replace temp table ${PERIOD_TOTALS} as\n${totals}`;
 }

@@ -130,13 +130,8 @@ from ${joinedView(slice.slice)}
 group by all
 having count(*) > 0`;
   });
-  const nothing = `select
-    null::varchar as slice,
-    null::varchar as app_token,
-    null::varchar as network,
-    0::bigint as rows,
-    0::bigint as unmatched_rows,
-    0::double as unmatched_share
+  const nothing = `select null::varchar as slice, null::varchar as app_token, null::varchar as network,
+    0::bigint as rows, 0::bigint as unmatched_rows, 0::double as unmatched_share
 where false`;
   return `create or replace view ripen.unmatched_rows as\n${[nothing, ...parts].join('\nunion all\n')}`;
 }

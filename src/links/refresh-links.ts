@@ -7,29 +7,13 @@
 import * as z from 'zod';
 
 import type { Links } from '../config/config.ts';
-import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
-import type { Emit } from '../events.ts';
-import type { MachineClock } from '../service/machine-clock.ts';
-import type { Service } from '../service/service.ts';
-import { recordWarning } from '../warehouse/runs.ts';
-import { count, statement, timestamp } from '../warehouse/sql.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from '../tables/linked-rows.ts';
 import { namesLinks, readLiveSlices, readSliceTables, rowScan } from '../tables/stored-slices.ts';
-import { type ListedLink, listedLink, replaceApp, type ReplacedApp } from './replace-app.ts';
-
-/** What a refresh of partners or links works with. */
-export interface Refreshing {
-  readonly warehouse: Warehouse;
-  readonly service: Service;
-  /** Looked at before anything is stored. */
-  readonly clock: MachineClock;
-  readonly runId: string;
-  /** Dates what changed. */
-  readonly planAt: Date;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
+import { refreshApp } from './refresh-app.ts';
+import { type Refreshing, storedRows, warn } from './replace.ts';
 
 export interface RefreshedLinks {
   /** Links there are now, of all apps. */
@@ -41,17 +25,9 @@ export interface RefreshedLinks {
 }
 
 /** Failures that concern every app, or that no other app would escape. */
-const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  'CLOCK_UNTRUSTED',
-  'CREDENTIALS_REFUSED',
-  'STORAGE_FAILED',
-]);
+const endsAll: ReadonlySet<FailureCode> = new Set(['CLOCK_UNTRUSTED', 'CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
 /** How the service may answer for an app that it does not know, or that the account has lost. */
-const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  'ACCESS_FORBIDDEN',
-  'SOURCE_MISSING',
-  'SOURCE_REFUSED',
-]);
+const unknownApp: ReadonlySet<FailureCode> = new Set(['ACCESS_FORBIDDEN', 'SOURCE_MISSING', 'SOURCE_REFUSED']);
 
 /**
  * Crawls the configured apps that were not yet crawled at the as-of instant, and replaces each one's links. Throws when
@@ -62,11 +38,8 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
   const { apps, left } = await chooseApps(run, links);
   const refreshed = await crawlApps(run, apps, links.maxLevel);
   if (left.length > 0) {
-    await warn(
-      run,
-      'LINKS_APPS_LEFT',
-      `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
-    );
+    const message = `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`;
+    await warn(run, 'LINKS_APPS_LEFT', message);
   }
   return refreshed;
 }
@@ -107,47 +80,15 @@ async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: 
   for (const app of apps) {
     run.signal.throwIfAborted();
     try {
-      const replaced = await refreshApp(run, app.token, maxLevel);
-      removed += replaced.removed;
+      const closed = await refreshApp(run, app.token, maxLevel);
+      removed += closed;
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = await judged(run, app, asFailure(error));
       if (failure !== null) failures.push(failure);
     }
   }
-  return { rows: await storedLinks(run.warehouse), removed, failures };
-}
-
-/** Links there are now, of all apps. */
-export async function storedLinks(warehouse: Warehouse): Promise<number> {
-  const [total] = await warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
-  return total?.rows ?? 0;
-}
-
-/** Crawls an app and replaces its links. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<ReplacedApp> {
-  const { warehouse, clock, runId, planAt } = run;
-  const crawl: Crawl = { appToken, maxLevel, links: new Map(), read: new Set(), requests: 0 };
-  await crawlLists(run, crawl, [null]);
-  // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
-  const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
-  const missing = (await warehouse.rows(stored, [appToken, maxLevel], storedRow))
-    .filter(({ token }) => !crawl.links.has(token))
-    .map(({ parent_token: parent }) => (parent === null ? null : crawl.links.get(parent)));
-  const lists = [...new Set(missing)].filter((above) => above !== undefined);
-  await crawlLists(
-    run,
-    crawl,
-    lists.filter((above) => above?.has_subtrackers !== false),
-  );
-  clock.check();
-  const { links, requests } = crawl;
-  const complete = { appToken, maxLevel, links: [...links.values()], requests, runId };
-  const replaced = await replaceApp(warehouse, planAt, complete);
-  const { doubt } = replaced;
-  if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
-  run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
-  return replaced;
+  return { rows: await storedRows(run.warehouse, 'links'), removed, failures };
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
@@ -166,23 +107,10 @@ async function judged(run: Refreshing, app: ChosenApp, failure: Failure): Promis
   });
 }
 
-/** Records and tells it. */
-export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
-  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
-  emit({ type: 'warning', code, slice: null, window: null, message });
-}
-
 interface ChosenApp {
   readonly token: string;
   /** Named by the catalog or the configuration; others only by loaded rows, so that the service may not know them. */
   readonly isNamed: boolean;
-}
-
-interface ChosenApps {
-  /** To be crawled, in order of their tokens. */
-  readonly apps: readonly ChosenApp[];
-  /** Apps with stored links that nothing names any more; empty when the configuration lists the apps. */
-  readonly left: readonly string[];
 }
 
 /** The forms of an app token (observed: Campaign API); rows may hold `unknown` in its place. */
@@ -193,8 +121,12 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 /** A nightly run begins some minutes earlier or later; it must not put a crawl off for another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** The apps to crawl: without those whose complete crawl of this instant, of the time it counts for, or of a later one that has come, is stored already. */
-async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<ChosenApps> {
+/**
+ * The apps to crawl, in order of their tokens: without those whose complete crawl of this instant, of the time it counts for, or of a
+ * later one that has come, is stored already. Those that are `left` have stored links, and nothing names them any more; none where
+ * the configuration lists the apps.
+ */
+async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, (links.everyMs ?? 0) - NIGHTLY_SHIFT_MS));
   const asked = [timestamp(since), links.maxLevel, timestamp(new Date())];
   const done = await warehouse.rows(statement('links/crawled_apps'), asked, appRow);
@@ -216,70 +148,4 @@ async function loadedApps(warehouse: Warehouse): Promise<string[]> {
   if (slices.length === 0) return [];
   const tokens = slices.map(({ table }) => `select app_token from ${table} where app_token is not null`);
   return warehouse.rows(tokens.join('\nunion\n'), [], appRow);
-}
-
-/** Keeps the campaign API's own limit busy; what exceeds it waits there. */
-const LISTINGS_AT_ONCE = 8;
-
-const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
-
-/** An app's crawl so far. */
-interface Crawl {
-  readonly appToken: string;
-  readonly maxLevel: number;
-  /** By token; of a link that is listed twice the first listing counts, so that every path leads up to a network. */
-  readonly links: Map<string, ListedLink>;
-  /** Links whose sub-links were requested. */
-  readonly read: Set<string>;
-  /** Pages it took. */
-  requests: number;
-}
-
-/** Reads lists of an app, each below a link or (null) the networks, and those below them down to its level. Throws what listing throws. */
-async function crawlLists(run: Refreshing, crawl: Crawl, lists: readonly (ListedLink | null)[]): Promise<void> {
-  for (let next = lists; next.length > 0;) {
-    const below: ListedLink[] = [];
-    await eachInParallel(next, async (above) => {
-      below.push(...(await readList(run, crawl, above)));
-    });
-    next = below;
-  }
-}
-
-/** Reads one list; returns the links in it whose own lists were not read yet. */
-async function readList(
-  { service, signal }: Refreshing,
-  crawl: Crawl,
-  above: ListedLink | null,
-): Promise<readonly ListedLink[]> {
-  const { appToken, maxLevel, links, read } = crawl;
-  const below: ListedLink[] = [];
-  let pages = 0;
-  for await (const page of service.links(appToken, above?.token ?? null, signal)) {
-    pages += 1;
-    for (const link of page) {
-      const listed = links.get(link.token) ?? listedLink(appToken, above, link);
-      links.set(link.token, listed);
-      if (listed.depth >= maxLevel || !link.hasSubtrackers || read.has(link.token)) continue;
-      read.add(link.token);
-      below.push(listed);
-    }
-  }
-  // A list that turns out to be empty took a page as well.
-  crawl.requests += Math.max(1, pages);
-  return below;
-}
-
-/** Acts on every item, some at once. After a failure no further one is begun; those under way are awaited, then the first is thrown. */
-async function eachInParallel<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const failures: unknown[] = [];
-  const work = async (): Promise<void> => {
-    for (const item of queue) {
-      await act(item).catch((error: unknown) => failures.push(error));
-      if (failures.length > 0) return;
-    }
-  };
-  await Promise.all(Array.from({ length: LISTINGS_AT_ONCE }, work));
-  if (failures.length > 0) throw failures[0];
 }

@@ -9,23 +9,20 @@ import * as z from 'zod';
 import type { Partner } from '../model/link.ts';
 import { count, identifier, instant, statement, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { doubtText, isDoubted } from './doubt.ts';
-import { replaceStaged } from './replace-staged.ts';
+import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './replace.ts';
 import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
-import { type Refreshing, warn } from './refresh-links.ts';
 
 /**
  * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed, as rows may carry
  * them, and stay as they are while the list is doubted. Leaves all as they are, with a warning, where they changed after the as-of
- * instant. Returns how many there are. Throws what the service throws.
+ * instant. Throws what the service throws.
  */
-export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
+export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, planAt, clock } = run;
   const changed = await changedAt(warehouse);
   if (changed !== null && changed > planAt && changed <= new Date()) {
     const message = `The partners were left as they are: they changed at ${changed.toISOString()}, after the as-of instant.`;
-    await warn(run, 'AS_OF_OLDER', message);
-    return { rows: await storedPartners(warehouse) };
+    return warn(run, 'AS_OF_OLDER', message);
   }
   const listed = new Map<string, Partner>();
   await readList(run, listed);
@@ -35,33 +32,25 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
   clock.check();
   let doubt: string | null = null;
   const rows = await replacePartners(warehouse, planAt, async () => {
-    await warehouse.run(statement('links/stage_partners'), [partnersJson(listed)]);
+    await warehouse.run(statement('links/stage_partners'), [JSON.stringify([...listed.values()].map(rowOf))]);
     const [counts] = await warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    const found = { subject: 'partners', open: 0, missing: 0, ...counts };
-    const stays = await isDoubted(warehouse, planAt, found);
-    if (stays) doubt = doubtText('The service', 'partners', found);
-    await warehouse.run(statement('links/stage_missing_partners'), [stays]);
+    doubt = await doubtAbout(warehouse, planAt, { of: 'partners' }, counts ?? { open: 0, missing: 0 });
+    await warehouse.run(statement('links/stage_missing_partners'), [doubt !== null]);
   });
   if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
   run.emit({ type: 'partners_loaded', rows });
-  return { rows };
 }
 
 const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
 const countsRow = z.object({ open: count, missing: count });
 
+const rowOf = ({ id, displayName, supportsCostData }: Partner) => {
+  return { partner_id: id, display_name: storable(displayName), supports_cost_data: supportsCostData };
+};
+
 /** Reads the list to its end; of a partner that is listed twice the later one counts. */
 async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<void> {
   for await (const page of service.partners(signal)) for (const partner of page) listed.set(partner.id, partner);
-}
-
-function partnersJson(listed: ReadonlyMap<string, Partner>): string {
-  const rows = [...listed.values()].map((partner) => ({
-    partner_id: partner.id,
-    display_name: storable(partner.displayName),
-    supports_cost_data: partner.supportsCostData,
-  }));
-  return JSON.stringify(rows);
 }
 
 /**
@@ -85,14 +74,8 @@ async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => 
     await stage();
     const changed = await changedAt(warehouse);
     await replaceStaged(warehouse, { of: 'partners' }, changed !== null && changed > planAt ? changed : planAt);
-    return storedPartners(warehouse);
+    return storedRows(warehouse, 'partners');
   });
-}
-
-/** How many partners there are now. */
-export async function storedPartners(warehouse: Warehouse): Promise<number> {
-  const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
-  return total?.rows ?? 0;
 }
 
 /** When any partner changed last; null before the first refresh. */

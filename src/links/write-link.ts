@@ -7,7 +7,7 @@
 
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { isPartnerId, isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
+import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 
 export interface LinkWriting {
@@ -48,7 +48,6 @@ export async function createLink(writing: LinkWriting, wanted: NewLink): Promise
 
 /** What can be known before a link is created: throws as `createLink` does, and returns the links of its name. Sends nothing. */
 export async function judgeLink(writing: LinkWriting, { appToken, name, parent }: NewLink): Promise<Link[]> {
-  checkAppToken(appToken);
   checkName(name);
   const found: Link[] = [];
   for await (const page of writing.service.links(appToken, parent, writing.signal)) {
@@ -73,8 +72,11 @@ export async function updateLink(
   change: LinkChange,
 ): Promise<Link> {
   const { service, signal } = writing;
-  checkAppToken(appToken);
-  checkChange(change);
+  if (change.partnerId === undefined && change.costDataEnabled === undefined) {
+    throw new Failure('USAGE_INVALID', 'The link was given nothing to change.', {
+      hint: 'Give --partner, --cost-data or both.',
+    });
+  }
   const stated = withChange(await service.updateLink(appToken, token, change, signal), change);
   const otherwise = unlike(change, stated);
   if (otherwise.length === 0) return linkOf(stated);
@@ -97,54 +99,24 @@ function withChange(answered: StatedLink, { partnerId, costDataEnabled }: LinkCh
 /** What was asked for and is otherwise, in words. */
 function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink): string[] {
   const onOff = (is: boolean | undefined): string => (is === true ? 'on' : 'off');
-  return [
-    ...(partnerId === undefined || stated.partnerId === partnerId
-      ? []
-      : [`partner ${partnerId} was asked for, and it has ${stated.partnerId ?? 'none'}`]),
-    ...(costDataEnabled === undefined || stated.costDataEnabled === costDataEnabled
-      ? []
-      : [`cost data ${onOff(costDataEnabled)} was asked for, and it is ${onOff(stated.costDataEnabled)}`]),
-  ];
-}
-
-const APP_TOKEN = /^[A-Za-z0-9]+$/;
-
-/** Throws `USAGE_INVALID` for what holds more than letters and digits. */
-export function checkAppToken(token: string): void {
-  if (APP_TOKEN.test(token)) return;
-  throw new Failure('USAGE_INVALID', `The app token ${JSON.stringify(token)} was not made of letters and digits.`, {
-    facts: { app_token: token },
-    hint: 'Take the token from `ripen catalog`.',
-  });
+  const words: string[] = [];
+  if (partnerId !== undefined && stated.partnerId !== partnerId) {
+    words.push(`partner ${partnerId} was asked for, and it has ${stated.partnerId ?? 'none'}`);
+  }
+  if (costDataEnabled !== undefined && stated.costDataEnabled !== costDataEnabled) {
+    words.push(`cost data ${onOff(costDataEnabled)} was asked for, and it is ${onOff(stated.costDataEnabled)}`);
+  }
+  return words;
 }
 
 /** Throws `USAGE_INVALID` for a name that is blank, has blanks around it, with which no label matches, or holds control characters. */
 function checkName(name: string): void {
-  const problem = nameProblem(name);
+  const bare = name.trim();
+  const odd = /\p{Cc}/u.test(name) ? 'held control characters' : bare === name ? null : 'had blanks around it';
+  const problem = bare === '' ? 'was empty' : odd;
   if (problem === null) return;
   throw new Failure('USAGE_INVALID', `The name ${JSON.stringify(name)} of the link ${problem}.`, {
     facts: { name },
     hint: 'Give a name of printable characters, without blanks before or behind it.',
-  });
-}
-
-function nameProblem(name: string): string | null {
-  const bare = name.trim();
-  if (bare === '') return 'was empty';
-  if (/\p{Cc}/u.test(name)) return 'held control characters';
-  return bare === name ? null : 'had blanks around it';
-}
-
-/** Throws `USAGE_INVALID` for a change of nothing, or to a partner id that is no integer. */
-function checkChange({ partnerId, costDataEnabled }: LinkChange): void {
-  if (partnerId === undefined && costDataEnabled === undefined) {
-    throw new Failure('USAGE_INVALID', 'The link was given nothing to change.', {
-      hint: 'Give --partner, --cost-data or both.',
-    });
-  }
-  if (partnerId === undefined || isPartnerId(partnerId)) return;
-  throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
-    facts: { partner_id: partnerId },
-    hint: 'Take the id from `ripen partners`.',
   });
 }

@@ -2,8 +2,9 @@
 
 import { asFailure, type FailureCode } from '../errors.ts';
 import { refreshJoins } from '../links/joins.ts';
-import { refreshLinks, refreshNamedLinks, storedLinks } from '../links/refresh-links.ts';
-import { completePartners, refreshPartners, storedPartners } from '../links/refresh-partners.ts';
+import { refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
+import { completePartners, refreshPartners } from '../links/refresh-partners.ts';
+import { storedRows } from '../links/replace.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import { hasSucceededAt } from '../warehouse/runs.ts';
@@ -18,11 +19,7 @@ export async function refreshDimensions(run: Run, service: Service, clock: Machi
   const { config, warehouse, record, runId, planAt, emit, signal } = run;
   const crawl = { warehouse, service, clock, runId, planAt, emit, signal };
   if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, planAt))) return;
-  if (config.partners) {
-    await orRecord(run, async () => {
-      await refreshPartners(crawl);
-    });
-  }
+  if (config.partners) await orRecord(run, async () => refreshPartners(crawl));
   const { links } = config;
   if (links === null) return;
   await orRecord(run, async () => {
@@ -49,10 +46,10 @@ export async function refreshNamed(run: Run, service: Service, clock: MachineClo
 /** Adds the partners that only loaded rows carry, if partners are configured, and rebuilds the views that join; asks the service nothing. */
 export async function completeDimensions({ config, warehouse, record, planAt }: Run): Promise<void> {
   if (config.partners) await completePartners(warehouse, planAt);
-  record.partnerRows = await storedPartners(warehouse);
+  record.partnerRows = await storedRows(warehouse, 'partners');
   if (config.links !== null) {
     // Also of a run that had no links to ask for.
-    const rows = await storedLinks(warehouse);
+    const rows = await storedRows(warehouse, 'links');
     record.links = { ...record.links, rows };
   }
   await refreshJoins(warehouse);

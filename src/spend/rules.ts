@@ -35,7 +35,7 @@ export interface SpendRecord {
 const NOT_UTF8 = '\uFFFD';
 
 /** service-interface: Limits. */
-const COST_ID_CHARACTERS = { min: 12, max: 256 } as const;
+const COST_ID_CHARACTERS = { least: 12, most: 256 } as const;
 const MAX_TAG_CHARACTERS = 128;
 const ACCEPTED_FOR_DAYS = 7;
 
@@ -87,77 +87,54 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
   };
   const engagement = engagementOf(values.engaged_at);
   // Of a line that fell apart the values are not the ones that were meant.
-  const reasons = defects.length > 0 ? defects : brokenRules(given, values, engagement);
+  const broken = spendColumns.flatMap((column) => reasonsOf(column, given[column], values[column]));
+  const reasons = defects.length > 0 ? defects : broken;
   const untimely = engagement === null ? null : timeReason(engagement, now);
   return { line, values, content: contentOf(values), reasons, untimely };
 }
 
-function brokenRules(
-  given: SpendRecord['given'],
-  values: JudgedLine['values'],
-  engagement: Engagement | null,
-): string[] {
-  return [
-    ...spendColumns.flatMap((column) => formOf(column, given[column]) ?? []),
-    ...(values.cost_id === '' ? [] : costIdReasons(values.cost_id)),
-    ...reasonIf(
-      values.cost_type !== '' && !costTypeForm.test(values.cost_type),
-      'cost_type was no lower-case word such as cpc or cpi',
-    ),
-    ...reasonIf(
-      values.cost_currency !== '' && !currencies.has(values.cost_currency),
-      'cost_currency was no ISO 4217 code',
-    ),
-    ...(values.cost_amount === '' ? [] : amountReasons(values.cost_amount)),
-    ...tagReasons(values.tag),
-    ...reasonIf(
-      values.engaged_at !== '' && engagement === null,
-      'engaged_at was neither an ISO 8601 instant with its zone nor a date',
-    ),
-  ];
-}
-
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 const textOf = (value: unknown): string => (typeof value === 'string' && !isBlank(value) ? value : '');
-const reasonIf = (isBroken: boolean, reason: string): string[] => (isBroken ? [reason] : []);
 /** Code points, which is what services count as characters. */
 const lengthOf = (text: string): number => Array.from(text).length;
 
-/** What is wrong with a value before its meaning: absent, no text, not UTF-8. */
-function formOf(column: SpendColumn, value: unknown): string | null {
-  if (value === undefined || value === null || isBlank(value)) {
-    return column === 'engaged_at' ? null : `${column} was empty`;
+function reasonsOf(column: SpendColumn, given: unknown, value: string): string[] {
+  if (given === undefined || given === null || isBlank(given)) {
+    return column === 'engaged_at' ? [] : [`${column} was empty`];
   }
-  if (typeof value !== 'string') return `${column} was neither a text nor a number`;
-  return value.includes(NOT_UTF8) ? `${column} was not UTF-8` : null;
+  if (typeof given !== 'string') return [`${column} was neither a text nor a number`];
+  if (given.includes(NOT_UTF8)) return [`${column} was not UTF-8`];
+  return rules[column](value).flatMap((reason) => (reason === false ? [] : [`${column} ${reason}`]));
 }
 
-function costIdReasons(costId: string): string[] {
-  const { min, max } = COST_ID_CHARACTERS;
-  const length = lengthOf(costId);
-  return [
-    ...reasonIf(length < min || length > max, `cost_id had ${length} characters, not ${min} to ${max}`),
-    ...reasonIf(/\p{Cc}/u.test(costId), 'cost_id held a control character'),
-    ...reasonIf(costId !== costId.trim(), 'cost_id began or ended with a blank'),
-  ];
-}
+/** What is wrong with a text in each column: a list of reasons, false for a rule it keeps. */
+const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | false)[]>> = {
+  cost_id: (value) => {
+    const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];
+    return [
+      (length < least || length > most) && `had ${length} characters, not ${least} to ${most}`,
+      /\p{Cc}/u.test(value) && 'held a control character',
+      value !== value.trim() && 'began or ended with a blank',
+    ];
+  },
+  cost_type: (value) => [!costTypeForm.test(value) && 'was no lower-case word such as cpc or cpi'],
+  cost_currency: (value) => [!currencies.has(value) && 'was no ISO 4217 code'],
+  cost_amount: (value) => {
+    const decimal = amountOf(value);
+    if (decimal === null) {
+      return ['was no plain number of at least 0, such as 0.25, without sign, exponent or separators'];
+    }
+    const digits = digitsOf(decimal).whole + digitsOf(decimal).fraction;
+    return [digits > MAX_DIGITS && `had ${digits} digits, more than ${MAX_DIGITS}`];
+  },
+  tag: (value) => [
+    lengthOf(value) > MAX_TAG_CHARACTERS && `had ${lengthOf(value)} characters, more than ${MAX_TAG_CHARACTERS}`,
+    value.includes('\u0000') && 'held a NUL character',
+  ],
+  engaged_at: (value) => [engagementOf(value) === null && 'was neither an ISO 8601 instant with its zone nor a date'],
+};
 
-function amountReasons(amount: string): string[] {
-  const decimal = amountForm.test(amount) ? parseDecimal(amount) : null;
-  if (decimal === null) {
-    return ['cost_amount was no plain number of at least 0, such as 0.25, without sign, exponent or separators'];
-  }
-  const { whole, fraction } = digitsOf(decimal);
-  return reasonIf(whole + fraction > MAX_DIGITS, `cost_amount had ${whole + fraction} digits, more than ${MAX_DIGITS}`);
-}
-
-function tagReasons(tag: string): string[] {
-  const length = lengthOf(tag);
-  return [
-    ...reasonIf(length > MAX_TAG_CHARACTERS, `tag had ${length} characters, more than ${MAX_TAG_CHARACTERS}`),
-    ...reasonIf(tag.includes('\u0000'), 'tag held a NUL character'),
-  ];
-}
+const amountOf = (text: string) => (amountForm.test(text) ? parseDecimal(text) : null);
 
 interface Engagement {
   readonly from: number;
@@ -182,7 +159,7 @@ function timeReason({ from, to }: Engagement, now: Date): string | null {
 }
 
 function contentOf({ cost_type, cost_currency, cost_amount, tag }: JudgedLine['values']): string {
-  const decimal = amountForm.test(cost_amount) ? parseDecimal(cost_amount) : null;
+  const decimal = amountOf(cost_amount);
   const amount = decimal === null ? cost_amount : formatDecimal(decimal);
   return createHash('sha256')
     .update(JSON.stringify([cost_type, cost_currency, amount, tag]))

@@ -30,52 +30,53 @@ export interface Submitted {
   readonly failure: Failure | null;
 }
 
-export interface LinesToSubmit {
+/** What ad spend is sent with. */
+export interface SpendCircumstances {
   readonly warehouse: Warehouse;
-  /** What the ledger says they came from. */
-  readonly file: string;
   readonly service: Pick<Service, 'submitSpend'>;
-  /** How many there are. */
-  readonly due: number;
   readonly emit: Emit;
+  readonly signal: AbortSignal;
 }
 
-/** Sends every due line. Never throws: what stopped it is in the result. */
-export async function submitLines(lines: LinesToSubmit, signal: AbortSignal): Promise<Submitted> {
-  const { warehouse, service, due, emit } = lines;
+/** Sends every due line, of which there are so many, of a file. Never throws: what stopped it is in the result. */
+export async function submitLines(
+  file: string,
+  due: number,
+  { warehouse, service, emit, signal }: SpendCircumstances,
+): Promise<Submitted> {
   const wire = new AbortController();
-  let grace: NodeJS.Timeout | undefined;
-  const giveUpLater = (): void => void (grace = setTimeout(() => wire.abort(), GRACE_MS));
+  const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
   const counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
   const left = (): number => due - counts.accepted - counts.rejected - counts.unknown;
+  const step = (): number => Math.floor((PROGRESS_EVENTS * (due - left())) / due);
   let failure: Failure | null = null;
-  let done: readonly Submission[] = [];
-  const settle = async (next: readonly DueLine[]): Promise<void> => {
-    await record(lines, done, next);
-    const stepsBefore = Math.floor((PROGRESS_EVENTS * (due - left())) / due);
-    for (const { outcome } of done) counts[outcome] += 1;
-    done = [];
-    const settled = due - left();
-    if (Math.floor((PROGRESS_EVENTS * settled) / due) > stepsBefore) emit({ type: 'spend_settled', settled, due });
-  };
   try {
-    for await (const next of dueLines(warehouse, AT_ONCE)) {
-      if (signal.aborted || failure !== null) break;
-      await settle(next);
-      done = await Promise.all(next.map(async (line) => submitLine(service, line, wire.signal)));
+    for await (const batch of dueLines(warehouse, AT_ONCE)) {
+      if (signal.aborted) break;
+      const steps = batch.map((line): Step => ({ line, outcome: 'sending', status: null, reason: null }));
+      await record(warehouse, file, steps);
+      const done = await Promise.all(batch.map(async (line) => submitLine(service, line, wire.signal)));
       failure = judged(done, left() - done.length, counts.accepted > 0);
+      const notRecorded = await record(warehouse, file, done).then(() => null, asFailure);
+      const stepBefore = step();
+      // A line that went out without a record of its outcome is in doubt: the ledger will never say more of it.
+      for (const { outcome } of done) counts[notRecorded === null || outcome === 'unsent' ? outcome : 'unknown'] += 1;
+      failure ??= notRecorded;
+      if (step() > stepBefore) emit({ type: 'spend_settled', settled: due - left(), due });
+      if (failure !== null) break;
     }
-    await settle([]);
   } catch (error) {
-    // These lines went out, and the ledger will never say more of them.
-    counts.unknown += done.filter(({ outcome }) => outcome !== 'unsent').length;
     failure ??= asFailure(error);
   } finally {
-    clearTimeout(grace);
     signal.removeEventListener('abort', giveUpLater);
   }
-  if (signal.aborted && left() > 0) failure ??= stopped(left());
+  if (signal.aborted && left() > 0) {
+    failure ??= new Failure('INTERRUPTED', `The sending was stopped before ${left()} lines of ad spend were sent.`, {
+      facts: { unsent: left() },
+      hint: 'Send the file again: what was accepted is not sent twice.',
+    });
+  }
   return { accepted: counts.accepted, refused: counts.rejected, unknown: counts.unknown, failure };
 }
 
@@ -84,42 +85,42 @@ function judged(batch: readonly Submission[], left: number, hasAccepted: boolean
   const error = batch.map((each) => each.error).find((each) => each !== null);
   if (error !== undefined) return asFailure(error);
   if (batch.length < AT_ONCE) return null;
-  if (batch.every(({ answered }) => answered === null)) return endlessDoubt();
-  const isForbidden = !hasAccepted && batch.every(({ answered }) => answered === FORBIDDEN);
-  return isForbidden ? forbidden(left) : null;
-}
-
-/** Commits what became of lines, and which ones go out now. */
-async function record(
-  { warehouse, file }: LinesToSubmit,
-  done: readonly Submission[],
-  next: readonly DueLine[],
-): Promise<void> {
-  if (done.length + next.length === 0) return;
-  const unsent = done.filter(({ outcome }) => outcome === 'unsent').map(({ line }) => line.cost_id);
-  const rows = [
-    ...done.flatMap(({ line, outcome, status, reason }) =>
-      outcome === 'unsent' ? [] : [{ ...line, outcome, status, reason }],
-    ),
-    ...next.map((line) => ({ ...line, outcome: 'sending' })),
-  ];
-  await warehouse.transact(async () => {
-    if (unsent.length > 0) {
-      await warehouse.run(statement('spend/restore_unsent'), [JSON.stringify(unsent)]);
-      await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
-    }
-    await warehouse.run(statement('spend/record_steps'), [JSON.stringify(rows), file]);
+  if (batch.every(({ outcome, status }) => outcome === 'unknown' && status === null)) {
+    return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
+      facts: { lines: AT_ONCE },
+      hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
+    });
+  }
+  if (hasAccepted || !batch.every(({ status }) => status === FORBIDDEN)) return null;
+  const message = `The ad spend API answered 403 to ${AT_ONCE} lines in a row before it accepted any; ${left} more were not sent.`;
+  return new Failure('ACCESS_FORBIDDEN', message, {
+    facts: { status: FORBIDDEN, lines: AT_ONCE, unsent: left },
+    hint: 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out of the file.',
   });
 }
 
-interface Submission {
+/** A line that is about to be sent, or what became of it. */
+interface Step {
   readonly line: DueLine;
   /** `unsent`: it was certainly not received, and all is as if it had not been tried. */
-  readonly outcome: 'accepted' | 'rejected' | 'unknown' | 'unsent';
+  readonly outcome: 'sending' | 'accepted' | 'rejected' | 'unknown' | 'unsent';
+  /** Of a rejection; null where there was none. */
   readonly status: number | null;
   readonly reason: string | null;
-  /** The status by which the service said what became of this sending; null where it did not. */
-  readonly answered: number | null;
+}
+
+async function record(warehouse: Warehouse, file: string, steps: readonly Step[]): Promise<void> {
+  const rows = steps.map(({ line, outcome, status, reason }) => ({ ...line, outcome, status, reason }));
+  const unsent = rows.filter(({ outcome }) => outcome === 'unsent');
+  const recorded = rows.filter(({ outcome }) => outcome !== 'unsent');
+  await warehouse.transact(async () => {
+    if (unsent.length > 0) await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
+    await warehouse.run(statement('spend/record_steps'), [JSON.stringify(recorded), file]);
+  });
+}
+
+interface Submission extends Step {
+  readonly outcome: Exclude<Step['outcome'], 'sending'>;
   /** What must stop all others; null for a matter of this line alone. */
   readonly error: unknown;
 }
@@ -141,44 +142,19 @@ async function submitLine(
   signal: AbortSignal,
 ): Promise<Submission> {
   const { cost_id: costId, cost_type: costType, cost_currency: costCurrency, cost_amount: costAmount, tag } = line;
-  const nothing = { line, status: null, reason: null, answered: null, error: null };
+  const nothing = { line, status: null, reason: null, error: null };
   try {
     const answer = await service.submitSpend({ costId, costType, costCurrency, costAmount, tag }, signal);
-    if (answer.outcome === 'accepted') return { ...nothing, outcome: 'accepted', answered: 200 };
+    if (answer.outcome === 'accepted') return { ...nothing, outcome: 'accepted' };
     const { reason } = answer;
     if (answer.outcome === 'unknown') return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
     const { status } = answer;
-    if (line.outcome_before !== 'unknown') return { ...nothing, outcome: 'rejected', status, reason, answered: status };
+    if (line.outcome_before !== 'unknown') return { ...nothing, outcome: 'rejected', status, reason };
     const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
-    return { ...nothing, outcome: 'unknown', reason: doubt, answered: status };
+    return { ...nothing, outcome: 'unknown', status, reason: doubt };
   } catch (error) {
     if (signal.aborted && error === signal.reason) return { ...nothing, outcome: 'unsent' };
     if (error instanceof Failure && notReceived.has(error.code)) return { ...nothing, outcome: 'unsent', error };
     return { ...nothing, outcome: 'unknown', reason: textOf(error), error: error instanceof Failure ? null : error };
   }
-}
-
-function stopped(left: number): Failure {
-  return new Failure('INTERRUPTED', `The sending was stopped before ${left} lines of ad spend were sent.`, {
-    facts: { unsent: left },
-    hint: 'Send the file again: what was accepted is not sent twice.',
-  });
-}
-
-function endlessDoubt(): Failure {
-  return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
-    facts: { lines: AT_ONCE },
-    hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
-  });
-}
-
-function forbidden(left: number): Failure {
-  return new Failure(
-    'ACCESS_FORBIDDEN',
-    `The ad spend API answered 403 to ${AT_ONCE} lines in a row before it accepted any; ${left} more were not sent.`,
-    {
-      facts: { status: FORBIDDEN, lines: AT_ONCE, unsent: left },
-      hint: 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out of the file.',
-    },
-  );
 }

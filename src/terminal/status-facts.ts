@@ -1,6 +1,6 @@
 /** What a status report says, as sentences and tables that the text and the page both render; pure. */
 
-import { FEWEST_PERIODS } from '../insight/development.ts';
+import { FEWEST_PERIODS } from '../insight/ripening.ts';
 import { AUDITED_DAYS } from '../status/status-report.ts';
 import type { RunStatus } from '../status/run-status.ts';
 import type { CellState, MetricHistory, SliceStatus, StatusReport } from '../status/status-report.ts';

@@ -5,15 +5,13 @@
  * test and knows what it accepted, which no caller can ask it.
  */
 
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { cli, type Running, serviceAt, startProcess } from '../support/installation.ts';
 import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-desk.ts';
 
 const LINES = 1500;
@@ -31,65 +29,34 @@ const summaryShape = z.object({
   failures: z.array(z.object({ code: z.string() })),
 });
 
-/** Sends the file of argv and prints the summary. */
-const program = (root: string): string => `
-import { Secret } from '${root}dist/config/secret.js';
-import { connect } from '${root}dist/service/connect.js';
-import { sendSpend } from '${root}dist/spend/send-spend.js';
-import { openWarehouse } from '${root}dist/warehouse/opening.js';
-const [directory, url, resend] = process.argv.slice(1);
-const emit = () => {};
-const costHeaders = { Authorization: new Secret('Partner simulator') };
-const service = connect({ kind: 'http', baseUrl: url, reportsUrl: url, costUrl: url, token: new Secret('unused-token'),
-  headers: {}, costHeaders, caFile: null, maxConcurrency: 8, maxStartsPerSecond: 100000, campaignConcurrency: 1,
-  requestTimeoutMs: 30000, maxResponseBytes: 1000000 }, emit);
-const warehouse = await openWarehouse(directory + '/warehouse.duckdb', { mode: 'write', lockWaitMs: 10000, emit });
-const request = { file: directory + '/f.csv', dryRun: false, resendUnknown: resend === 'resend', now: new Date('${NOW.toISOString()}') };
-const summary = await sendSpend(request, { warehouse, service, emit, signal: new AbortController().signal });
-await warehouse.close();
-await service.close();
-console.log(JSON.stringify(summary));
-`;
-
 let desk: SpendDesk;
 let simulator: Simulator;
-let child: ChildProcess | null;
 
 beforeEach(async () => {
   desk = await openDesk();
   simulator = await startSimulator({ world: { apps: 1, partners: 1, links: 2, rowsPerDay: 1 }, answerDelayMs: 2 });
-  child = null;
+  const service = { ...serviceAt(simulator.url), cost_headers: { Authorization: 'Partner simulator' } };
+  const slices = [{ name: 's', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' }];
+  await desk.write('ripen.yaml', JSON.stringify({ service, warehouse: 'warehouse.duckdb', slices }));
 });
 
-afterEach(async () => {
-  child?.kill('SIGKILL');
-});
-
-function start(resend = ''): { readonly child: ChildProcess; readonly printed: () => string } {
-  const root = new URL('../../', import.meta.url);
-  const args = ['--input-type=module', '-e', program(root.href), desk.directory, simulator.url, resend];
-  const started = spawn(process.execPath, args, { cwd: fileURLToPath(root), stdio: ['ignore', 'pipe', 'inherit'] });
-  child = started;
-  let printed = '';
-  started.stdout.on('data', (part: Buffer) => (printed += part.toString('utf8')));
-  return { child: started, printed: () => printed };
+function start(...more: readonly string[]): Running {
+  const argv = ['spend', 'send', '--file', 'f.csv', '--json', '--as-of', NOW.toISOString(), ...more];
+  return startProcess(process.execPath, [cli, ...argv], desk.directory);
 }
 
-async function finish(resend = ''): Promise<z.infer<typeof summaryShape>> {
-  const run = start(resend);
-  await once(run.child, 'close');
-  return summaryShape.parse(JSON.parse(run.printed()));
+async function finish(...more: readonly string[]): Promise<z.infer<typeof summaryShape>> {
+  const { out } = await start(...more).ended;
+  return summaryShape.parse(JSON.parse(out.trim().split('\n').at(-1) ?? ''));
 }
 
 /** Kills a run once the service has accepted so many Cost IDs, at another point of its work every time. */
 async function killAt(accepted: number, afterMs: number): Promise<void> {
   const run = start();
-  const ended = once(run.child, 'close');
-  while (simulator.acceptedSpend.size < accepted && run.child.exitCode === null) await sleep(1);
+  while (simulator.acceptedSpend.size < accepted) await sleep(1);
   await sleep(afterMs);
-  run.child.kill('SIGKILL');
-  const [, signal] = z.tuple([z.unknown(), z.unknown()]).parse(await ended);
-  expect(signal).toBe('SIGKILL');
+  run.kill('SIGKILL');
+  expect((await run.ended).code).toBeNull();
 }
 
 const costIdOf = (index: number): string => `sender-${String(index).padStart(6, '0')}`;
@@ -137,7 +104,7 @@ test(
     expect(unknown.length).toBeLessThanOrEqual(KILLS * AT_ONCE);
     expect(good.filter((costId) => !counts.has(costId) && !unknown.includes(costId))).toEqual([]);
 
-    const resent = await finish('resend');
+    const resent = await finish('--resend-unknown');
     expect(resent).toMatchObject({ accepted: unknown.length, already_accepted: accepted.length, unknown: 0 });
     expect(good.filter((costId) => (simulator.acceptedSpend.get(costId) ?? 0) < 1)).toEqual([]);
     expect(accepted.filter((costId) => simulator.acceptedSpend.get(costId) !== 1)).toEqual([]);

@@ -3,9 +3,14 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { scoresOf } from '../../src/insight/backtest.ts';
-import { standings } from '../../src/insight/chain-ladder.ts';
-import { type Cohort, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
+import {
+  type Cohort,
+  type Development,
+  maturationOf,
+  quantile,
+  scoresOf,
+  standings,
+} from '../../src/insight/ripening.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
 
 const runs = { numRuns: 60 };
@@ -64,9 +69,12 @@ test('in another unit every factor and every known share is the same', () => {
         compared += 1;
       }
       const shares = maturationOf(scaled(own, by), other.ages);
-      for (const [at, { q25, median, q75 }] of maturationOf(own, one.ages).entries()) {
+      for (const [at, { share_q25: q25, share_median: median, share_q75: q75 }] of maturationOf(
+        own,
+        one.ages,
+      ).entries()) {
         expect(q25 <= median && median <= q75).toBe(true);
-        expect((shares[at]?.median ?? 0) / median).toBeCloseTo(1, 9);
+        expect((shares[at]?.share_median ?? 0) / median).toBeCloseTo(1, 9);
       }
     }),
     runs,
@@ -93,15 +101,16 @@ test('no history makes a number that is none: refunds, zeros and missing fetches
   fc.assert(
     fc.property(any, (own) => {
       const standingOn = standings(own);
-      for (const { reach, reason, medianError, coverage, cohorts, age } of scoresOf(own, standingOn)) {
+      for (const { reach, reason, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(own, standingOn)) {
         expect([reach, reason].filter((each) => each === null)).toHaveLength(1);
-        for (const each of [medianError, coverage]) expect(each === null || Number.isFinite(each)).toBe(true);
+        for (const each of [median_abs_error, coverage]) expect(each === null || Number.isFinite(each)).toBe(true);
         expect(cohorts).toBeLessThanOrEqual(own.length);
         if (reach === null) continue;
         expect(standingOn(Infinity).factors.get(age)?.value).toBeGreaterThan(0);
         expect(reach >= 1 && reach < Infinity).toBe(true);
       }
-      for (const { median } of maturationOf(own, standingOn(Infinity).ages)) expect(Number.isFinite(median)).toBe(true);
+      for (const { share_median: median } of maturationOf(own, standingOn(Infinity).ages))
+        expect(Number.isFinite(median)).toBe(true);
     }),
     { numRuns: 200 },
   );

@@ -9,9 +9,8 @@ import * as z from 'zod';
 
 import type { RunEvent } from '../../src/events.ts';
 import type { Service } from '../../src/service/service.ts';
-import { rejectsPath } from '../../src/spend/rejects-file.ts';
-import { sendSpend, type SpendRequest } from '../../src/spend/send-spend.ts';
-import type { SpendSummary } from '../../src/spend/spend-summary.ts';
+import { sendSpend, type SpendRequest, type SpendSummary } from '../../src/spend/send-spend.ts';
+import { rejectsPath } from '../../src/spend/staging.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { closedOnce } from './closing.ts';

@@ -2,9 +2,15 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { scoresOf, type Score } from '../../src/insight/backtest.ts';
-import { standings } from '../../src/insight/chain-ladder.ts';
-import { type Cohort, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
+import {
+  type Cohort,
+  type Development,
+  maturationOf,
+  quantile,
+  scoresOf,
+  type Score,
+  standings,
+} from '../../src/insight/ripening.ts';
 import { horizonEvidence, proposedHorizonDays, type Look } from '../../src/model/sampling.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
@@ -80,10 +86,12 @@ const known = (development: Development) => maturationOf(development, now(develo
 describe('maturation', () => {
   test('knows 30 % and 80 % at ages 1 and 3 of 52 final periods, and counts none of 8 unfinal ones', () => {
     const [one, three] = known(scattered(60, 0.1, 1));
-    expect([one?.age, one?.periods, three?.age, three?.periods]).toEqual([1, 52, 3, 52]);
-    expect(one?.median).toBeCloseTo(0.3, 2);
-    expect(three?.median).toBeCloseTo(0.8, 1);
-    expect((one?.q25 ?? 1) < (one?.median ?? 0) && (one?.median ?? 1) < (one?.q75 ?? 0)).toBe(true);
+    expect([one?.age_days, one?.periods, three?.age_days, three?.periods]).toEqual([1, 52, 3, 52]);
+    expect(one?.share_median).toBeCloseTo(0.3, 2);
+    expect(three?.share_median).toBeCloseTo(0.8, 1);
+    expect((one?.share_q25 ?? 1) < (one?.share_median ?? 0) && (one?.share_median ?? 1) < (one?.share_q75 ?? 0)).toBe(
+      true,
+    );
   });
 
   test('says nothing with 7 final periods, and does with 8 beside 60 that were final when they were first loaded', () => {
@@ -105,7 +113,7 @@ describe('the backtest', () => {
       expect(score.cohorts).toBeGreaterThan(70);
       expect(score.coverage).toBeGreaterThan(0.7);
       expect(score.coverage).toBeLessThan(0.9);
-      expect(score.medianError).toBeLessThan((score.medianErrorAsIs ?? 0) / 2);
+      expect(score.median_abs_error).toBeLessThan((score.median_abs_error_as_is ?? 0) / 2);
       expect(score.reason).toBeNull();
       expect(score.reach).toBeGreaterThan(1);
     }
@@ -121,10 +129,10 @@ describe('the backtest', () => {
         ]),
       };
     });
-    expect(scores(steady)[0]?.medianError).toBeCloseTo(0, 6);
+    expect(scores(steady)[0]?.median_abs_error).toBeCloseTo(0, 6);
     // The day a trial was made knew the risen totals of the oldest alone.
     const oldest = risen.filter(({ lastDay }) => lastDay < 40);
-    expect(scores(oldest)[0]?.medianError).toBeCloseTo(1 - 1 / 1.138, 3);
+    expect(scores(oldest)[0]?.median_abs_error).toBeCloseTo(1 - 1 / 1.138, 3);
   });
 
   test('does not project with 7 periods that could have been, or where the interval reaches far', () => {

@@ -14,7 +14,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
 import { prepareTable } from '../../src/tables/slice-table.ts';
-import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
+import { PERIOD_TOTALS } from '../../src/insight/insight.ts';
 import { staging } from '../../src/load/staged-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
 import { identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';

@@ -1,11 +1,11 @@
-/** The views over what is known of how a slice ripens. Pure: names in, SQL out. */
+/** The views of how a slice ripens, `<slice>_maturation` and `<slice>_projected`: their SQL, their comments, and when they are made anew. */
 
-import type { Day } from '../model/calendar.ts';
-import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
+import { commentOn, declare } from '../warehouse/declaring.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { dayLiteral, identifier, literal, doubleSum } from '../warehouse/sql.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** The table of a slice that analysts read, and what stands in it. */
 export interface LiveTable {
@@ -16,45 +16,47 @@ export interface LiveTable {
   readonly table: string;
 }
 
-/** The temporary table that the readings are led back from. */
-export const PERIOD_TOTALS = '"ripen period totals"';
-
 /** The metrics whose totals say something. */
-export const adding = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] => metrics.filter(({ additive }) => additive);
+export const adding = ({ metrics }: LiveTable): Metric[] => metrics.filter(({ additive }) => additive);
 
 /** Of these the ones that become final. */
-export const ripening = (live: Pick<LiveTable, 'metrics'>): Metric[] =>
-  adding(live).filter(({ horizonMs }) => horizonMs !== null);
+const ripening = (live: LiveTable): Metric[] => adding(live).filter(({ horizonMs }) => horizonMs !== null);
 
 /** The first day of a row's period; the slice has a date dimension. */
-function periodOf({ grain }: Slice): string {
+export function periodOf({ grain }: Slice): string {
   return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
 }
 
-/**
- * Fills a temporary table with the total of every metric by period from a day on as it is: start_day, metric and value. `types` are
- * those of the table's columns. Of older rows nothing is read.
- */
-export function periodTotals(live: LiveTable, since: Day, types: ReadonlyMap<string, string>): string {
-  const { slice, table } = live;
-  const metrics = adding(live).map(({ id }) => id);
-  const grain = slice.grain ?? 'day';
-  const sumOf = (column: string): string =>
-    doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);
-  const names = metrics.map(literal).join(', ');
-  const rows = `from ${table} as s\nwhere s.${identifier(grain)} >= ${dayLiteral(grain, since)}`;
-  const totals =
-    slice.cube === undefined
-      ? `select start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
-from (select ${periodOf(slice)} as start_day, [${metrics.map(sumOf).join(', ')}]::double[] as sums ${rows} group by 1)`
-      : `select ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 1, 2`;
-  return `create or replace temp table ${PERIOD_TOTALS} as\n${totals}`;
+/** Brings the views up to a live table; a slice of which no total becomes final has neither. Inside the caller's transaction. */
+export async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
+  const { name, grain, dimensions } = live.slice;
+  const isRipening = grain !== null && ripening(live).length > 0;
+  const projected = isRipening ? projectedView(live) : null;
+  const ofDimensions = dimensions.map((dimension) => [dimension, `${dimension} (dimension), as in ${name}`] as const);
+  const statements = [maturationName, projectedName].map((nameOf) => `drop view if exists ${nameOf(name)}`);
+  if (isRipening) {
+    statements.push(
+      maturationView(live),
+      ...commentOn('view', maturationName(name), maturationText(name), maturationComments),
+    );
+  }
+  if (projected !== null) {
+    const comments = [...ofDimensions, ...projectedComments];
+    statements.push(projected, ...commentOn('view', projectedName(name), projectedText(name), comments));
+  }
+  await declare(warehouse, {
+    name: `insight ${name}`,
+    slice: name,
+    relations: [`main.${name}_maturation`, `main.${name}_projected`],
+    from: statements,
+    statements: () => Promise.resolve(statements),
+  });
 }
 
-export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
-export const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;
+const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
+const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;
 
-export function maturationView({ slice }: LiveTable): string {
+function maturationView({ slice }: LiveTable): string {
   return `create or replace view ${maturationName(slice.name)} as
 select metric, age_days, periods, share_q25, share_median, share_q75
 from ripen_internal.maturation
@@ -66,10 +68,11 @@ where slice = ${literal(slice.name)}`;
  * the rows add up to the period's projection, and those above zero to both ends of its interval. A projection counts only for
  * the load it was made from. Null for a slice with a dimension that would stand twice in it.
  */
-export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string | null {
+function projectedView(live: LiveTable): string | null {
+  const { slice, fingerprint, table } = live;
   if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  const values = ripening({ metrics }).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
+  const values = ripening(live).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
   const isCube = slice.cube !== undefined;
   const value = isCube ? 's."value"::double' : `case p.metric ${values.join(' ')} end`;
   return `create or replace view ${projectedName(slice.name)} as
@@ -96,7 +99,7 @@ where value is not null`;
 }
 
 /** What the columns of both views say of themselves, by name. */
-export const maturationComments: readonly (readonly [string, string])[] = [
+const maturationComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric'],
   ['age_days', 'Days from the last day of a period to the fetch'],
   ['periods', 'Final periods it rests on; unfinal ones are never counted'],
@@ -108,7 +111,7 @@ export const maturationComments: readonly (readonly [string, string])[] = [
 const ofTotals =
   '; without negative rows they add up to that of the total of the period, which coverage is measured on';
 
-export const projectedComments: readonly (readonly [string, string])[] = [
+const projectedComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric; a projection, not a measurement'],
   ['age_days', 'Days from the last day of the period to the fetch the projection was made from'],
   ['value', 'The value as it is, still maturing'],
@@ -117,3 +120,8 @@ export const projectedComments: readonly (readonly [string, string])[] = [
   ['high', `Projection: upper end of the 80 % interval${ofTotals}`],
   ['periods', 'Projection: the fewest periods that any factor of it rests on'],
 ];
+
+const maturationText = (slice: string): string =>
+  `How much of the final totals of ${slice} was known at each age, in quartiles over final periods; no rows with too little history.`;
+const projectedText = (slice: string): string =>
+  `Projections, not measurements: the final value to expect of each maturing cell of ${slice}, with an 80 % interval; ripen.projection_errors says how well that did, and why a metric is missing here.`;

@@ -1,0 +1,143 @@
+/** The links of one app: all its lists are read first, then its stored links are replaced in one transaction. */
+
+import * as z from 'zod';
+
+import type { Link } from '../model/link.ts';
+import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import type { Bindable } from '../warehouse/warehouse.ts';
+import { doubtAbout, type Refreshing, replaceStaged, warn } from './replace.ts';
+
+/** A few hundred kilobytes of JSON. */
+const LINKS_PER_STATEMENT = 500;
+
+/** A listed link, below the one in whose list it stands; a network stands below none. */
+interface ListedLink {
+  readonly link: Link;
+  readonly above: ListedLink | null;
+  /** 1 for a network. */
+  readonly depth: number;
+}
+
+/** Crawls an app down to a level and replaces its links; returns how many are not listed any more, and are closed in the history. */
+export async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
+  const crawl = await crawlApp(run, appToken, maxLevel);
+  run.clock.check();
+  const { rows, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
+  if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
+  run.emit({ type: 'links_loaded', app: appToken, rows, requests: crawl.requests });
+  return removed;
+}
+
+const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
+
+/** Reads the lists of an app, down to a level. Throws what listing throws, and asks for nothing more after that. */
+async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([run.signal, stop.signal]);
+  // Of a link that is listed twice the first listing counts, so that every path leads up to a network.
+  const links = new Map<string, ListedLink>();
+  const read = new Set<string>();
+  let requests = 0;
+
+  /** Reads the list below a link, or (null) of the networks; returns the links in it whose own lists were not read yet. */
+  const readList = async (above: ListedLink | null): Promise<readonly ListedLink[]> => {
+    const below: ListedLink[] = [];
+    let pages = 0;
+    for await (const page of run.service.links(appToken, above?.link.token ?? null, signal)) {
+      pages += 1;
+      for (const link of page) {
+        const listed = links.get(link.token) ?? { link, above, depth: (above?.depth ?? 0) + 1 };
+        links.set(link.token, listed);
+        if (listed.depth >= maxLevel || !link.hasSubtrackers || read.has(link.token)) continue;
+        read.add(link.token);
+        below.push(listed);
+      }
+    }
+    // A list that turns out to be empty took a page as well.
+    requests += Math.max(1, pages);
+    return below;
+  };
+
+  /** Reads lists and those below them, level by level; what exceeds the limit of the campaign API waits there. */
+  const readFrom = async (lists: readonly (ListedLink | null)[]): Promise<void> => {
+    for (let next = lists; next.length > 0;) next = (await Promise.all(next.map(readList))).flat();
+  };
+
+  try {
+    await readFrom([null]);
+    // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
+    const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
+    const missing = (await run.warehouse.rows(stored, [appToken, maxLevel], storedRow))
+      .filter(({ token }) => !links.has(token))
+      .map(({ parent_token: parent }) => (parent === null ? null : links.get(parent)));
+    const lists = [...new Set(missing)].filter((above) => above !== undefined);
+    await readFrom(lists.filter((above) => above?.link.hasSubtrackers !== false));
+  } finally {
+    stop.abort();
+  }
+  return { links: [...links.values()], requests };
+}
+
+/** A row of `main.links`. */
+function rowOf(appToken: string, { link, above }: ListedLink) {
+  const path = [link];
+  for (let up = above; up !== null; up = up.above) path.unshift(up.link);
+  const [network = null, campaign = null, adgroup = null, creative = null] = path.map(({ label }) => storable(label));
+  const inheritedFrom = path.slice(0, -1).findLast(({ partnerId }) => partnerId !== null);
+  return {
+    token: link.token,
+    app_token: appToken,
+    parent_token: above?.link.token ?? null,
+    root_token: path[0]?.token,
+    level: link.level,
+    name: storable(link.name),
+    label: storable(link.label),
+    archived: link.archived,
+    has_subtrackers: link.hasSubtrackers,
+    partner_id: link.partnerId,
+    inherited_partner_id: inheritedFrom?.partnerId ?? null,
+    cost_data_enabled: link.costDataEnabled,
+    url: link.url === null ? null : storable(link.url),
+    click_url: link.clickUrl === null ? null : storable(link.clickUrl),
+    impression_url: link.impressionUrl === null ? null : storable(link.impressionUrl),
+    network_name: network,
+    campaign_name: campaign,
+    adgroup_name: adgroup,
+    creative_name: creative,
+  };
+}
+
+const countsRow = z.object({ open: count, missing: count, changed_at: instant });
+const rowsRow = z.object({ rows: count });
+
+/**
+ * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
+ * dated to the as-of instant (or to a newer change). Links that are not listed stay while the list is doubted.
+ */
+async function replaceApp(
+  { warehouse, planAt, runId }: Refreshing,
+  appToken: string,
+  maxLevel: number,
+  { links, requests }: Awaited<ReturnType<typeof crawlApp>>,
+) {
+  const listed = links.map((link) => rowOf(appToken, link));
+  const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
+    warehouse.run(statement(name), parameters);
+  return warehouse.transact(async () => {
+    for (let first = 0; first < listed.length; first += LINKS_PER_STATEMENT) {
+      await run('links/stage_links', JSON.stringify(listed.slice(first, first + LINKS_PER_STATEMENT)));
+    }
+    await run('links/stage_missing_links', appToken, false, maxLevel);
+    const compared = [appToken, timestamp(planAt)];
+    const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);
+    const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
+    const listing = { of: 'links', appToken } as const;
+    const doubt = await doubtAbout(warehouse, planAt, listing, { open, missing });
+    if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
+    const removed = doubt === null ? missing : 0;
+    await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
+    const [staged] = await warehouse.rows('select count(*) as rows from ripen_internal.staged_links', [], rowsRow);
+    await replaceStaged(warehouse, listing, changedAt);
+    return { rows: staged?.rows ?? 0, removed, doubt };
+  });
+}

@@ -1,0 +1,92 @@
+/** What refreshing links and refreshing partners share: staged ones take the place of stored ones, unless what is missing is doubted. */
+
+import * as z from 'zod';
+
+import type { WarningCode } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { MachineClock } from '../service/machine-clock.ts';
+import type { Service } from '../service/service.ts';
+import { recordWarning } from '../warehouse/runs.ts';
+import { asScript, count, literal, statement, timestamp } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** What a refresh of partners or links works with. */
+export interface Refreshing {
+  readonly warehouse: Warehouse;
+  readonly service: Service;
+  /** Looked at before anything is stored. */
+  readonly clock: MachineClock;
+  readonly runId: string;
+  /** Dates what changed. */
+  readonly planAt: Date;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+/** Records and tells it. */
+export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
+  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
+  emit({ type: 'warning', code, slice: null, window: null, message });
+}
+
+/** How many links, of all apps, or partners there are now. */
+export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners'): Promise<number> {
+  const [total] = await warehouse.rows(`select count(*) as rows from main.${of}`, [], z.object({ rows: count }));
+  return total?.rows ?? 0;
+}
+
+/** What a list is of: the links of an app, or every partner. */
+type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly of: 'partners' };
+
+const doubtRow = z.object({ is_earlier_night: z.boolean() });
+
+/**
+ * Why items that are stored and missing in a complete list have to stay open, as it lost more than half of them; null where it has
+ * not. They are closed once a list of a later night lacks as many, or more: a service that answers with an empty or a cut list for
+ * one night closes nothing. Records the count; runs inside the caller's transaction.
+ */
+export async function doubtAbout(
+  warehouse: Warehouse,
+  planAt: Date,
+  listing: Listing,
+  { open, missing }: { readonly open: number; readonly missing: number },
+): Promise<string | null> {
+  const [subject, name] =
+    listing.of === 'links' ? [listing.appToken, `The app ${listing.appToken}`] : ['partners', 'The service'];
+  const doubt = `${name} listed no more than ${open - missing} of the ${open} ${listing.of} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
+  const isOdd = missing * 2 > open;
+  const counted = [subject, missing, timestamp(planAt)];
+  const [agreeing] = isOdd ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow) : [];
+  if (agreeing?.is_earlier_night === false) return doubt;
+  await warehouse.run(statement('links/forget_doubt'), [subject]);
+  if (!isOdd || agreeing !== undefined) return null;
+  await warehouse.run(statement('links/record_doubt'), counted);
+  return doubt;
+}
+
+/**
+ * Replaces, inside the caller's transaction, only what differs; only that gets a new version, from an instant on. A version that
+ * ends at the instant it began is dropped, as no instant lies inside it. What is missing among the staged rows is closed.
+ */
+export async function replaceStaged(warehouse: Warehouse, listing: Listing, from: Date): Promise<void> {
+  const [table, history, staged] = [
+    `main.${listing.of}`,
+    `main.${listing.of}_history`,
+    `ripen_internal.staged_${listing.of}`,
+  ];
+  const key = listing.of === 'links' ? 'token' : 'partner_id';
+  const scope = listing.of === 'links' ? `app_token = ${literal(listing.appToken)}` : 'true';
+  const at = `timestamp ${literal(timestamp(from))}`;
+  const fresh = `from ${staged} except from ${table} where ${scope}`;
+  const changed = `${key} in (select ${key} from (from ${table} where ${scope} except from ${staged}))`;
+  await warehouse.run(
+    asScript([
+      `update ${history} set valid_to = ${at} where ${scope} and valid_to is null and ${changed}`,
+      `delete from ${history} where ${scope} and valid_to <= valid_from`,
+      `insert into ${history} select f.*, ${at} as valid_from, null as valid_to from (${fresh}) as f`,
+      `delete from ${table} where ${scope} and ${changed}`,
+      `insert into ${table} ${fresh}`,
+      `delete from ${staged}`,
+    ]),
+  );
+}
