@@ -46,7 +46,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   const isCompletion = argv.includes('--get-yargs-completions');
   if (isCompletion && argv.at(-2) === '--slice') {
     // Loaded alone, as other words complete without the configuration.
-    return { kind: 'act', act: async (shell) => (await import('./complete-slices.ts')).completeSlices(argv, shell) };
+    return { kind: 'act', act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell) };
   }
   const chosen: Chosen = { form: formAsked(argv), act: null, options: {} };
   let output = '';
@@ -168,15 +168,15 @@ const commands: readonly Command[] = [
   command('backfill', async () => (await import('./sync.ts')).backfill),
   command('status', async () => (await import('./status.ts')).status),
   command('replay', async () => (await import('./sync.ts')).replay),
-  command('publish', async () => (await import('./publish.ts')).publish),
-  command('drop', async () => (await import('./drop.ts')).drop),
-  command('export', async () => (await import('./export.ts')).exportRows),
+  command('publish', async () => (await import('./copies.ts')).publish),
+  command('drop', async () => (await import('./copies.ts')).drop),
+  command('export', async () => (await import('./copies.ts')).exportRows),
   command('catalog', async () => (await import('./account.ts')).catalog),
   command('partners', async () => (await import('./account.ts')).partners),
   command('links list', async () => (await import('./account.ts')).linksList),
   command('links create', async () => (await import('./account.ts')).linksCreate),
   command('links update', async () => (await import('./account.ts')).linksUpdate),
-  command('spend send', async () => (await import('./spend-send.ts')).spendSend),
+  command('spend send', async () => (await import('./account.ts')).spendSend),
   command('simulator', async () => (await import('./simulator.ts')).simulator),
   command('demo', async () => (await import('./demo.ts')).demo),
 ];

@@ -14,10 +14,9 @@ import type { Shell } from '../terminal/shell.ts';
 import { statusText } from '../terminal/status-text.ts';
 import { reasonsText, summaryText, summedReasons } from '../terminal/summary-text.ts';
 import { columnsOf, indented, tableText, wrapped } from '../terminal/table.ts';
-import { wholeNumberOf } from './instant.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { planText } from './plan.ts';
-import { writeNamed } from './verb.ts';
+import { wholeNumberOf, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const USUAL_COLUMNS = 80;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { formAsked, parseCommandLine } from '../../src/commands/command-line.ts';
-import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
+import { dayRange, durationOf, instantOf } from '../../src/commands/verb.ts';
 import { Failure } from '../../src/errors.ts';
 import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
