@@ -1,7 +1,6 @@
 /** The sections of the status page: its banner, its tables and its charts, from the facts that the text has too; pure. */
 
-import type { RunStatus } from '../status/run-status.ts';
-import type { CohortCurve, Health, HealthState, MoneyMetric, SliceStatus } from '../status/status-report.ts';
+import type { CohortCurve, Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
 import {
   auditText,

@@ -1,6 +1,6 @@
 /** Failures that have one cause, as one that says where and how often it happened; pure. */
 
-import type { RunFailure } from './run-status.ts';
+import type { RunFailure } from './status-report.ts';
 
 /**
  * One for each code and message, slices, days and numbers aside, in the order of their first: a service that refuses a token

@@ -5,13 +5,13 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { proposedHorizonDays } from '../model/sampling.ts';
 import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
-import { type RunStatus } from './run-status.ts';
 import {
   AUDITED_DAYS,
   healthStates,
   type Health,
   type HealthState,
   type MetricHistory,
+  type RunStatus,
   type SliceStatus,
   type StatusReport,
 } from './status-report.ts';

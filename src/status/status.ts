@@ -21,8 +21,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { sliceStatus } from './slice-status.ts';
-import { rejectedRows, runStatus, runWarning } from './run-status.ts';
-import { type SliceStatus, type StatusReport } from './status-report.ts';
+import { rejectedRows, runStatus, runWarning, type SliceStatus, type StatusReport } from './status-report.ts';
 
 /**
  * The status at an instant; without a warehouse, that of one to which nothing was loaded yet. `snapshot` is the path of the

@@ -2,8 +2,7 @@
 
 import { FEWEST_PERIODS } from '../insight/development.ts';
 import { AUDITED_DAYS } from '../status/status-report.ts';
-import type { RunStatus } from '../status/run-status.ts';
-import type { CellState, MetricHistory, SliceStatus, StatusReport } from '../status/status-report.ts';
+import type { CellState, MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
   clockText,

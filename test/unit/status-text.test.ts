@@ -5,7 +5,7 @@ import { statusText } from '../../src/terminal/status-text.ts';
 import { textWidth } from '../../src/terminal/table.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
-import type { RunFailure } from '../../src/status/run-status.ts';
+import type { RunFailure } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 
 const timeOut: RunFailure = {
