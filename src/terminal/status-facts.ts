@@ -7,6 +7,7 @@ import {
   amountText,
   clockText,
   countText,
+  daysText,
   elapsedText,
   groupedText,
   minuteText,
@@ -232,7 +233,7 @@ export const periodsTable = ({ ages }: SliceStatus, most: number): FactTable => 
     .slice(-most)
     .toReversed()
     .map((period) => [
-      period.first_day === period.last_day ? period.first_day : `${period.first_day} … ${period.last_day}`,
+      daysText(period.first_day, period.last_day),
       period.age_days <= 0 ? '' : countText(period.age_days, 'day'),
       cellWords[period.state],
       known(period.rows, groupedText),
