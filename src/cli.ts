@@ -35,10 +35,7 @@ const HARD_STOP_MS = 20_000;
 const LINGER_MS = 5000;
 const USUAL_COLUMNS = 80;
 
-/**
- * Warehouse, log and spool hold the account's numbers; what is published gets the rights the configuration says, what a
- * command line names those the user's own mask leaves.
- */
+/** Warehouse, log and spool hold the account's numbers; files that the command line names get the rights the user's own mask leaves. */
 const PRIVATE_UMASK = 0o077;
 
 const usersUmask = process.umask(PRIVATE_UMASK);

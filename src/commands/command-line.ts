@@ -1,8 +1,4 @@
-/**
- * From arguments to a command, strictly: whatever is unknown is refused with the nearest name.
- *
- * Parsing runs nothing and loads no command, so `--help` and completion answer at once.
- */
+/** From arguments to a command, strictly: what is unknown is refused with the nearest name. Loads no command, so that `--help` is quick. */
 
 import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
@@ -196,10 +192,7 @@ function declareCommands(cli: Cli, chosen: Chosen): void {
   }
 }
 
-/**
- * yargs drops what stands behind a bare `--`, takes `--dryRun` for `--dry-run`, any value of a switch but `true` for false, and
- * of two values the last.
- */
+/** Refuses what yargs drops (all behind a bare `--`, the first of two values) or takes for something else (`--dryRun`, `--dry-run=1`). */
 function refuseUnclear(argv: readonly string[]): void {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
   const values = new Map<string, string>();

@@ -98,10 +98,7 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
   return { json: { exported }, text };
 });
 
-/**
- * Says what would be deleted, asks unless told not to, drops and publishes. Throws `USAGE_INVALID`, with nothing touched, where nobody
- * can be asked.
- */
+/** Says what would be deleted, asks, drops and publishes. Throws `USAGE_INVALID`, with nothing touched, where nobody can be asked. */
 export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
   const request = { ...stated, slice, before: given(dayOf, args.before, '--before') };

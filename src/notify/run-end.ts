@@ -44,10 +44,7 @@ export interface Telling {
 /** Looks at what a run left in the warehouse, which it still holds. */
 type Look = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 
-/**
- * Carries out a run and reports how it ended, or that it did not begin. Resolves to its summary with its failures explained;
- * rejects with a `Failure`, explained too.
- */
+/** Carries out a run and reports how it ended, or that it did not begin. The failures of both are explained. */
 export async function tellingEnd(
   telling: Telling,
   run: (emit: Emit, look: Look) => Promise<SyncSummary>,

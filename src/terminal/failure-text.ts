@@ -23,10 +23,7 @@ export interface PrintedFailure {
 /** 0 for the gravest kind. */
 const gravity = ({ code }: PrintedFailure): number => Object.keys(exitCodes).indexOf(failureCodes[code]);
 
-/**
- * `CODE: message` and its hint, one after the other, gravest first; equals keep their order; with `verbose` every cause. Empty for
- * none.
- */
+/** `CODE: message` and its hint, gravest first, equals in their order; with `verbose` every cause. Empty for none. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   return failures
     .toSorted((one, other) => gravity(one) - gravity(other))

@@ -39,10 +39,7 @@ export interface ProgressOptions {
   readonly verbose?: boolean | undefined;
 }
 
-/**
- * The progress display a command requests. `--verbose` writes every event. `--quiet` silences all but, in JSON lines,
- * failures: in text they are printed after the run.
- */
+/** The progress display a command requests; `--quiet` leaves failures in JSON lines, as in text they are printed after the run. */
 export function openProgress({ log, quiet = false, verbose = false }: ProgressOptions, shell: Shell): Progress {
   if (log === 'json') {
     const line = jsonLines();
@@ -61,10 +58,7 @@ const plain = (emit: Emit): Progress => ({ emit, makeRoom() {}, close() {} });
 /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
 const logLine = (sentence: string, shell: Shell): string => `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
-/**
- * Whether an event is always shown, not only counted. What says what an earlier one said is not, as where the service refuses every
- * window for the same reason; nor what failed the whole run, which is printed with its remedy right after it.
- */
+/** Whether an event is shown, not only counted: none that an earlier one has said, nor what failed the whole run, which is printed after it. */
 function worthALine(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {

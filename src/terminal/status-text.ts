@@ -115,10 +115,7 @@ function legend(slices: readonly SliceStatus[]): string[] {
 /** A longer label leaves too little room for the picture; what it leaves out is in `--json`. */
 const MOST_LABEL = 28;
 
-/**
- * A line of days, a line for each group of metrics that ripen alike (forty metrics have five or six ways to), in the order of their
- * first ones, and how many older periods did not fit. Empty without a period or a metric.
- */
+/** A line of days, one for each group of metrics that ripen alike, and how many older periods did not fit; empty without a period or a metric. */
 function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[] {
   const alike = new Map<string, string[]>();
   for (const { metric, spans } of metrics) {
