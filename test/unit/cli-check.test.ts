@@ -117,10 +117,10 @@ describe('a slice compared with filters-data', () => {
 
   test('with 1 of the 6 lists of metrics empty an unknown metric is a warning that names the list', () => {
     const without = catalog.filter(({ filter }) => filter !== 'event_metrics');
-    const [finding, ...more] = found({ metrics: ['instals'] }, without);
-    expect(finding).toMatchObject({ severity: 'warning', code: null, hint: 'Did you mean installs?' });
-    expect(finding?.message).toContain('nothing at all under event_metrics');
-    expect(more).toEqual([]);
+    const message: unknown = expect.stringContaining('nothing at all under event_metrics');
+    expect(found({ metrics: ['instals'] }, without)).toMatchObject([
+      { severity: 'warning', code: null, hint: 'Did you mean installs?', message },
+    ]);
   });
 
   test.each([
@@ -198,22 +198,17 @@ describe('a slice compared with filters-data', () => {
 
 describe('the dates of a slice', () => {
   test.each([
-    [{ date_period: '2026-03-06:2026-04-01' }, 'covers no day yet; today is 2026-03-05 in +00:00'],
-    [{ date_period: '2026-03-01:-10d' }, 'covers no day yet'],
-  ])('%j lies in the future, and is 1 warning', (settings, words) => {
-    const findings = found(settings);
-    expect(findings).toMatchObject([{ severity: 'warning', setting: 'slices[0].date_period' }]);
-    expect(findings[0]?.message).toContain(words);
+    ['2026-03-06:2026-04-01', /covers no day yet; today is 2026-03-05 in \+00:00/],
+    ['2026-03-01:-10d', /covers no day yet/],
+    ['yesterday:2026-02-20', /begins on 2026-03-04, as of today, and ended on 2026-02-20/],
+    ['month_start:2026-02-28', /begins on 2026-03-01, as of today, and ended on 2026-02-28/],
+    ['-3d:2026-03-01', /begins on 2026-03-02, as of today, and ended on 2026-03-01/],
+  ])('the date period %s, which lies in the future or ends before it begins, is 1 warning: %s', (period, words) => {
+    const message: unknown = expect.stringMatching(words);
+    expect(found({ date_period: period })).toMatchObject([
+      { severity: 'warning', setting: 'slices[0].date_period', message },
+    ]);
   });
-
-  test.each(['yesterday:2026-02-20', 'month_start:2026-02-28', '-3d:2026-03-01'])(
-    'the date period %s, whose start has passed its end, is 1 warning with both days',
-    (period) => {
-      const findings = found({ date_period: period });
-      expect(findings).toMatchObject([{ severity: 'warning', setting: 'slices[0].date_period' }]);
-      expect(findings[0]?.message).toMatch(/begins on 2026-03-0\d, as of today, and ended on 2026-0/);
-    },
-  );
 
   test('a horizon behind one that matches all it does is a warning at its name; one in another order is none', () => {
     const horizons = { 'installs*': '2d', '*': '3d', installs: '4d', settle: '2h', 'cl*': '5d' };
@@ -232,13 +227,12 @@ describe('the dates of a slice', () => {
     },
   );
 
-  test.each([
-    ['8d', null],
-    ['7d', 'installs may change for 7 days'],
-    ['6d', 'installs may change for 7 days'],
-  ])('periods kept for %s are final before they are removed, or a warning says so: %s', (retain, words) => {
-    const findings = found({ retain });
-    expect(findings.map(({ setting }) => setting)).toEqual(words === null ? [] : ['slices[0].retain']);
-    expect(findings[0]?.message ?? '').toContain(words ?? '');
+  test('periods kept for 8 days are final before they are removed; for 7 or 6 a warning says that they never are', () => {
+    const kept = ['8d', '7d', '6d'].map((retain) => found({ retain }));
+    const warning = {
+      setting: 'slices[0].retain',
+      message: expect.stringContaining('installs may change for 7 days') as unknown,
+    };
+    expect(kept).toMatchObject([[], [warning], [warning]]);
   });
 });

@@ -55,19 +55,17 @@ async function holdPeriod(days: string, state: string, rows = 10, fingerprint = 
   );
 }
 
-async function restate(
-  period: string,
-  metric: string,
-  before: number | null,
-  after: number,
-  seenAt: string,
-  load: number,
-): Promise<void> {
-  await warehouse.run(
-    'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, $7, false, null, null)',
-    ['daily', period, metric, before, after, seenAt, load],
-  );
-  await holdLoad([metric], load);
+/** Changed totals as `period metric before after`, found by one load at an instant. */
+async function restate(seenAt: string, load: number, ...changes: readonly string[]): Promise<void> {
+  for (const change of changes) {
+    const [period = '', metric = '', before = '', after = ''] = change.split(' ');
+    await warehouse.run(
+      `insert into ripen.restatements values ('daily', $1::date, $2, nullif($3, 'null')::decimal(38, 9), $4::decimal(38, 9),
+         $5::timestamp, $6, false, null, null)`,
+      [period, metric, before, after, `${seenAt}:00`, load],
+    );
+    await holdLoad([metric], load);
+  }
 }
 
 /** A load that brought these metrics, if it is new; under the id that `holdPeriod` gives. */
@@ -147,14 +145,9 @@ describe('the status of a slice', () => {
   });
 
   test('restatements of the last 7 days are summed by metric; one of 8 days ago is not', async () => {
-    for (const [period, metric, before, after, seenAt] of [
-      ['2026-02-10', 'installs', 10, 12, '2026-02-13 02:30:00'],
-      ['2026-02-11', 'installs', 10, 9, '2026-02-13 02:30:00'],
-      ['2026-02-10', 'cost', 1.5, 1.25, '2026-02-08 02:30:00'],
-      ['2026-02-10', 'clicks', 1, 2, '2026-02-06 02:30:00'],
-    ] as const) {
-      await restate(period, metric, before, after, seenAt, 1);
-    }
+    await restate('2026-02-13 02:30', 1, '2026-02-10 installs 10 12', '2026-02-11 installs 10 9');
+    await restate('2026-02-08 02:30', 1, '2026-02-10 cost 1.5 1.25');
+    await restate('2026-02-06 02:30', 1, '2026-02-10 clicks 1 2');
     const oldest = { first_values: 0, oldest_period: '2026-02-10' };
     expect((await statusOfOne(daily)).restated).toStrictEqual([
       { metric: 'installs', periods: 2, ...oldest, before: 20, after: 21, change: 1 },
@@ -163,10 +156,8 @@ describe('the status of a slice', () => {
   });
 
   test('a total that moved twice counts from its first value to its last, one that moved back does not count', async () => {
-    await restate('2026-02-10', 'installs', 10, 15, '2026-02-12 02:30:00', 1);
-    await restate('2026-02-10', 'installs', 15, 12, '2026-02-13 02:30:00', 2);
-    await restate('2026-02-11', 'clicks', 5, 6, '2026-02-12 02:30:00', 1);
-    await restate('2026-02-11', 'clicks', 6, 5, '2026-02-13 02:30:00', 2);
+    await restate('2026-02-12 02:30', 1, '2026-02-10 installs 10 15', '2026-02-11 clicks 5 6');
+    await restate('2026-02-13 02:30', 2, '2026-02-10 installs 15 12', '2026-02-11 clicks 6 5');
     const slice = await statusOfOne(daily);
     expect(slice.restated).toMatchObject([{ metric: 'installs', periods: 1, before: 10, after: 12, change: 2 }]);
     expect(slice.movers).toStrictEqual([
@@ -175,10 +166,10 @@ describe('the status of a slice', () => {
   });
 
   test('the movers are the 10 of 12 that moved most by what they were, those that were nothing last', async () => {
-    for (let day = 1; day <= 11; day += 1) {
-      await restate(`2026-01-${String(day).padStart(2, '0')}`, 'cost', 100, 100 + day, '2026-02-13 02:30:00', 1);
+    for (let day = 10; day <= 20; day += 1) {
+      await restate('2026-02-13 02:30', 1, `2026-01-${day} cost 100 ${day + 91}`);
     }
-    await restate('2026-01-20', 'cost', null, 1_000_000, '2026-02-13 02:30:00', 1);
+    await restate('2026-02-13 02:30', 1, '2026-01-22 cost null 1000000');
     const slice = await statusOfOne(daily);
     expect(slice.movers.map(({ change }) => change)).toStrictEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
     expect(slice.restated).toMatchObject([{ periods: 12, first_values: 1 }]);
@@ -187,10 +178,10 @@ describe('the status of a slice', () => {
   });
 
   test('restatements of 30 days are told night by night, quiet nights left out', async () => {
-    await restate('2026-02-10', 'installs', 10, 11, '2026-02-12 02:30:00', 1);
-    await restate('2026-02-11', 'installs', 10, 14, '2026-02-12 02:40:00', 1);
-    await restate('2026-01-11', 'cost', 10, 9, '2026-01-16 02:30:00', 1);
-    await restate('2026-01-11', 'cost', 10, 9, '2026-01-10 02:30:00', 1);
+    await restate('2026-02-12 02:30', 1, '2026-02-10 installs 10 11');
+    await restate('2026-02-12 02:40', 1, '2026-02-11 installs 10 14');
+    await restate('2026-01-16 02:30', 1, '2026-01-11 cost 10 9');
+    await restate('2026-01-10 02:30', 1, '2026-01-11 cost 10 9');
     expect((await statusOfOne(daily)).restated_nights).toStrictEqual([
       { seen_day: '2026-01-16', metrics: [{ metric: 'cost', periods: 1, change: -1 }] },
       { seen_day: '2026-02-12', metrics: [{ metric: 'installs', periods: 2, change: 5 }] },
