@@ -3,6 +3,7 @@
  * changes how the run ended: what cannot be delivered is a warning.
  */
 
+import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
 import type { Config, Outcome } from '../config/config.ts';
@@ -120,26 +121,41 @@ export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<S
   return summary;
 }
 
+/** What each file of metrics begins with. */
+const METRICS = '# HELP ripen_';
+
 /**
- * Reports a run that could not begin, as its options, or the credentials of its configuration, could not be read; without a
- * configuration nobody is told. Resolves to the failure to end with.
+ * Reports a run that could not begin, as its configuration or its options could not be read: fully where all but the
+ * credentials can be, otherwise by its metrics alone. Without a configuration nobody can say what their file must not be: one
+ * that holds anything but metrics of ripen is left as it is. Resolves to the failure to end with.
  */
 export async function tellUnread(
   telling: Omit<Telling, 'config'>,
   place: ConfigOptions,
   thrown: unknown,
 ): Promise<Failure> {
-  const { signal, metricsFile, emit } = telling;
+  const { signal, metricsFile, mode, emit } = telling;
   const failure = asFailure(thrown, signal);
+  const startedMs = performance.now();
   const config = await readConfig({ ...place, offline: true }).catch(() => null);
-  if (config === null) return failure;
   try {
-    if (metricsFile !== null) await refuseOutput(config, metricsFile);
+    if (config !== null) {
+      if (metricsFile !== null) await refuseOutput(config, metricsFile);
+      return await notBegun({ ...telling, config }, failure, startedMs);
+    }
+    if (metricsFile === null) return failure;
+    const isFile = await stat(metricsFile).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+    const text = isFile ? await readFile(metricsFile, 'utf8') : '';
+    if (text !== '' && !text.startsWith(METRICS))
+      throw new Failure('USAGE_INVALID', 'it held something else than metrics of ripen');
+    await writeOutput(metricsFile, metricsText(endOf(telling, failure, startedMs), null), mode);
   } catch (error) {
     emit(unwritten(metricsFile ?? '', error));
-    return failure;
   }
-  return notBegun({ ...telling, config }, failure, performance.now());
+  return failure;
 }
 
 const unwritten = (file: string, error: unknown): RunEvent =>
