@@ -57,15 +57,12 @@ export function factTable(
     const { align, shrinks = false } = columns[column] ?? {};
     return align === 'right' ? 'number' : shrinks ? 'long' : 'word';
   };
+  const caption = html`<caption>
+    ${title}
+  </caption>`;
   return html`<div class="scroll">
     <table>
-      ${
-        title === ''
-          ? nothing
-          : html`<caption>
-              ${title}
-            </caption>`
-      }
+      ${title === '' ? nothing : caption}
       <thead>
         <tr>
           ${columns.map((column, index) => html`<th scope="col" class="${classOf(index)}">${column.title}</th>`)}

@@ -51,15 +51,10 @@ export function statusText(report: StatusReport, terminal: number | null = null,
       : [tableText(slicesTable(report), terminal), ''];
   return [
     oneLine(health.headline),
-    ...health.findings.map(
-      ({ message, hint }) =>
-        `  ${oneLine(message)}${
-          hint === null
-            ? ''
-            : `
-    hint: ${oneLine(hint)}`
-        }`,
-    ),
+    ...health.findings.map(({ message, hint }) => {
+      const remedy = hint === null ? '' : `\n    hint: ${oneLine(hint)}`;
+      return `  ${oneLine(message)}${remedy}`;
+    }),
     '',
     sourceText(report),
     ...crawlsText(report),
