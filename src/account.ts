@@ -1,15 +1,20 @@
 /**
- * The verbs about the account itself: catalog, partners, links, ad spend; part of the library.
- *
- * They ask the service at once, and open the warehouse only for what has to be recorded. The wire and DuckDB are loaded
- * when first needed.
+ * The library's verbs about the account itself: catalog, partners, links, ad spend. They ask the service at once, and open the
+ * warehouse only for what has to be recorded.
  */
 
 import { resolve } from 'node:path';
 
 import type { Config } from './config/config.ts';
 import { failedEvent } from './events.ts';
-import type { CreatedLink, NewLink } from './links/write-link.ts';
+import {
+  createLink as create,
+  type CreatedLink,
+  judgeLink,
+  type LinkWriting,
+  type NewLink,
+  updateLink as update,
+} from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
 import {
@@ -68,43 +73,34 @@ export const catalog = configVerb(
   [],
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
-    const standing = circumstancesOf(config, options);
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-    return onService(config, standing, async (service) => {
-      const items = await service.filtersData(request, standing.signal);
-      const wanted = word.toLowerCase();
-      // Searched here: the service's own search leaves short names out.
-      return items.filter((item) =>
-        [item.id, item.name, item.shortName].some((said) => said.toLowerCase().includes(wanted)),
-      );
-    });
+    const items = await asking(config, options, async ({ service, signal }) => service.filtersData(request, signal));
+    const wanted = word.toLowerCase();
+    // Searched here: the service's own search leaves short names out.
+    return items.filter(({ id, name, shortName }) =>
+      [id, name, shortName].some((text) => text.toLowerCase().includes(wanted)),
+    );
   },
 );
 
 /** Every partner, in the service's order. */
 export const partners = configVerb(
   [],
-  async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> => {
-    const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
-  },
+  async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
+    asking(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
 /** The network links of an app, or with `parent` the children of a link, in the service's order. */
 export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
   const { app, parent = null } = options;
-  const standing = circumstancesOf(config, options);
-  return onService(config, standing, async (service) => allPages(service.links(app, parent, standing.signal)));
+  return asking(config, options, async ({ service, signal }) => allPages(service.links(app, parent, signal)));
 });
 
 /** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */
 export const namesakes = configVerb(
   ['app', 'name'],
-  async (config: Config, options: NewLinkOptions): Promise<readonly Link[]> => {
-    const { judgeLink } = await import('./links/write-link.ts');
-    const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => judgeLink({ ...standing, service }, newLink(options)));
-  },
+  async (config: Config, options: NewLinkOptions): Promise<readonly Link[]> =>
+    asking(config, options, async (asked) => judgeLink(asked, newLink(options))),
 );
 
 /**
@@ -113,25 +109,20 @@ export const namesakes = configVerb(
  */
 export const createLink = configVerb(
   ['app', 'name'],
-  async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
-    const { createLink: create } = await import('./links/write-link.ts');
-    const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => create({ ...standing, service }, newLink(options)));
-  },
+  async (config: Config, options: NewLinkOptions): Promise<CreatedLink> =>
+    asking(config, options, async (asked) => create(asked, newLink(options))),
 );
 
 /** Sets a link's partner, its cost data setting or both; returns the link as the service then has it. */
 export const updateLink = configVerb(
   ['app', 'link'],
   async (config: Config, options: LinkChangeOptions): Promise<Link> => {
-    const { updateLink: update } = await import('./links/write-link.ts');
     const { app, link, partner, costData } = options;
     const change = {
       ...(partner === undefined ? {} : { partnerId: partner }),
       ...(costData === undefined ? {} : { costDataEnabled: costData }),
     };
-    const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => update({ ...standing, service }, app, link, change));
+    return asking(config, options, async (asked) => update(asked, app, link, change));
   },
 );
 
@@ -147,13 +138,19 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
     onService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
-  const isScratch = dryRun && !warehouseExists(config.warehouse);
-  const summary = isScratch
-    ? await onScratchWarehouse(config, standing, carryOut)
-    : await onWarehouse(config, 'write', standing, carryOut);
+  const summary =
+    dryRun && !warehouseExists(config.warehouse)
+      ? await onScratchWarehouse(config, standing, carryOut)
+      : await onWarehouse(config, 'write', standing, carryOut);
   for (const failure of summary.failures) standing.emit(failedEvent(failure));
   return summary;
 });
+
+/** Connects to the service for as long as `use` runs, in the circumstances that the options state. */
+async function asking<T>(config: Config, options: Circumstances, use: (asked: LinkWriting) => Promise<T>): Promise<T> {
+  const standing = circumstancesOf(config, options);
+  return onService(config, standing, async (service) => use({ ...standing, service }));
+}
 
 const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({
   appToken: app,

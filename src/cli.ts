@@ -1,11 +1,11 @@
 /**
  * argv → command → exit code; the one place with the streams, signals and exit code of the process.
  *
- * Promises: whatever is written is scrubbed of secrets; nothing but results goes to stdout; a closed pipe does not
- * stop a load; the first signal lets the command finish or roll back, the second ends the process at once.
+ * Whatever is written is scrubbed of secrets; nothing but results goes to stdout; a closed pipe does not stop a load; the first
+ * signal lets the command finish or roll back, the second ends the process at once.
  */
 
-import { workingDirectory } from './commands/working-directory.ts';
+import './commands/working-directory.ts';
 
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
@@ -35,10 +35,7 @@ const HARD_STOP_MS = 20_000;
 const LINGER_MS = 5000;
 const USUAL_COLUMNS = 80;
 
-/**
- * Warehouse, log and spool hold the account's numbers; what is published gets the rights the configuration says, what a
- * command line names those the user's own mask leaves.
- */
+/** Warehouse, log and spool hold the account's numbers; files that the command line names get the rights the user's own mask leaves. */
 const PRIVATE_UMASK = 0o077;
 
 const usersUmask = process.umask(PRIVATE_UMASK);
@@ -51,7 +48,7 @@ const form = formAsked(process.argv.slice(2));
 
 const shell: Shell = {
   environment: process.env,
-  directory: workingDirectory ?? '/',
+  directory: process.cwd(),
   umask: usersUmask,
   signal: stopping.signal,
   isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
@@ -135,21 +132,11 @@ function report(thrown: unknown): number {
 
 async function main(): Promise<number> {
   try {
-    if (workingDirectory === null) {
-      throw new Failure('USAGE_INVALID', 'The working directory did not exist any more.', {
-        hint: 'Change to a directory that exists, and run it again.',
-      });
-    }
     const asked = await parseCommandLine(process.argv.slice(2), version);
-    if (asked.kind === 'text') {
-      shell.print(asked.text);
-      return 0;
-    }
-    if (asked.kind === 'missing') {
-      shell.tell(asked.text);
-      return exitCodes.usage;
-    }
-    return await asked.act(shell);
+    if (asked.kind === 'act') return await asked.act(shell);
+    if (asked.kind === 'text') shell.print(asked.text);
+    else shell.tell(asked.text);
+    return asked.kind === 'text' ? 0 : exitCodes.usage;
   } catch (thrown) {
     const exitCode = report(thrown);
     return stoppedBy === null ? exitCode : exitCodes.interrupted;

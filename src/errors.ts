@@ -1,8 +1,6 @@
 /**
- * The closed lists of ways a run can fail, and of what it warns of.
- *
- * A kind fixes the exit code (sysexits); a code is stable, to grep for and to alert on. Whoever knows the context
- * throws; nobody logs and throws.
+ * The closed lists of ways a run can fail, and of what it warns of. A kind fixes the exit code (sysexits); a code is stable, to grep
+ * for and to alert on.
  */
 
 /** What a shell reports for a process that a signal ended: 128 and the signal's number. */

@@ -1,9 +1,4 @@
-/**
- * What happens during a run, as typed values.
- *
- * Whoever does something tells it through an `Emit`; who listens (terminal, text lines, JSON lines, a test) is decided
- * at the edge. Emitting never throws and never waits, whatever the listener does.
- */
+/** What happens during a run, as typed values. Emitting never throws and never waits, whatever the listener does. */
 
 import { type FailureCode, textOf, type WarningCode } from './errors.ts';
 
@@ -61,10 +56,7 @@ export function warningEvent(code: WarningCode, message: string): RunEvent {
   return { type: 'warning', code, slice: null, window: null, message };
 }
 
-/**
- * A listener that cannot change what it listens to: what it throws, or rejects with, is swallowed, and told once, to itself, as
- * the warning `LISTENER_FAILED`.
- */
+/** A listener that cannot change what it listens to: what it throws or rejects with is told once, to itself, as `LISTENER_FAILED`. */
 export function guarded(listener: (event: RunEvent) => unknown): Emit {
   let isTold = false;
   const tell = (thrown: unknown): void => {

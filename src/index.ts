@@ -164,7 +164,7 @@ export const replay = configVerb(
     const pipeline = await import('./sync.ts');
     const { tellingFailures } = await import('./notify/run-end.ts');
     const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-    const { explained } = await import('./terminal/explain.ts');
+    const { explained } = await import('./terminal/failure-text.ts');
     const { slices = null } = options;
     const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
     const summary = await tellingFailures(emit, async (emit) =>

@@ -11,7 +11,7 @@ import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { UNREADABLE_HINT, unreadableNames } from '../publish/delta/table.ts';
 import { countText, namesText } from '../terminal/measure.ts';
 import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
-import { placeFindings } from './places.ts';
+import { placeFindings } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
 import { type CheckedSlice, sliceFindings } from './slice.ts';

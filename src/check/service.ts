@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { withService } from '../run/circumstances.ts';
-import { withRemedy } from '../terminal/explain.ts';
+import { withRemedy } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 import { checkedFilters } from './catalog-lists.ts';

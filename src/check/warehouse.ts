@@ -1,18 +1,24 @@
 /**
- * The warehouse compared with the configuration: whether it can be used, what it keeps unconfigured, what a change will cost.
+ * The places a run would write to, looked at without writing; and the warehouse compared with the configuration: whether it can be
+ * used, what it keeps unconfigured, what a change will cost.
  */
 
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 import * as z from 'zod';
 
-import type { Config } from '../config/config.ts';
-import { asFailure } from '../errors.ts';
+import type { Config, PublishTarget } from '../config/config.ts';
+import { asFailure, Failure } from '../errors.ts';
 import { differInHeadersOnly, fingerprintOf, type Slice } from '../model/slice.ts';
+import { FINALITY } from '../publish/lake-table.ts';
+import { withStore } from '../publish/open-store.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
-import { refuseOccupant } from '../publish/places.ts';
+import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
 import { releasedAt } from '../publish/publish.ts';
 import { explainPlan } from '../run/plan-report.ts';
+import { LEAST_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, sizeText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
@@ -21,8 +27,50 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
+/** A store that is there answers a list within this; a dead address keeps nobody longer. */
+const BUCKET_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
+
+/** Destinations that could not be written, are another warehouse's or do not answer, and a warehouse that could not be used. */
+export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
+  const [unwritable, { findings, lastRunBytes }, ...buckets] = await Promise.all([
+    unwritablePlaces(config),
+    warehouseFindings(config, checking),
+    ...config.publish.map(async (target) => bucketFindings(target, checking.signal)),
+  ]);
+  const space = await spaceFinding(config.warehouse, 2 * (lastRunBytes ?? 0));
+  return [...unwritable.map((failure) => findingOf(failure)), ...findings, space, ...buckets.flat()];
+}
+
+/** Whether the disk of the warehouse has room for a run; `needed` is what the last one took, twice. */
+async function spaceFinding(warehouse: string, needed: number): Promise<Finding> {
+  let folder = dirname(warehouse);
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  const disk = await statfs(folder).catch(() => null);
+  if (disk === null) return finding('untried', `the free space at ${folder}, which could not be read`);
+  const free = disk.bavail * disk.bsize;
+  const least = Math.max(LEAST_FREE_BYTES, needed);
+  if (free >= least) return finding('works', `${sizeText(free)} free`);
+  const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(least)}`;
+  return findingOf(new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }));
+}
+
+async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
+  if (target.kind === 'duckdb' || target.store === undefined) return [];
+  const { path } = target;
+  const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
+  try {
+    const both = AbortSignal.any([signal, patience]);
+    await withStore(target, null, both, async (store) => store.list(FINALITY));
+    return [finding('works', `${path} answers`)];
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!patience.aborted) return [findingOf(thrown)];
+    const message = `The object store of ${path} did not answer within ${BUCKET_PATIENCE_MS / 1000} s`;
+    return [findingOf(new Failure('STORAGE_FAILED', message, { hint: 'Check the endpoint and the network.' }))];
+  }
+}
 
 interface WarehouseFindings {
   readonly findings: readonly Finding[];

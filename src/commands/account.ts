@@ -1,19 +1,24 @@
-/** `ripen catalog`, `partners` and `links`: what the service lists, straight from it, and links written to it. */
+/** `ripen catalog`, `partners`, `links` and `spend`: what the service lists, straight from it, and what is written to it. */
 
+import { resolve } from 'node:path';
+
+import { exitCodeOf, exitCodes } from '../errors.ts';
 import {
   catalog as searchCatalog,
   createLink,
   links,
   namesakes,
   partners as listPartners,
+  sendSpend,
   updateLink,
   type CatalogItem,
   type Link,
+  type SpendSummary,
 } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricOf } from '../model/metric.ts';
 import { countText, durationText, groupedText } from '../terminal/measure.ts';
-import { snakeCased } from '../terminal/printable.ts';
+import { oneLine, snakeCased } from '../terminal/printable.ts';
 import { columnsOf, tableText, type Table } from '../terminal/table.ts';
 import { online } from './verb.ts';
 import type { Arguments, GlobalArguments } from './words.ts';
@@ -120,4 +125,33 @@ function linkText(link: Link): string {
   ];
   const table = tableText({ columns: columnsOf('field', 'value'), rows });
   return `${table}\nThe warehouse has it after the next crawl of the app.`;
+}
+
+/** Judges the file, sends what is due, and says what became of the lines. */
+export const spendSend = online(async (config, stated, args: Arguments<'spend send'>, shell) => {
+  const { dryRun, resendUnknown } = args;
+  const file = resolve(shell.directory, args.file);
+  const summary = await sendSpend(config, { ...stated, file, dryRun, resendUnknown });
+  const { failures } = summary;
+  const isStopped = failures.some(({ code }) => code === 'INTERRUPTED');
+  return {
+    json: summary,
+    text: spendText(summary, dryRun),
+    failures,
+    exitCode: isStopped ? exitCodes.interrupted : exitCodeOf(failures),
+  };
+});
+
+function spendText(summary: SpendSummary, dryRun: boolean): string {
+  const { lines, valid, rejected, sent, accepted, refused, unknown, rejects_file: rejectsFile } = summary;
+  const unsent = summary.to_send - sent;
+  return [
+    `${countText(lines, 'line')}: ${groupedText(valid)} valid, ${groupedText(rejected)} rejected`,
+    dryRun
+      ? `would send ${groupedText(summary.to_send)}; nothing was sent and nothing recorded`
+      : `sent ${groupedText(sent)}: ${groupedText(accepted)} accepted, ${groupedText(refused)} rejected by the service`,
+    `accepted earlier ${groupedText(summary.already_accepted)}, outcome unknown ${groupedText(unknown)}`,
+    ...(dryRun || unsent === 0 ? [] : [`not sent yet ${groupedText(unsent)}`]),
+    ...(rejectsFile === null ? [] : [`rejects with their reasons: ${oneLine(rejectsFile)}`]),
+  ].join('\n');
 }

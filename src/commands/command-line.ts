@@ -1,8 +1,4 @@
-/**
- * From arguments to a command, strictly: whatever is unknown is refused with the nearest name.
- *
- * Parsing runs nothing and loads no command, so `--help` and completion answer at once.
- */
+/** From arguments to a command, strictly: what is unknown is refused with the nearest name. Loads no command, so that `--help` is quick. */
 
 import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
@@ -46,7 +42,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   const isCompletion = argv.includes('--get-yargs-completions');
   if (isCompletion && argv.at(-2) === '--slice') {
     // Loaded alone, as other words complete without the configuration.
-    return { kind: 'act', act: async (shell) => (await import('./complete-slices.ts')).completeSlices(argv, shell) };
+    return { kind: 'act', act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell) };
   }
   const chosen: Chosen = { form: formAsked(argv), act: null, options: {} };
   let output = '';
@@ -168,15 +164,15 @@ const commands: readonly Command[] = [
   command('backfill', async () => (await import('./sync.ts')).backfill),
   command('status', async () => (await import('./status.ts')).status),
   command('replay', async () => (await import('./sync.ts')).replay),
-  command('publish', async () => (await import('./publish.ts')).publish),
-  command('drop', async () => (await import('./drop.ts')).drop),
-  command('export', async () => (await import('./export.ts')).exportRows),
+  command('publish', async () => (await import('./copies.ts')).publish),
+  command('drop', async () => (await import('./copies.ts')).drop),
+  command('export', async () => (await import('./copies.ts')).exportRows),
   command('catalog', async () => (await import('./account.ts')).catalog),
   command('partners', async () => (await import('./account.ts')).partners),
   command('links list', async () => (await import('./account.ts')).linksList),
   command('links create', async () => (await import('./account.ts')).linksCreate),
   command('links update', async () => (await import('./account.ts')).linksUpdate),
-  command('spend send', async () => (await import('./spend-send.ts')).spendSend),
+  command('spend send', async () => (await import('./account.ts')).spendSend),
   command('simulator', async () => (await import('./simulator.ts')).simulator),
   command('demo', async () => (await import('./demo.ts')).demo),
 ];
@@ -196,10 +192,7 @@ function declareCommands(cli: Cli, chosen: Chosen): void {
   }
 }
 
-/**
- * yargs drops what stands behind a bare `--`, takes `--dryRun` for `--dry-run`, any value of a switch but `true` for false, and
- * of two values the last.
- */
+/** Refuses what yargs drops (all behind a bare `--`, the first of two values) or takes for something else (`--dryRun`, `--dry-run=1`). */
 function refuseUnclear(argv: readonly string[]): void {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
   const values = new Map<string, string>();

@@ -14,10 +14,9 @@ import type { Shell } from '../terminal/shell.ts';
 import { statusText } from '../terminal/status-text.ts';
 import { reasonsText, summaryText, summedReasons } from '../terminal/summary-text.ts';
 import { columnsOf, indented, tableText, wrapped } from '../terminal/table.ts';
-import { wholeNumberOf } from './instant.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { planText } from './plan.ts';
-import { writeNamed } from './verb.ts';
+import { wholeNumberOf, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const USUAL_COLUMNS = 80;
@@ -70,10 +69,8 @@ function stepText(step: Exclude<TourStep, { kind: 'done' }>, shell: Shell): stri
   switch (step.kind) {
     case 'begun':
       return begunText(step, shell);
-    case 'planned': {
-      const heading = `The last night, ${minuteText(step.night.toISOString())}: what is due, and why`;
-      return section(heading, planText(step.plan, true));
-    }
+    case 'planned':
+      return section(`The last night, ${nightText(step)}: what is due, and why`, planText(step.plan, true));
     case 'playing':
       return `== ${countText(step.nights.length, 'night')} between, of the first slice alone: what was new, what changed\n`;
     case 'played':
@@ -81,13 +78,14 @@ function stepText(step: Exclude<TourStep, { kind: 'done' }>, shell: Shell): stri
     case 'loaded':
     default: {
       const published = step.summary.published.map((copy) => ({ ...copy, path: typedPath(copy.path, shell) }));
-      const heading = step.isFirst
-        ? `The first night, ${minuteText(step.night.toISOString())}: everything is new`
-        : 'The last night: what it loaded';
+      const first = `The first night, ${nightText(step)}: everything is new`;
+      const heading = step.isFirst ? first : 'The last night: what it loaded';
       return section(heading, summaryText({ ...step.summary, published }));
     }
   }
 }
+
+const nightText = ({ night }: { readonly night: Date }): string => minuteText(night.toISOString());
 
 function begunText({ config, nights, nightsLeft }: Extract<TourStep, { kind: 'begun' }>, shell: Shell): string {
   const folder = `${typedPath(dirname(config.warehouse), shell)}/`;
@@ -100,15 +98,14 @@ function begunText({ config, nights, nightsLeft }: Extract<TourStep, { kind: 'be
 /** What several nights loaded together, a line a slice. */
 function playedText(summaries: readonly SyncSummary[]): string {
   const all = summaries.flatMap(({ slices }) => slices);
-  return [...new Set(all.map(({ name }) => name))]
-    .map((name) => {
-      const nights = all.filter((slice) => slice.name === name);
-      const rows = nights.reduce((sum, slice) => sum + slice.rows.loaded, 0);
-      const restated = nights.reduce((sum, slice) => sum + slice.restated_periods, 0);
-      const reasons = reasonsText(summedReasons(nights.map(({ periods }) => periods)));
-      return `${name}: ${countText(rows, 'row')}, ${countText(restated, 'period')} restated: ${reasons}`;
-    })
-    .join('\n');
+  const lines = [...new Set(all.map(({ name }) => name))].map((name) => {
+    const nights = all.filter((slice) => slice.name === name);
+    const rows = nights.reduce((sum, slice) => sum + slice.rows.loaded, 0);
+    const restated = nights.reduce((sum, slice) => sum + slice.restated_periods, 0);
+    const reasons = reasonsText(summedReasons(nights.map(({ periods }) => periods)));
+    return `${name}: ${countText(rows, 'row')}, ${countText(restated, 'period')} restated: ${reasons}`;
+  });
+  return lines.join('\n');
 }
 
 /** What the warehouse knows by now, what an analyst gets out of its published copy, and where to look further. */
@@ -170,15 +167,15 @@ function lessonsOf({ name, cells, restated_nights: nights, maturation, backtest,
   return lessons;
 }
 
-type Figure = string | number | null;
-
-function answerText(answer: readonly Readonly<Record<string, Figure>>[]): string {
-  const names = Object.keys(answer.at(0) ?? {});
-  const columns = columnsOf(...names.map((name, at) => (at === 0 ? name : `#${name}`)));
-  const text = (figure: Figure | undefined, at: number): string =>
-    at === 0 ? String(figure ?? '') : figureText(String(figure ?? ''));
-  return tableText({ columns, rows: answer.map((row) => names.map((name, at) => text(row[name], at))) });
+/** A table of what the rows are about and of numbers, with commas and as many decimals as the query rounded them to. */
+function answerText(answer: readonly Readonly<Record<string, string | number | null>>[]): string {
+  const [first = '', ...numbers] = Object.keys(answer.at(0) ?? {});
+  const rows = answer.map((row) => {
+    const figures = numbers.map((name) => String(row[name] ?? ''));
+    return [String(row[first] ?? ''), ...figures.map((figure) => figure.replaceAll(THOUSANDS, ','))];
+  });
+  return tableText({ columns: columnsOf(first, ...numbers.map((name) => `#${name}`)), rows });
 }
 
-/** A number of the answer with commas, its decimals as the query rounded them. */
-const figureText = (figure: string): string => figure.replaceAll(/(?<=^-?\d+)(?=(?:\d{3})+(?:\.|$))/g, ',');
+/** The places between groups of three digits before the decimal point. */
+const THOUSANDS = /(?<=^-?\d+)(?=(?:\d{3})+(?:\.|$))/g;

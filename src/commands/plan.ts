@@ -2,7 +2,7 @@
 
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
-import { countText, groupedText, minuteText, namesText, percentText } from '../terminal/measure.ts';
+import { countText, daysText, groupedText, minuteText, namesText, percentText } from '../terminal/measure.ts';
 import { reasonsText, summedReasons } from '../terminal/summary-text.ts';
 import { columnsOf, indented, tableText } from '../terminal/table.ts';
 import { offline } from './verb.ts';
@@ -91,7 +91,7 @@ function detailsText(slice: PlannedSlice): string {
   const hasBatches = windows.some(({ metrics }) => metrics !== undefined);
   const columns = columnsOf('window', hasBatches ? '#periods × metrics' : '#periods', '#requests', '#rows', 'why');
   const rows = windows.map(({ first_day: first, last_day: last, periods, metrics = 0, ...window }) => [
-    first === last ? first : `${first} … ${last}`,
+    daysText(first, last),
     hasBatches ? `${groupedText(periods)} × ${groupedText(metrics)}` : groupedText(periods),
     groupedText(window.requests),
     expectedText(window.rows_expected),

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { given, instantOf, wholeNumberOf } from './instant.ts';
 import { type CommandOutcome, present } from './outcome.ts';
+import { given, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 /** What the simulator takes as its token: any text would do, and no secret is better than one that looks like it. */

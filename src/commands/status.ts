@@ -8,10 +8,7 @@ import { statusText } from '../terminal/status-text.ts';
 import { offline, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/**
- * The status report, or a page of it; a warehouse that does not exist yet is an empty one. The exit code is 65 where things are as
- * bad as `--fail-on` says, or worse.
- */
+/** The status report, or a page of it; the exit code is 65 where things are as bad as `--fail-on` says, or worse. */
 export const status = offline(async (config, stated, args: Arguments<'status'>, shell) => {
   const { slice: slices, html, failOn, maturation, backtest } = args;
   const output = html === undefined ? undefined : resolve(shell.directory, html);

@@ -7,9 +7,8 @@ import { exitCodes } from '../errors.ts';
 import { openProgress } from '../terminal/progress.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
 import { summaryText } from '../terminal/summary-text.ts';
-import { dayRange, durationOf, given } from './instant.ts';
 import type { CommandOutcome } from './outcome.ts';
-import { offline, online, placeOf, withConfig } from './verb.ts';
+import { dayRange, durationOf, given, offline, online, placeOf, withConfig } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 /** Loads every due window of the named slices, or of all, and publishes. */

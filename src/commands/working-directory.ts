@@ -1,16 +1,12 @@
-/**
- * The directory the process was started in; null where it was removed since.
- *
- * Imported before everything else: libraries ask for it while they load, and get the root in place of one that is gone.
- */
+/** Refuses a working directory that was removed since; imported before everything else, as libraries ask for it while they load. */
 
-export const workingDirectory: string | null = standing();
+import { exitCodes } from '../errors.ts';
 
-function standing(): string | null {
-  try {
-    return process.cwd();
-  } catch {
-    process.chdir('/');
-    return null;
-  }
+try {
+  process.cwd();
+} catch {
+  process.stderr.write(`USAGE_INVALID: The working directory did not exist any more.
+  hint: Change to a directory that exists, and run it again.
+`);
+  process.exit(exitCodes.usage);
 }

@@ -1,7 +1,6 @@
 /**
- * What others learn of a run's end: a monitor from a file of metrics, people and watchdogs from the addresses of `notify`.
- *
- * None of it changes how the run ended: what cannot be delivered is a warning.
+ * What others learn of a run's end: a monitor from a file of metrics, people and watchdogs from the addresses of `notify`. None of it
+ * changes how the run ended: what cannot be delivered is a warning.
  */
 
 import { readFile, stat } from 'node:fs/promises';
@@ -19,8 +18,7 @@ import type { SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from '../status/failed-start.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { readStatus, statusOf } from '../status/status.ts';
-import type { PrintedFailure } from '../terminal/failure-text.ts';
-import { explained } from '../terminal/explain.ts';
+import { explained, type PrintedFailure } from '../terminal/failure-text.ts';
 import { countText, groupedText, minuteText } from '../terminal/measure.ts';
 import { metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
@@ -47,10 +45,7 @@ export interface Telling {
 /** Looks at what a run left in the warehouse, which it still holds. */
 type Look = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 
-/**
- * Carries out a run and reports how it ended, or that it did not begin. Resolves to its summary with its failures explained;
- * rejects with a `Failure`, explained too.
- */
+/** Carries out a run and reports how it ended, or that it did not begin. The failures of both are explained. */
 export async function tellingEnd(
   telling: Telling,
   run: (emit: Emit, look: Look) => Promise<SyncSummary>,

@@ -70,11 +70,7 @@ function drawn(title: string, option: EChartsCoreOption): Markup {
   return html`<div class="chart" role="img" aria-label="${title}">${new Markup(bare(svg))}</div>`;
 }
 
-/**
- * The drawing without what only a live chart needs: its style sheet, its fonts, the clip of an opening animation, and
- * the marks it finds its parts by. Text in it is escaped, quotes too (ECharts, `encodeHTML`), so what looks like an
- * attribute is one.
- */
+/** The drawing without what only a live chart needs. Text in it is escaped (ECharts, `encodeHTML`): what looks like an attribute is one. */
 function bare(svg: string): string {
   return svg
     .replaceAll(/<(style|defs)\b[^>]*>[\s\S]*?<\/\1>/g, '')

@@ -1,6 +1,5 @@
 /**
- * The finality of a slice as a picture, periods × metrics: one strip a metric, drawn as the stretches in which it
- * stands alike.
+ * The finality of a slice as a picture, periods × metrics: one strip a metric, drawn as the stretches in which it stands alike.
  *
  * Own, where the charts are a library's: a year of forty metrics is 14 600 cells but some 200 stretches, which keeps
  * the page small, lets every stretch say its days, and fits any width without scaling a letter.
@@ -13,7 +12,7 @@ import {
   type MetricStatus,
   type SliceStatus,
 } from '../status/status-report.ts';
-import { countText, percentText } from '../terminal/measure.ts';
+import { countText, daysText, percentText } from '../terminal/measure.ts';
 import { cellWords } from '../terminal/status-facts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
@@ -31,12 +30,11 @@ export function finalityMap(slice: SliceStatus): Markup {
   if (total === 0 || slice.metrics.length === 0) return nothing;
   const step = Math.ceil(slice.metrics.length / MOST_STRIPS);
   const metrics = slice.metrics.filter((_, at) => at % step === 0);
-  const ticks = ticksOf(slice);
   return html`<figure class="map">
     <figcaption>
       Finality: ${countText(total, 'period')} ×
       ${countText(slice.metrics.length, 'metric')}${step === 1 ? '' : `, of which ${metrics.length} are shown`},
-      ${daysText({ first_day: slice.ages[0]?.first_day ?? '', last_day: slice.ages.at(-1)?.last_day ?? '' })}
+      ${daysText(slice.ages[0]?.first_day ?? '', slice.ages.at(-1)?.last_day ?? '')}
     </figcaption>
     ${stateLegend(slice)}
     <table role="table">
@@ -44,7 +42,7 @@ export function finalityMap(slice: SliceStatus): Markup {
         <tr role="row">
           <th role="columnheader" scope="col">metric</th>
           <th role="columnheader" scope="col" class="axis">
-            <span class="unseen">periods</span><svg aria-hidden="true">${ticks.map(tickMarkup)}</svg>
+            <span class="unseen">periods</span><svg aria-hidden="true">${ticksOf(slice)}</svg>
           </th>
           <th role="columnheader" scope="col" class="number">final</th>
         </tr>
@@ -82,7 +80,9 @@ function metricRow(metric: MetricStatus, total: number): Markup {
     from += span.periods;
     return drawn;
   });
-  const label = metric.spans.map((span) => `${cellWords[span.state]} ${daysText(span)}`).join('; ');
+  const label = metric.spans
+    .map((span) => `${cellWords[span.state]} ${daysText(span.first_day, span.last_day)}`)
+    .join('; ');
   return html`<tr role="row">
     <th role="rowheader" scope="row">${name(metric.metric)} <small>${horizonText(metric)}</small></th>
     <td role="cell"><svg class="strip" role="img" aria-label="${label}">${stretches}</svg></td>
@@ -96,12 +96,8 @@ function horizonText({ kind, horizon_days: days }: MetricStatus): string {
   return days === null ? 'never final' : `final after ${countText(days, 'day')}`;
 }
 
-function stretchText({ metric }: MetricStatus, span: CellSpan): string {
-  return `${metric}: ${cellWords[span.state]}, ${daysText(span)} (${countText(span.periods, 'period')})`;
-}
-
-function daysText({ first_day: first, last_day: last }: Pick<CellSpan, 'first_day' | 'last_day'>): string {
-  return first === last ? first : `${first} … ${last}`;
+function stretchText({ metric }: MetricStatus, { state, first_day: first, last_day: last, periods }: CellSpan): string {
+  return `${metric}: ${cellWords[state]}, ${daysText(first, last)} (${countText(periods, 'period')})`;
 }
 
 const classOf = (state: CellState): string => state.replaceAll(' ', '-');
@@ -109,32 +105,24 @@ const classOf = (state: CellState): string => state.replaceAll(' ', '-');
 /** Four decimals are a tenth of a pixel on the widest screen. */
 const percent = (part: number, whole: number): string => `${Number(((100 * part) / whole).toFixed(4))}%`;
 
-interface Tick {
-  readonly at: string;
-  readonly label: string;
-}
-
 /** Months from one tick to the next; all of them meet January, which says its year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
 
-/** Where months begin, so many of them as have room. */
-function ticksOf({ ages }: SliceStatus): Tick[] {
+/** Where months begin, so many of them as have room, each with its name. */
+function ticksOf({ ages }: SliceStatus): Markup[] {
   const begins = ages
     .map(({ first_day: day }, index) => ({ day, index, ordinal: monthOrdinal(day) }))
     .filter(({ ordinal, index }) => index > 0 && ordinal !== monthOrdinal(ages[index - 1]?.first_day ?? ''));
   const chosen = TICK_STEPS.map((step) => begins.filter(({ ordinal }) => ordinal % step === 0));
   const ticks = chosen.find(({ length }) => length <= MOST_TICKS) ?? [];
-  return ticks.map(({ day, index, ordinal }) => ({
-    at: percent(index, ages.length),
-    label: ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? ''),
-  }));
+  return ticks.map(({ day, index, ordinal }) => {
+    const at = percent(index, ages.length);
+    const label = ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? '');
+    return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10">${label}</text>`;
+  });
 }
 
 /** Of a day, counted from January of the year 0. */
 function monthOrdinal(day: string): number {
   return 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
-}
-
-function tickMarkup({ at, label }: Tick): Markup {
-  return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10">${label}</text>`;
 }

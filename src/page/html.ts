@@ -1,9 +1,4 @@
-/**
- * HTML in which outside text stays text: whatever is put into a template is escaped, unless it is markup of our own.
- *
- * Slice names, metrics, paths and the service's own words all end up on the page; the legend of a picture
- * is here too.
- */
+/** HTML in which outside text stays text: whatever is put into a template is escaped, unless it is markup of our own. */
 
 import { scrub } from '../config/secret.ts';
 import { oneLine } from '../terminal/printable.ts';

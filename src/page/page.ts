@@ -1,7 +1,4 @@
-/**
- * The status page: one HTML file with pictures that needs nothing else. It runs no script, loads nothing, and its
- * policy lets a browser do neither.
- */
+/** The status page: one HTML file with pictures. It runs no script and loads nothing, and its policy lets a browser do neither. */
 
 import { createHash } from 'node:crypto';
 

@@ -1,7 +1,6 @@
 /** The sections of the status page: its banner, its tables and its charts, from the facts that the text has too; pure. */
 
-import type { RunStatus } from '../status/run-status.ts';
-import type { CohortCurve, Health, HealthState, MoneyMetric, SliceStatus } from '../status/status-report.ts';
+import type { CohortCurve, Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
 import {
   auditText,
@@ -58,15 +57,12 @@ export function factTable(
     const { align, shrinks = false } = columns[column] ?? {};
     return align === 'right' ? 'number' : shrinks ? 'long' : 'word';
   };
+  const caption = html`<caption>
+    ${title}
+  </caption>`;
   return html`<div class="scroll">
     <table>
-      ${
-        title === ''
-          ? nothing
-          : html`<caption>
-              ${title}
-            </caption>`
-      }
+      ${title === '' ? nothing : caption}
       <thead>
         <tr>
           ${columns.map((column, index) => html`<th scope="col" class="${classOf(index)}">${column.title}</th>`)}

@@ -1,11 +1,8 @@
 /** Failures that have one cause, as one that says where and how often it happened; pure. */
 
-import type { RunFailure } from './run-status.ts';
+import type { RunFailure } from './status-report.ts';
 
-/**
- * One for each code and message, slices, days and numbers aside, in the order of their first: a service that refuses a token
- * refuses every window. Where those of a group differ in slice or window, it has none.
- */
+/** One for each code and message, slices, days and numbers aside, in order; where those of a group differ in slice or window, it has none. */
 export function groupedFailures<F extends RunFailure>(failures: readonly F[]): (F & { readonly count: number })[] {
   const groups = new Map<string, F[]>();
   for (const failure of failures) {

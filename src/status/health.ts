@@ -5,13 +5,13 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { proposedHorizonDays } from '../model/sampling.ts';
 import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
-import { type RunStatus } from './run-status.ts';
 import {
   AUDITED_DAYS,
   healthStates,
   type Health,
   type HealthState,
   type MetricHistory,
+  type RunStatus,
   type SliceStatus,
   type StatusReport,
 } from './status-report.ts';
@@ -37,9 +37,8 @@ const finding = (state: HealthState, message: string, hint: string | null = null
 });
 
 /**
- * Judges the newest run that asked the service, how long ago it was, the newest run of any kind, and what is missing; the
- * gravest finding decides the state. `future` is that fetches on record lie in the future, `start` the last run where it did
- * not start.
+ * Judges the newest run that asked the service, how long ago it was, the newest of any kind, and what is missing. `future` is that
+ * fetches on record lie in the future, `start` the last run where it did not start.
  */
 export function healthOf(
   report: Omit<StatusReport, 'health'>,

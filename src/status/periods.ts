@@ -133,20 +133,8 @@ export function metricStatuses(
 
 /** The cells of several metrics together. */
 export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): SliceStatus['cells'] {
-  const cells = {
-    final: 0,
-    maturing: 0,
-    open: 0,
-    cut: 0,
-    empty: 0,
-    rejected: 0,
-    'not loaded': 0,
-    missing: 0,
-    expected: 0,
-  };
-  for (const { state, periods } of metrics.flatMap(({ spans }) => spans)) {
-    cells[state] += periods;
-    cells.expected += periods;
-  }
-  return cells;
+  const spans = metrics.flatMap((metric) => metric.spans);
+  const cells = { final: 0, maturing: 0, open: 0, cut: 0, empty: 0, rejected: 0, 'not loaded': 0, missing: 0 };
+  for (const { state, periods } of spans) cells[state] += periods;
+  return { expected: spans.reduce((sum, { periods }) => sum + periods, 0), ...cells };
 }

@@ -100,10 +100,7 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
   };
 }
 
-/**
- * The totals of a slice's spend and of its revenue, each by one metric; nothing fetched later than now is final. Empty where it
- * has none or no date.
- */
+/** The totals of a slice's spend and of its revenue, each by one metric; nothing fetched later than now is final. */
 async function readMoney(
   warehouse: Warehouse,
   slice: Slice,

@@ -4,20 +4,15 @@ import * as z from 'zod';
 
 import { faultyShareBelow } from '../model/sampling.ts';
 import { count, jsonOf } from '../warehouse/sql.ts';
-import type { rejectedRows, RunStatus, runWarning } from './run-status.ts';
 
-/**
- * How a period stands. `cut`: only some of its days were asked for, as the date period begins or ends inside it; `empty`: it
- * has no rows by one answer alone, which a later run has to confirm.
- */
+/** How a period stands. `cut`: the date period begins or ends inside it; `empty`: no rows, by one answer that a later run has to confirm. */
 export const periodStates = ['missing', 'open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type ShownPeriodState = (typeof periodStates)[number];
 
 /**
- * How a cell (period × metric) stands. `rejected`: rows of the period could not be stored; `not loaded`: the metric
- * came to the slice after the period was last fetched; `missing`: the period was never loaded; `cut` and `empty` as of
- * periods.
+ * How a cell (period × metric) stands. `rejected`: rows of the period could not be stored; `not loaded`: the metric came to the
+ * slice after the period was last fetched; `missing`, `cut` and `empty` as of periods.
  */
 export const cellStates = ['final', 'maturing', 'open', 'cut', 'empty', 'rejected', 'not loaded', 'missing'] as const;
 
@@ -134,10 +129,7 @@ export type MetricHistory = z.infer<typeof metricHistory>;
 /** Final cells count that were fetched again in so many days: older ones say little of the horizon that is configured now. */
 export const AUDITED_DAYS = 90;
 
-/**
- * Final cells that were fetched again in that time, each counted once: a row of `status/audits`. A drawn period is one draw,
- * however many cells it has, as these stand or fall together.
- */
+/** Final cells that were fetched again in that time: a row of `status/audits`. A drawn period is one draw, however many cells it has. */
 export const auditedCells = z
   .object({
     periods: count,
@@ -241,6 +233,51 @@ export interface Health {
   /** What is wrong and what to do about it; empty when all is well. */
   readonly findings: readonly { readonly message: string; readonly hint: string | null }[];
 }
+
+const runFailure = z.object({
+  code: z.string(),
+  slice: z.string().nullable(),
+  /** `2026-01-03:2026-01-09`, both inclusive, as in all windows below. */
+  window: z.string().nullable(),
+  message: z.string(),
+  hint: z.string().nullable(),
+  /** How many failures of one cause it stands for; 1 by default. */
+  count: z.number().optional(),
+});
+
+export type RunFailure = Readonly<z.infer<typeof runFailure>>;
+
+/** A row of `status/runs`. */
+export const runStatus = z.object({
+  run_id: z.string(),
+  command: z.string(),
+  as_of: z.string(),
+  started_at: z.string(),
+  /** Null for a run that was killed, whose status is `running`, and in a copy for the run that made it. */
+  finished_at: z.string().nullable(),
+  status: z.string(),
+  /** The status before anything was published; null for a run that was killed before. */
+  refreshed: z.string().nullable(),
+  /** Null, too, for a run that a signal stopped. */
+  exit_code: z.number().nullable(),
+  rows_loaded: count.nullable(),
+  requests: count.nullable(),
+  retries: count.nullable(),
+  failures: jsonOf(z.array(runFailure)),
+});
+
+export type RunStatus = Readonly<z.infer<typeof runStatus>>;
+
+/** Of the newest run: a row of `status/run_warnings`. The code is one of `warningCodes`. */
+export const runWarning = z.object({
+  slice: z.string().nullable(),
+  window: z.string().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+
+/** Of the newest run: a row of `status/run_rejected_rows`. */
+export const rejectedRows = z.object({ slice: z.string(), window: z.string(), reason: z.string(), rows: count });
 
 export interface StatusReport {
   readonly as_of: string;

@@ -1,8 +1,4 @@
-/**
- * What is fresh, what is final, what moved: read from the ledger, and compared with what the slices cover.
- *
- * Asks the service nothing and changes nothing; answers from the published copy while a run holds the warehouse.
- */
+/** What is fresh, what is final, what moved: read from the ledger, and compared with what the slices cover; changes nothing. */
 
 import { existsSync } from 'node:fs';
 
@@ -21,13 +17,9 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { sliceStatus } from './slice-status.ts';
-import { rejectedRows, runStatus, runWarning } from './run-status.ts';
-import { type SliceStatus, type StatusReport } from './status-report.ts';
+import { rejectedRows, runStatus, runWarning, type SliceStatus, type StatusReport } from './status-report.ts';
 
-/**
- * The status at an instant; without a warehouse, that of one to which nothing was loaded yet. `snapshot` is the path of the
- * copy that stands for a warehouse somebody holds.
- */
+/** The status at an instant; without a warehouse, that of an empty one. `snapshot` is the copy that stands for a warehouse somebody holds. */
 export async function readStatus(
   config: Config,
   warehouse: Warehouse | null,

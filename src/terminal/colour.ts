@@ -1,8 +1,4 @@
-/**
- * Colour for what people read on a terminal; pure.
- *
- * Put on last, on lines whose control characters are gone, so that no text from outside can paint.
- */
+/** Colour for what people read on a terminal, put on last, so that no text from outside can paint; pure. */
 
 const RESET = '\u001b[0m';
 

@@ -1,7 +1,15 @@
-/** Failures as text, gravest first, and as JSON. */
+/** Failures for people: what each means, what to set or delete, which data readers still have; as text, gravest first, and as JSON. */
 
-import { exitCodes, type Failure, failureCodes, type FailureCode } from '../errors.ts';
+import { readFile, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+import type { Config } from '../config/config.ts';
+import { exitCodes, type Failure, failureCodes, type FailureCode, FULL_DISK } from '../errors.ts';
 import { failedEvent } from '../events.ts';
+import type { FailureSummary } from '../run/summary.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { sizeText } from './measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
 
 /** What is needed to print a failure; a thrown one and one of a summary both have it. */
@@ -15,10 +23,7 @@ export interface PrintedFailure {
 /** 0 for the gravest kind. */
 const gravity = ({ code }: PrintedFailure): number => Object.keys(exitCodes).indexOf(failureCodes[code]);
 
-/**
- * `CODE: message` and its hint, one after the other, gravest first; equals keep their order; with `verbose` every cause. Empty for
- * none.
- */
+/** `CODE: message` and its hint, gravest first, equals in their order; with `verbose` every cause. Empty for none. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   return failures
     .toSorted((one, other) => gravity(one) - gravity(other))
@@ -59,4 +64,76 @@ export function failureLines(
   const { code, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
   return new JsonLine({ at: at.toISOString(), level: 'error', run_id: null, ...failedEvent(failure), facts, ...stack });
+}
+
+/** With less, a run may end in the middle of a copy. */
+export const LEAST_FREE_BYTES = 1e9;
+
+/** What is known when failures are explained. */
+interface Known {
+  readonly config: Config;
+  /** Null where it could not be read. */
+  readonly report: StatusReport | null;
+  /** The run that failed; null for one that did not begin. */
+  readonly runId: string | null;
+}
+
+/** The failures, one a cause, each with its remedy and what readers still have. */
+export async function explained(failures: readonly FailureSummary[], known: Known): Promise<FailureSummary[]> {
+  const worded = await Promise.all(failures.map(async (failure) => withRemedy(failure, known.config)));
+  return groupedFailures(worded).map((failure) => {
+    const { message } = failure;
+    const readers = message.includes('Readers ') ? '' : readersText(failure.slice, known);
+    return readers === '' ? failure : Object.assign(failure, { message: `${message.replace(/\.$/, '')}. ${readers}` });
+  });
+}
+
+/** The failure with its remedy: of a refused token which setting to change, of a full disk what is free and what may go. */
+export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
+  const { code, message } = failure;
+  if (code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
+  return code === 'STORAGE_FAILED' && message.includes(FULL_DISK) ? fullDisk(failure, config) : failure;
+}
+
+/** Which setting the token comes from, with its line and its variable, and what to set. */
+async function tokenHint({ file }: Config): Promise<string> {
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  const at = lines.findIndex((line) => /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line));
+  const line = lines[at] ?? '';
+  const isFile = /token_file/.test(line);
+  const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;
+  const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
+  const what = variable === undefined ? place : `the variable ${variable}, which ${place} reads,`;
+  return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; one that was reset is void at once.`;
+}
+
+/** Of no slice: the disk was full for all of them. */
+async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Config): Promise<F> {
+  const folder = dirname(warehouse);
+  const disk = await statfs(folder).catch(() => null);
+  const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} of it is free`;
+  return {
+    ...failure,
+    slice: null,
+    window: null,
+    message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(LEAST_FREE_BYTES)}`,
+    hint: `Delete what is not needed on that disk, such as ${warehouse}.archive (raw answers) or copies that no longer are targets, and run it again.`,
+  };
+}
+
+/** Whether readers still have good data, and of which night; empty where nobody knows. */
+function readersText(slice: string | null, { report, runId }: Known): string {
+  if (report === null) return '';
+  if (slice !== null) {
+    const fetched = report.slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
+    return fetched === null
+      ? `Readers have no data of ${slice} yet.`
+      : `Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
+  }
+  const good = report.runs.find(
+    ({ run_id: id, status, rows_loaded: rows }) =>
+      status === 'succeeded' || (status === 'partial' && (id !== runId || (rows ?? 0) > 0)),
+  );
+  if (good === undefined) return 'Readers have no data yet.';
+  return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
 }

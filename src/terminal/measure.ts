@@ -4,12 +4,10 @@ const MS_PER_SECOND = 1000;
 const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
 const MINUTES_PER_DAY = 24 * MINUTES_PER_HOUR;
-/** From here on decimals are noise. */
-const BIG_AMOUNT = 1000;
+/** From here on, of an amount or of percents, decimals are noise. */
+const BIG = 1000;
 /** Of an amount below one. */
 const SMALL_AMOUNT_DIGITS = 3;
-/** A change tenfold or more has no use for decimals. */
-const BIG_PERCENT = 1000;
 
 const sizes = { GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
 const durations = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: MS_PER_SECOND } as const;
@@ -56,17 +54,14 @@ export function namesText(names: readonly string[], most = 5): string {
   return `${names.slice(0, most).join(', ')}${more}`;
 }
 
-/**
- * `14,074`, `-937.5`, `0.0043`: no decimals from a thousand on, two from one on, three digits below; `signed` puts a
- * plus before what is above zero.
- */
+/** `14,074`, `-937.5`, `0.0043`: no decimals from a thousand on, two from one on, three digits below; `signed`: `+14,074`. */
 export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): string {
   const size = Math.abs(amount);
   const text = amount.toLocaleString('en-US', {
     signDisplay: sign === 'signed' ? 'exceptZero' : 'auto',
     ...(size !== 0 && size < 1
       ? { maximumSignificantDigits: SMALL_AMOUNT_DIGITS }
-      : { maximumFractionDigits: size < BIG_AMOUNT ? 2 : 0 }),
+      : { maximumFractionDigits: size < BIG ? 2 : 0 }),
   });
   return text === '-0' ? '0' : text;
 }
@@ -74,7 +69,7 @@ export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): 
 /** `12.4 %` of a whole, `0 %` of nothing; 100 % and 0 % are only said of all and of none. */
 export function percentText(part: number, whole: number, sign: 'plain' | 'signed' = 'plain'): string {
   const percent = whole === 0 ? 0 : (100 * part) / whole;
-  const rounded = Math.abs(percent) >= BIG_PERCENT ? Math.round(percent) : Math.round(percent * 10) / 10;
+  const rounded = Math.abs(percent) >= BIG ? Math.round(percent) : Math.round(percent * 10) / 10;
   if (rounded === 0 && percent !== 0) return `${percent < 0 ? '−' : ''}<0.1 %`;
   if (sign === 'plain' && rounded === 100 && percent < 100) return '>99.9 %';
   return `${sign === 'signed' && percent > 0 ? '+' : ''}${groupedText(rounded)} %`;
@@ -88,6 +83,11 @@ export function clockText(instant: string): string {
 /** `2026-02-14 02:30 UTC` of an ISO instant. */
 export function minuteText(instant: string): string {
   return `${clockText(instant)} UTC`;
+}
+
+/** `2026-01-03 … 2026-01-09`, both inclusive; a single day alone. */
+export function daysText(first: string, last: string): string {
+  return first === last ? first : `${first} … ${last}`;
 }
 
 /** The first group of a run's id, which tells runs apart. */

@@ -1,8 +1,4 @@
-/**
- * What a command may do to the outside world: everything of `process` it needs, handed to it by `cli.ts`.
- *
- * Whatever is written through it is scrubbed of secrets and, but for `paint`, of control characters.
- */
+/** What a command may do to the outside world. All that is written is scrubbed of secrets and, but for `paint`, of control characters. */
 
 import type { Writable } from 'node:stream';
 

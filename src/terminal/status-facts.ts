@@ -2,12 +2,12 @@
 
 import { FEWEST_PERIODS } from '../insight/ripening.ts';
 import { AUDITED_DAYS } from '../status/status-report.ts';
-import type { RunStatus } from '../status/run-status.ts';
-import type { CellState, MetricHistory, SliceStatus, StatusReport } from '../status/status-report.ts';
+import type { CellState, MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
   clockText,
   countText,
+  daysText,
   elapsedText,
   groupedText,
   minuteText,
@@ -233,7 +233,7 @@ export const periodsTable = ({ ages }: SliceStatus, most: number): FactTable => 
     .slice(-most)
     .toReversed()
     .map((period) => [
-      period.first_day === period.last_day ? period.first_day : `${period.first_day} … ${period.last_day}`,
+      daysText(period.first_day, period.last_day),
       period.age_days <= 0 ? '' : countText(period.age_days, 'day'),
       cellWords[period.state],
       known(period.rows, groupedText),

@@ -51,15 +51,10 @@ export function statusText(report: StatusReport, terminal: number | null = null,
       : [tableText(slicesTable(report), terminal), ''];
   return [
     oneLine(health.headline),
-    ...health.findings.map(
-      ({ message, hint }) =>
-        `  ${oneLine(message)}${
-          hint === null
-            ? ''
-            : `
-    hint: ${oneLine(hint)}`
-        }`,
-    ),
+    ...health.findings.map(({ message, hint }) => {
+      const remedy = hint === null ? '' : `\n    hint: ${oneLine(hint)}`;
+      return `  ${oneLine(message)}${remedy}`;
+    }),
     '',
     sourceText(report),
     ...crawlsText(report),
@@ -115,10 +110,7 @@ function legend(slices: readonly SliceStatus[]): string[] {
 /** A longer label leaves too little room for the picture; what it leaves out is in `--json`. */
 const MOST_LABEL = 28;
 
-/**
- * A line of days, a line for each group of metrics that ripen alike (forty metrics have five or six ways to), in the order of their
- * first ones, and how many older periods did not fit. Empty without a period or a metric.
- */
+/** A line of days, one for each group of metrics that ripen alike, and how many older periods did not fit; empty without a period or a metric. */
 function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[] {
   const alike = new Map<string, string[]>();
   for (const { metric, spans } of metrics) {

@@ -58,10 +58,7 @@ export function shortened(text: string, columns: number): string {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-/**
- * The lines of a table, the titles first; columns are as wide as their widest cell. Within `terminal` columns the widest cells
- * that may are cut; without a terminal (null) every cell is whole.
- */
+/** The lines of a table, the titles first. Within `terminal` columns the widest cells that may are cut; without one (null) none is. */
 export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
   const lines = [
     columns.map(({ title }) => title),

@@ -1,6 +1,6 @@
 /** What a run that cannot start, or is refused, says to whoever has to mend it: at the command line, to `notify`, in `status` and the metrics. */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -74,3 +74,20 @@ test('a .env beside the configuration fills what the environment lacks, and no m
   const tokens = server.received.filter(({ path }) => path !== '/hook').map(({ headers }) => headers['authorization']);
   expect([...new Set(tokens)]).toStrictEqual(['Bearer from-the-file', 'Bearer of-the-environment']);
 });
+
+test.each([
+  ['--as-of', 'yesterday'],
+  ['--deadline', '90'],
+  ['--config', 'nowhere.yaml'],
+])(
+  'a run that %s %s keeps from starting leaves no metrics of an earlier success, and no other file is written over',
+  async (...words) => {
+    const metrics = join(directory, 'm.prom');
+    const command = ['sync', '--quiet', '--metrics-file', 'm.prom', ...words];
+    await writeFile(metrics, '# HELP ripen_run_success\nripen_run_success{command="sync"} 1\n');
+    await ran(command);
+    expect(await readFile(metrics, 'utf8')).toContain('ripen_run_success{command="sync"} 0\n');
+    await ran(['sync', '--metrics-file', 'ripen.yaml', ...words]);
+    expect(await readFile(join(directory, 'ripen.yaml'), 'utf8')).toContain('warehouse: data/w.duckdb');
+  },
+);

@@ -5,8 +5,7 @@ import type * as z from 'zod';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { healthOf } from '../../src/status/health.ts';
 import { type heldStretch, metricStatuses, periodCounts, summedCells } from '../../src/status/periods.ts';
-import type { RunStatus } from '../../src/status/run-status.ts';
-import type { PeriodStatus, SliceStatus, StatusReport } from '../../src/status/status-report.ts';
+import type { PeriodStatus, RunStatus, SliceStatus, StatusReport } from '../../src/status/status-report.ts';
 
 export const AS_OF = '2026-02-14T03:00:00.000Z';
 const FIRST_DAY = day('2025-02-14');

@@ -2,10 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { formAsked, parseCommandLine } from '../../src/commands/command-line.ts';
-import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
+import { dayRange, durationOf, instantOf } from '../../src/commands/verb.ts';
+import { verbs } from '../../src/commands/words.ts';
 import { Failure } from '../../src/errors.ts';
 import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
@@ -30,46 +31,23 @@ async function printed(...argv: string[]): Promise<string> {
   return asked.text;
 }
 
-const commands = [
-  ['init'],
-  ['check'],
-  ['plan'],
-  ['sync'],
-  ['backfill'],
-  ['status'],
-  ['replay'],
-  ['publish'],
-  ['drop'],
-  ['export'],
-  ['catalog'],
-  ['partners'],
-  ['links'],
-  ['links', 'list'],
-  ['links', 'create'],
-  ['links', 'update'],
-  ['spend'],
-  ['spend', 'send'],
-  ['simulator'],
-  ['demo'],
-  ['completion'],
-];
+const commands = [...Object.keys(verbs), 'links', 'spend', 'completion'].map((name) => name.split(' '));
 
 describe('help', () => {
-  test.each(commands)('%s %s fits a screen of 24 lines and 80 columns, and ends with an example', async (...words) => {
-    const lines = (await printed(...words, '--help')).split('\n');
-    expect(lines.length).toBeLessThanOrEqual(24);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-    expect(lines.at(-1)).toMatch(new RegExp(`^Example: ripen ${words.join(' ')}`));
-    const [own, shared] = [lines.indexOf('Options:'), lines.indexOf('For every command:')];
-    expect(own === -1 || shared === -1 || own < shared).toBe(true);
-  });
+  test.each([[], ...commands])(
+    '%s %s fits a screen of 24 lines and 80 columns, and ends with an example',
+    async (...words) => {
+      const lines = (await printed(...words, '--help')).split('\n');
+      expect(lines.length).toBeLessThanOrEqual(24);
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+      expect(lines.at(-1)).toMatch(new RegExp(`^Example: ripen ${words.join(' ')}`));
+      const [own, shared] = [lines.indexOf('Options:'), lines.indexOf('For every command:')];
+      expect(own === -1 || shared === -1 || own < shared).toBe(true);
+    },
+  );
 
-  test('of ripen itself names every command, on a screen of 24 lines and 80 columns that ends with an example', async () => {
+  test('of ripen itself names every command', async () => {
     const text = await printed('--help');
-    const lines = text.split('\n');
-    expect(lines.length).toBeLessThanOrEqual(24);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-    expect(lines.at(-1)).toContain('ripen init');
     for (const [command] of commands) expect(text).toContain(`ripen ${command}`);
   });
 
@@ -95,10 +73,8 @@ describe('help', () => {
   test.each([[[]], [['links']], [['spend']]])(
     '%j alone is answered with help, as a command is missing',
     async (words) => {
-      expect(await parseCommandLine(words, VERSION)).toStrictEqual({
-        kind: 'missing',
-        text: await printed(...words, '--help'),
-      });
+      const text = await printed(...words, '--help');
+      expect(await parseCommandLine(words, VERSION)).toStrictEqual({ kind: 'missing', text });
     },
   );
 
@@ -107,37 +83,44 @@ describe('help', () => {
   });
 
   test('completion prints a script, and its words begin as typed', async () => {
-    expect(await printed('completion')).toContain(
-      'complete -o bashdefault -o default -F _ripen_yargs_completions ripen',
-    );
-    expect((await printed('--get-yargs-completions', 'ripen', 's')).split('\n')).toContain('sync');
-    const options = (await printed('--get-yargs-completions', 'ripen', 'status', '--')).split('\n');
-    expect(options).toStrictEqual(expect.arrayContaining(['--html', '--config', '--as-of']));
-    expect((await printed('--get-yargs-completions', 'ripen', 'links', '')).split('\n')).toStrictEqual([
-      'list',
-      'create',
-      'update',
-    ]);
+    expect(await printed('completion')).toContain('default -F _ripen_yargs_completions ripen');
+    const completed = async (...words: string[]): Promise<string[]> =>
+      (await printed('--get-yargs-completions', 'ripen', ...words)).split('\n');
+    expect(await completed('s')).toContain('sync');
+    expect(await completed('status', '--')).toEqual(expect.arrayContaining(['--html', '--config', '--as-of']));
+    expect(await completed('links', '')).toEqual(['list', 'create', 'update']);
   });
 });
 
-test('completion of --slice names the slices of the configuration that begin as typed', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'ripen-words-'));
-  try {
+describe('in a directory with a configuration', () => {
+  let directory = '';
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'ripen-words-'));
     const slice = (name: string): string =>
       `  - { name: ${name}, dimensions: [day], metrics: [installs], date_period: yesterday }\n`;
     await writeFile(join(directory, 'ripen.yaml'), `service: simulator\nslices:\n${slice('daily')}${slice('weekly')}`);
-    const completed = async (...words: string[]): Promise<readonly string[]> => {
-      const shell = recordedShell({ directory });
-      await carriedOut(shell, '--get-yargs-completions', 'ripen', 'plan', ...words);
-      return shell.printed;
-    };
-    expect(await completed('--slice', '')).toEqual(['daily', 'weekly']);
-    expect(await completed('--slice', 'we')).toEqual(['weekly']);
-    expect(await completed('--config', 'none.yaml', '--slice', '')).toEqual([]);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+    return async () => rm(directory, { recursive: true });
+  });
+
+  test.each([
+    [
+      ['--slice', ''],
+      ['daily', 'weekly'],
+    ],
+    [['--slice', 'we'], ['weekly']],
+    [['--config', 'none.yaml', '--slice', ''], []],
+  ])('completion of %j names the slices that begin as typed: %j', async (words, slices) => {
+    const shell = recordedShell({ directory });
+    await carriedOut(shell, '--get-yargs-completions', 'ripen', 'plan', ...words);
+    expect(shell.printed).toEqual(slices);
+  });
+
+  test('--slice given 2 times where it is a list names 2 slices', async () => {
+    const words = ['plan', '--slice', 'a', '--slice', 'b', 'c', '--quiet', '--quiet'];
+    const planning = carriedOut(recordedShell({ directory }), ...words);
+    await expect(planning).rejects.toThrow('declared no slice named a, b, c');
+  });
 });
 
 describe('the command line', () => {
@@ -149,9 +132,8 @@ describe('the command line', () => {
     [['status', '--jsn'], '`--json`'],
     [['links', 'lst', '--app', 'a'], '`list`'],
   ])('%j is refused, and the nearest name is %s', async (argv, meant) => {
-    const failure = await refused(...argv);
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID', kind: 'usage' });
-    expect(failure.hint).toContain(meant);
+    const hint: unknown = expect.stringContaining(meant);
+    expect(await refused(...argv)).toMatchObject({ code: 'USAGE_INVALID', kind: 'usage', hint });
   });
 
   test.each([
@@ -168,11 +150,6 @@ describe('the command line', () => {
     [['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'], '--log was given 2 times'],
     [['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'], '--slice was given 2 times'],
     [['init', '--dir', 'a', '--dir', 'b'], '--dir was given 2 times'],
-  ])('%j is refused with its reason, %s', async (argv, reason) => {
-    expect((await refused(...argv)).message).toContain(reason);
-  });
-
-  test.each([
     [['spend', 'send', '--file', 's.csv', '--dry-run=True'], '--dry-run takes no value but true or false'],
     [['links', 'create', '--app', 'a', '--name', 'b', '--dry-run=1'], '--dry-run takes no value but true or false'],
     [['links', 'create', '--app', 'a', '--name', 'b', '--dryRun='], 'Unknown argument: dryRun'],
@@ -183,10 +160,16 @@ describe('the command line', () => {
     [['spend', 'send', '--file', 's.csv', '--dry-run', '--dry-run=false'], 'was given as both true and false'],
     [['spend', 'send', '--file', 's.csv', '--dry-run', 'false', '--dry-run'], 'was given as both true and false'],
     [['spend', 'send', '--file', 's.csv', '--dry-run.x=true'], 'Unknown'],
-  ])('%j is refused, as nobody can say which of both is meant: %s', async (argv, reason) => {
-    const failure = await refused(...argv);
-    expect(failure.code).toBe('USAGE_INVALID');
-    expect(failure.message).toContain(reason);
+    // What stands behind -- would be dropped in silence.
+    [['spend', 'send', '--file', 's.csv', '--', '--dry-run'], 'nothing may stand behind --'],
+    [['drop', '--slice', 'nd', '--yes', '--', '--before', '2026-01-01'], 'nothing may stand behind --'],
+    [['--', 'sync', '--json'], 'nothing may stand behind --'],
+    [['status', '--no-html'], 'Unknown argument: no-html'],
+    [['sync', '--no-config'], 'Unknown argument: no-config'],
+    [['init', '--no-dir'], 'Unknown argument: no-dir'],
+  ])('%j is refused with its reason, %s', async (argv, reason) => {
+    const message: unknown = expect.stringContaining(reason);
+    expect(await refused(...argv)).toMatchObject({ code: 'USAGE_INVALID', message });
   });
 
   test.each([
@@ -198,34 +181,6 @@ describe('the command line', () => {
     const named = stated.some((word) => word.startsWith('--name')) ? stated : ['--name', 'b', ...stated];
     const asked = await parseCommandLine(['links', 'create', '--app', 'a', ...named], VERSION);
     expect(asked.kind).toBe('act');
-  });
-
-  test.each([
-    [['spend', 'send', '--file', 's.csv', '--', '--dry-run']],
-    [['drop', '--slice', 'nd', '--yes', '--', '--before', '2026-01-01']],
-    [['--', 'sync', '--json']],
-  ])('%j is refused: what stands behind -- would be dropped in silence', async (argv) => {
-    const failure = await refused(...argv);
-    expect(failure.code).toBe('USAGE_INVALID');
-    expect(failure.message).toContain('nothing may stand behind --');
-  });
-
-  test.each([
-    [['status', '--no-html'], 'no-html'],
-    [['sync', '--no-config'], 'no-config'],
-    [['init', '--no-dir'], 'no-dir'],
-  ])('%j is refused: %s is no option', async (argv, name) => {
-    expect((await refused(...argv)).message).toContain(`Unknown argument: ${name}`);
-  });
-
-  test('--slice given 2 times where it is a list names 2 slices', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'ripen-'));
-    const slice = '{name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}';
-    await writeFile(join(directory, 'ripen.yaml'), `service: simulator\nwarehouse: w.duckdb\nslices: [${slice}]\n`);
-    const words = ['plan', '--slice', 'a', '--slice', 'b', 'c', '--quiet', '--quiet'];
-    const planning = carriedOut(recordedShell({ directory }), ...words);
-    await expect(planning).rejects.toThrow('declared no slice named a, b, c');
-    await rm(directory, { recursive: true });
   });
 
   test('the value of an unknown option is never repeated', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
 import { jsonLines, openProgress } from '../../src/terminal/progress.ts';
@@ -98,42 +98,36 @@ describe('an event as a line of a log', () => {
     ['warning', 'warning'],
     ['breaker_opened', 'warning'],
     ['window_loaded', 'info'],
-  ] as const)('%s has the level %s', (type, level) => {
-    expect(JSON.parse(jsonLines()(events[type], at).text)).toMatchObject({ level });
-  });
-
-  test('what happens before a run has begun belongs to none', () => {
-    expect(JSON.parse(jsonLines()(events.lock_waiting, at).text)).toMatchObject({
-      run_id: null,
-      wait_ms: 60_000,
-    });
+  ] as const)('%s has the level %s, and belongs to no run before one has begun', (type, level) => {
+    expect(JSON.parse(jsonLines()(events[type], at).text)).toMatchObject({ level, run_id: null });
   });
 });
 
+/** What a display with these options shows of all events. */
+function shownOf(options: Parameters<typeof openProgress>[0], isTerminal = false) {
+  const shell = recordedShell({ isTerminal });
+  const progress = openProgress(options, shell);
+  for (const event of Object.values(events)) progress.emit(event);
+  return shell;
+}
+
 describe('who listens', () => {
-  const text = { log: 'text', quiet: false } as const;
+  const text = { log: 'text' } as const;
 
-  test('--quiet silences every event in text', () => {
-    const shell = recordedShell();
-    const progress = openProgress({ ...text, quiet: true }, shell);
-    for (const event of Object.values(events)) progress.emit(event);
-    expect([...shell.told, ...shell.painted]).toStrictEqual([]);
+  test('--quiet silences every event in text, and leaves failures in JSON lines, 1 of 22 events', () => {
+    const silent = shownOf({ ...text, quiet: true }, true);
+    expect([...silent.told, ...silent.painted]).toStrictEqual([]);
+    const { told } = shownOf({ log: 'json', quiet: true });
+    expect(told.map((line) => /"type":"(\w+)"/.exec(line)?.[1])).toStrictEqual(['failed']);
   });
 
-  test('--quiet leaves failures in JSON lines, 1 of 20 events', () => {
-    const shell = recordedShell();
-    const progress = openProgress({ log: 'json', quiet: true }, shell);
-    for (const event of Object.values(events)) progress.emit(event);
-    expect(shell.told.map((line) => /"type":"(\w+)"/.exec(line)?.[1])).toStrictEqual(['failed']);
-  });
-
-  test('--verbose writes every event on a line that begins with its instant', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ ...text, verbose: true }, shell);
-    for (const event of Object.values(events)) progress.emit(event);
-    expect(shell.told).toHaveLength(Object.keys(events).length);
-    expect(shell.told).toContain('2026-02-14T02:30:00Z the service answers again');
-    expect(shell.painted).toStrictEqual([]);
+  test('--verbose writes every event on a line that begins with its instant, and JSON one an object: neither paints', () => {
+    const verbose = shownOf({ ...text, verbose: true }, true);
+    expect(verbose.told).toHaveLength(Object.keys(events).length);
+    expect(verbose.told).toContain('2026-02-14T02:30:00Z the service answers again');
+    const json = shownOf({ log: 'json' }, true);
+    expect(json.told).toHaveLength(Object.keys(events).length);
+    expect([...verbose.painted, ...json.painted]).toStrictEqual([]);
   });
 
   test('without a terminal a night of 12 slices of 9 windows is 14 lines: a slice when it is done, the begin, the end', () => {
@@ -166,35 +160,31 @@ describe('who listens', () => {
       'network_daily: 0 windows loaded, 3 failed, 0 rows',
     ]);
   });
-
-  test('JSON lines are never painted over, terminal or not', () => {
-    const shell = recordedShell({ isTerminal: true });
-    openProgress({ log: 'json', quiet: false }, shell).emit(events.catalog_loaded);
-    expect(shell.told).toHaveLength(1);
-    expect(shell.painted).toStrictEqual([]);
-  });
 });
 
 describe('the status line of a terminal', () => {
   beforeEach(() => {
     vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
+    return () => vi.useRealTimers();
   });
 
-  /** Lets time pass for the shell's clock and the timers alike. */
-  function pass(shell: ReturnType<typeof recordedShell>, ms: number): void {
-    shell.advance(ms);
-    vi.advanceTimersByTime(ms);
+  function opened(isTerminal = true) {
+    const stop = new AbortController();
+    const shell = { ...recordedShell({ isTerminal }), signal: stop.signal };
+    const progress = openProgress({ log: 'text' }, shell);
+    // For the shell's clock and the timers alike.
+    const pass = (ms: number): void => {
+      shell.advance(ms);
+      vi.advanceTimersByTime(ms);
+    };
+    return { shell, progress, stop, pass };
   }
 
   test('1000 events within a tenth of a second are painted at most twice', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    const { shell, progress, pass } = opened();
     for (let count = 0; count < 1000; count += 1) {
       progress.emit(events.window_loaded);
-      if (count % 10 === 0) pass(shell, 1);
+      if (count % 10 === 0) pass(1);
     }
     expect(shell.painted.length).toBeGreaterThan(0);
     expect(shell.painted.length).toBeLessThanOrEqual(2);
@@ -202,15 +192,14 @@ describe('the status line of a terminal', () => {
   });
 
   test('says how far the run is, in at most the width of the terminal, without its last column', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    const { shell, progress, pass } = opened();
     progress.emit(events.run_started);
     progress.emit({ ...events.slice_planned, windows: 4 });
     for (const days of ['a', 'b', 'c']) progress.emit({ ...events.window_asked, window: days });
-    pass(shell, 5000);
+    pass(5000);
     progress.emit({ ...events.window_fetched, window: 'a' });
     progress.emit(events.window_loaded);
-    pass(shell, 1000);
+    pass(1000);
     const line = shell.painted.at(-1)?.slice(1, -'\u001b[K'.length) ?? '';
     expect(line).toContain('sync 6.0 s · ██░░░░░░░░ · 1/4 windows');
     expect(textWidth(line)).toBeLessThan(60);
@@ -218,54 +207,45 @@ describe('the status line of a terminal', () => {
   });
 
   test('a minute without a terminal is a line that says how far the run is', () => {
-    const shell = recordedShell();
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    const { shell, progress, pass } = opened(false);
     progress.emit({ ...events.slice_planned, windows: 4 });
-    pass(shell, 60_000);
+    pass(60_000);
     expect(shell.told).toStrictEqual(['2026-02-14T02:31:00Z ripen 1 min 00 s · ░░░░░░░░░░ · 0/4 windows']);
     progress.close();
   });
 
-  test('a warning stays above the line, a loaded window does not', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
+  test('a warning stays above the line, and so does that the run is stopping; a loaded window does not', () => {
+    const { shell, progress, stop } = opened();
     progress.emit(events.window_loaded);
     progress.emit(events.warning);
-    expect(shell.told).toStrictEqual(['warning: CLOCK_OFF: the clock was 6 minutes behind']);
-    progress.close();
-  });
-
-  test('a signal says that the run is stopping, above the line', () => {
-    const stop = new AbortController();
-    const shell = { ...recordedShell({ isTerminal: true }), signal: stop.signal };
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
     stop.abort();
-    expect(shell.told).toStrictEqual(['stopping once what is under way has ended; Ctrl-C again ends at once']);
+    expect(shell.told).toStrictEqual([
+      'warning: CLOCK_OFF: the clock was 6 minutes behind',
+      'stopping once what is under way has ended; Ctrl-C again ends at once',
+    ]);
     progress.close();
   });
 
   test('room for a result is an empty line, painted over again a tenth of a second later', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    const { shell, progress, pass } = opened();
     progress.emit(events.run_started);
-    pass(shell, 200);
+    pass(200);
     progress.makeRoom();
     expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
     progress.emit(events.window_loaded);
-    pass(shell, 200);
+    pass(200);
     expect(shell.painted.at(-1)).toContain('1/1 window');
     progress.close();
   });
 
   test('the elapsed time moves on while nothing happens, and closing erases the line', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
-    for (let second = 0; second < 12; second += 1) pass(shell, 1000);
+    const { shell, progress, pass } = opened();
+    for (let second = 0; second < 12; second += 1) pass(1000);
     expect(shell.painted.at(-1)).toContain('ripen 1');
     progress.close();
     const { length } = shell.painted;
     expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
-    pass(shell, 5000);
+    pass(5000);
     expect(shell.painted).toHaveLength(length);
   });
 });

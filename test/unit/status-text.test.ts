@@ -5,7 +5,7 @@ import { statusText } from '../../src/terminal/status-text.ts';
 import { textWidth } from '../../src/terminal/table.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
-import type { RunFailure } from '../../src/status/run-status.ts';
+import type { RunFailure } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 
 const timeOut: RunFailure = {
@@ -71,31 +71,8 @@ describe('the finality of a slice as a picture', () => {
 });
 
 describe('the status as text', () => {
-  const report = sampleReport([
-    {
-      ...three,
-      restated: [
-        {
-          metric: 'cost',
-          periods: 10,
-          first_values: 0,
-          oldest_period: '2026-02-01',
-          before: 200,
-          after: 215.5,
-          change: 15.5,
-        },
-        {
-          metric: 'revenue_total_d7',
-          periods: 2,
-          first_values: 2,
-          oldest_period: '2026-02-01',
-          before: null,
-          after: 9,
-          change: 9,
-        },
-      ],
-    },
-  ]);
+  const cost = { metric: 'cost', periods: 10, first_values: 0, before: 200, after: 215.5, change: 15.5 };
+  const report = sampleReport([{ ...three, restated: [{ ...cost, oldest_period: '2026-02-01' }] }]);
 
   test('reads so in 80 columns', () => {
     expect(statusText(report).split('\n')).toStrictEqual([
@@ -116,16 +93,16 @@ describe('the status as text', () => {
   });
 
   test('of a named slice says what is loaded, fetched and restated', () => {
-    const shown = { details: true, maturation: false, backtest: false };
-    expect(statusText(report, null, shown)).toContain(
+    const text = statusText(report, null, { details: true, maturation: false, backtest: false });
+    expect(text).toContain(
       [
         'daily',
         '  19 of 20 periods loaded, 19,186 rows; 71.7 % of 60 cells final',
         '  rows up to 2026-02-13, fetched 2026-02-14 03:00 UTC, due 2026-02-15 00:00',
       ].join('\n'),
     );
-    expect(statusText(report, null, shown)).toMatch(/cost +10 +200 +215\.5 +\+15\.5 +\+7\.8 %\n/);
-    expect(statusText(report, null, shown)).toContain('█ final  ▒ maturing  · missing\n');
+    expect(text).toMatch(/cost +10 +200 +215\.5 +\+15\.5 +\+7\.8 %\n/);
+    expect(text).toContain('█ final  ▒ maturing  · missing\n');
   });
 
   test('a slice that was never loaded says how many periods there are to load, and pretends no fetch', () => {
@@ -158,12 +135,7 @@ describe('whether all is well', () => {
     expect(sampleReport([sound], { runs }).health).toStrictEqual({
       state: 'failed',
       headline: 'The last sync, as of 2026-02-14 02:30 UTC, loaded only a part: 1 failure.',
-      findings: [
-        {
-          message: 'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s',
-          hint: 'Raise service.request_timeout.',
-        },
-      ],
+      findings: [{ message: 'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s', hint: timeOut.hint }],
     });
   });
 
@@ -210,37 +182,33 @@ describe('whether all is well', () => {
 });
 
 describe('failures that say the same', () => {
-  test('of 3 windows of a slice are one, which names the first and the last day', () => {
-    const windows = ['2026-02-08:2026-02-14', '2026-02-01:2026-02-07', '2026-01-25:2026-01-31'];
-    const { code, slice, message, hint } = timeOut;
-    expect(groupedFailures(windows.map((window) => ({ code, slice, window, message, hint })))).toMatchObject([
-      { message: 'daily, 3 windows from 2026-01-25 to 2026-02-14: no answer in 1000 s' },
-    ]);
+  const changed = (change: Partial<RunFailure>): RunFailure => ({ ...timeOut, ...change });
+  const other = { slice: 'hourly', window: '2026-01-01:2026-01-07' };
+
+  test.each<[string, Partial<RunFailure>[], string[]]>([
+    [
+      '3 windows of a slice are one, which names the first and the last day',
+      ['2026-02-08:2026-02-14', '2026-02-01:2026-02-07', '2026-01-25:2026-01-31'].map((window) => ({ window })),
+      ['daily, 3 windows from 2026-01-25 to 2026-02-14: no answer in 1000 s'],
+    ],
+    [
+      '2 slices are one, with how many requests failed',
+      [{}, other],
+      ['2 slices, 2 requests from 2026-01-01 to 2026-02-07, first: daily 2026-02-01:2026-02-07: no answer in 1000 s'],
+    ],
+    [
+      'another cause stay two, and name their slice once',
+      [{}, { ...other, message: 'slice hourly, 2026-02-01: 504' }],
+      ['daily 2026-02-01:2026-02-07: no answer in 1000 s', 'slice hourly, 2026-02-01: 504'],
+    ],
+    ['the whole run keep their words', [{ slice: null, window: null }], ['no answer in 1000 s']],
+  ])('of %s', (_, changes, messages) => {
+    expect(groupedFailures(changes.map(changed)).map(({ message }) => message)).toStrictEqual(messages);
   });
 
-  test('of 2 slices are one, with how many requests failed; of another cause they stay two, and name their slice once', () => {
-    const other = { ...timeOut, slice: 'hourly', window: '2026-01-01:2026-01-07' };
-    expect(groupedFailures([timeOut, other])).toStrictEqual([
-      {
-        ...timeOut,
-        slice: null,
-        window: null,
-        message:
-          '2 slices, 2 requests from 2026-01-01 to 2026-02-07, first: daily 2026-02-01:2026-02-07: no answer in 1000 s',
-        count: 2,
-      },
-    ]);
-    const named = { ...timeOut, slice: 'hourly', message: 'slice hourly, 2026-02-01: 504' };
-    expect(groupedFailures([timeOut, named]).map(({ message }) => message)).toStrictEqual([
-      'daily 2026-02-01:2026-02-07: no answer in 1000 s',
-      'slice hourly, 2026-02-01: 504',
-    ]);
-  });
-
-  test('of the whole run keeps its words', () => {
-    expect(groupedFailures([{ ...timeOut, slice: null, window: null }])).toMatchObject([
-      { message: 'no answer in 1000 s' },
-    ]);
+  test('are counted, and have a slice and a window where all of them have', () => {
+    expect(groupedFailures([timeOut, timeOut])).toMatchObject([{ slice: 'daily', window: timeOut.window, count: 2 }]);
+    expect(groupedFailures([timeOut, changed(other)])).toMatchObject([{ slice: null, window: null, count: 2 }]);
   });
 });
 
@@ -271,29 +239,26 @@ describe('how a slice ripens', () => {
     last_change_age: 5,
     later_looks: 9,
   };
-  const textOf = (change: Partial<typeof three>, shown: { maturation: boolean; backtest: boolean }): string =>
-    statusText(sampleReport([{ ...three, ...change }]), 160, { details: true, ...shown });
+  const textOf = (change: Partial<typeof three>): string =>
+    statusText(sampleReport([{ ...three, ...change }]), 160, { details: true, maturation: true, backtest: true });
 
   test('is a line a metric with the median at each age, of 30 ages at 9', () => {
     const ages = Array.from({ length: 30 }, (_, index) => ({ ...age, age_days: index + 1 }));
-    const text = textOf({ maturation: ages }, { maturation: true, backtest: false });
+    const text = textOf({ maturation: ages });
     expect(text).toMatch(/at age( +\d+){9}\n +installs( +95){9}\n/);
     expect(text).toMatch(/at age +1 .* 30\n/);
   });
 
   test('tells what projections came to, and why a metric is projected at no age', () => {
     const projected = { ...score, metric: 'clicks', reason: null };
-    const text = textOf({ backtest: [score, projected] }, { maturation: false, backtest: true });
+    const text = textOf({ backtest: [score, projected] });
     expect(text).toMatch(/clicks +1 +30 +2 % +5 % +80 %\n/);
     expect(text).toMatch(/not projected: installs: the 80 % interval held only 40 % of 30/);
   });
 
   test('says which condition failed where it is not known how values mature, with its numbers, and nothing where it was not asked for', () => {
     const because = (matured: number, most: number): string =>
-      textOf(
-        { histories: [{ ...seen, matured_periods: matured, most_at_one_age: most }] },
-        { maturation: true, backtest: true },
-      );
+      textOf({ histories: [{ ...seen, matured_periods: matured, most_at_one_age: most }] });
     expect(because(5, 5)).toContain(
       'maturation not known yet: installs: 5 periods became final after an earlier fetch; 8 are needed',
     );
@@ -305,11 +270,11 @@ describe('how a slice ripens', () => {
   });
 
   test('says how many final cells had changed, and of the periods drawn at random which share, with its bound', () => {
-    expect(textOf({ audited }, { maturation: false, backtest: false })).toContain(
+    expect(textOf({ audited })).toContain(
       'final cells fetched again in 90 days: 12,480 of 410 periods, 17 changed; of 88 periods drawn at random 5.7 %: with 95 % confidence fewer than 11.7 % of the final cells drawn from were wrong',
     );
     const undrawn = { ...audited, drawn_periods: 0, drawn_changed: 0, wrong_share_below: null };
-    expect(textOf({ audited: undrawn }, { maturation: false, backtest: false })).toMatch(/17 changed$/m);
+    expect(textOf({ audited: undrawn })).toMatch(/17 changed$/m);
   });
 
   test('proposes a horizon for a metric that never becomes final once later looks confirmed its last change', () => {

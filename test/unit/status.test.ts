@@ -17,17 +17,16 @@ let warehouse: Warehouse;
 beforeEach(async () => {
   const scratch = await openScratch();
   ({ directory, warehouse } = scratch);
+  await holdTable('daily', 'live');
   return scratch.close;
 });
 
-function configOf(slices: string): Config {
-  const text = `service: simulator\nwarehouse: w.duckdb\nslices:\n${slices}`;
+function configOf(datePeriod: string, settings = 'name: daily, dimensions: [day], metrics: [installs]'): Config {
+  const text = `service: simulator\nwarehouse: w.duckdb\nslices: [{ ${settings}, date_period: "${datePeriod}" }]\n`;
   return parseConfig(text, { file: 'ripen.yaml', directory, environment: {} });
 }
 
-const daily = configOf(
-  '  - { name: daily, dimensions: [day], metrics: [installs], date_period: "2026-02-10:yesterday", utc_offset: "+00:00" }\n',
-);
+const daily = configOf('2026-02-10:yesterday');
 
 /** That of every slice with these settings, whatever its dimensions are here. */
 const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {}, headers: {} });
@@ -41,13 +40,9 @@ async function holdTable(slice: string, state: 'live' | 'building', weekStartsOn
   );
 }
 
-async function holdPeriod(
-  slice: string,
-  days: readonly [string, string],
-  state: string,
-  rows = 10,
-  fingerprint = LIVE,
-): Promise<void> {
+/** A period of the slice `daily`, from a day to another, which is not in it. */
+async function holdPeriod(days: string, state: string, rows = 10, fingerprint = LIVE, slice = 'daily'): Promise<void> {
+  const [start = '', end = ''] = days.split(':');
   await warehouse.run(
     `insert into ripen.periods by name
      select $1 as slice, $6 as fingerprint, $2::date as start_day, $3::date as end_day, 1 as load_id,
@@ -56,23 +51,21 @@ async function holdPeriod(
          0 as rejected, $4 as state,
          case when $4 not in ('open', 'cut', 'empty') then timestamp '2026-02-13 02:30:00' end as sound_at,
          case when $4 = 'final' then null else timestamp '2026-02-15 00:00:00' end as next_refresh_at`,
-    [slice, days[0], days[1], state, rows, fingerprint],
+    [slice, start, end, state, rows, fingerprint],
   );
 }
 
-async function restate(
-  period: string,
-  metric: string,
-  before: number | null,
-  after: number,
-  seenAt: string,
-  load: number,
-): Promise<void> {
-  await warehouse.run(
-    'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, $7, false, null, null)',
-    ['daily', period, metric, before, after, seenAt, load],
-  );
-  await holdLoad([metric], load);
+/** Changed totals as `period metric before after`, found by one load at an instant. */
+async function restate(seenAt: string, load: number, ...changes: readonly string[]): Promise<void> {
+  for (const change of changes) {
+    const [period = '', metric = '', before = '', after = ''] = change.split(' ');
+    await warehouse.run(
+      `insert into ripen.restatements values ('daily', $1::date, $2, nullif($3, 'null')::decimal(38, 9), $4::decimal(38, 9),
+         $5::timestamp, $6, false, null, null)`,
+      [period, metric, before, after, `${seenAt}:00`, load],
+    );
+    await holdLoad([metric], load);
+  }
 }
 
 /** A load that brought these metrics, if it is new; under the id that `holdPeriod` gives. */
@@ -108,34 +101,18 @@ async function statusOfOne(config: Config): Promise<StatusReport['slices'][numbe
 describe('the status of a slice', () => {
   test('without a warehouse 4 of 4 days are missing, and nothing is invented', async () => {
     const report = await readStatus(daily, null, AS_OF);
-    expect(report.slices).toMatchObject([
-      {
-        newest_period: null,
-        newest_fetch_at: null,
-        rows: 0,
-        periods: { expected: 4, loaded: 0, missing: 4 },
-        restated: [],
-      },
-    ]);
+    const nothing = { newest_period: null, newest_fetch_at: null, rows: 0, restated: [] };
+    expect(report.slices).toMatchObject([{ ...nothing, periods: { expected: 4, loaded: 0, missing: 4 } }]);
     expect(report.runs).toStrictEqual([]);
   });
 
   test('counts each state, and finds the hole between 2 loaded days', async () => {
-    await holdTable('daily', 'live');
-    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final', 30);
-    await holdPeriod('daily', ['2026-02-12', '2026-02-13'], 'maturing', 20);
-    await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open', 0);
+    await holdPeriod('2026-02-10:2026-02-11', 'final', 30);
+    await holdPeriod('2026-02-12:2026-02-13', 'maturing', 20);
+    await holdPeriod('2026-02-13:2026-02-14', 'open', 0);
     const slice = await statusOfOne(daily);
-    expect(slice.periods).toStrictEqual({
-      expected: 4,
-      loaded: 3,
-      missing: 1,
-      open: 1,
-      maturing: 1,
-      final: 1,
-      cut: 0,
-      empty: 0,
-    });
+    const counts = { missing: 1, open: 1, maturing: 1, final: 1, cut: 0, empty: 0 };
+    expect(slice.periods).toStrictEqual({ expected: 4, loaded: 3, ...counts });
     expect(slice).toMatchObject({ rows: 50, newest_period: '2026-02-12', newest_fetch_at: '2026-02-13T02:30:00.000Z' });
     expect(slice.ages[1]).toStrictEqual({
       first_day: '2026-02-11',
@@ -151,63 +128,36 @@ describe('the status of a slice', () => {
   });
 
   test('what is being built beside the live table is counted apart, and not shown as loaded', async () => {
-    await holdTable('daily', 'live');
     await holdTable('daily', 'building');
-    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
-    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final', 10, 'building');
-    await holdPeriod('daily', ['2026-02-11', '2026-02-12'], 'final', 10, 'building');
+    await holdPeriod('2026-02-10:2026-02-11', 'final');
+    await holdPeriod('2026-02-10:2026-02-11', 'final', 10, 'building');
+    await holdPeriod('2026-02-11:2026-02-12', 'final', 10, 'building');
     const slice = await statusOfOne(daily);
     expect(slice).toMatchObject({ building_periods: 2, periods: { loaded: 1 }, rows: 10 });
   });
 
   test('weeks begin as the service taught: on Sunday, the 3 days to Tuesday are 1 period', async () => {
-    const weekly = configOf(
-      '  - { name: weekly, dimensions: [week], metrics: [installs], date_period: "2026-02-08:2026-02-10" }\n',
-    );
+    const weekly = configOf('2026-02-08:2026-02-10', 'name: weekly, dimensions: [week], metrics: [installs]');
     await holdTable('weekly', 'live', 0);
-    await holdPeriod('weekly', ['2026-02-08', '2026-02-15'], 'open');
+    await holdPeriod('2026-02-08:2026-02-15', 'open', 10, LIVE, 'weekly');
     const slice = await statusOfOne(weekly);
     expect(slice.ages.map(({ first_day: day, state }) => [day, state])).toStrictEqual([['2026-02-08', 'open']]);
   });
 
   test('restatements of the last 7 days are summed by metric; one of 8 days ago is not', async () => {
-    await holdTable('daily', 'live');
-    for (const [period, metric, before, after, seenAt] of [
-      ['2026-02-10', 'installs', 10, 12, '2026-02-13 02:30:00'],
-      ['2026-02-11', 'installs', 10, 9, '2026-02-13 02:30:00'],
-      ['2026-02-10', 'cost', 1.5, 1.25, '2026-02-08 02:30:00'],
-      ['2026-02-10', 'clicks', 1, 2, '2026-02-06 02:30:00'],
-    ] as const) {
-      await restate(period, metric, before, after, seenAt, 1);
-    }
+    await restate('2026-02-13 02:30', 1, '2026-02-10 installs 10 12', '2026-02-11 installs 10 9');
+    await restate('2026-02-08 02:30', 1, '2026-02-10 cost 1.5 1.25');
+    await restate('2026-02-06 02:30', 1, '2026-02-10 clicks 1 2');
+    const oldest = { first_values: 0, oldest_period: '2026-02-10' };
     expect((await statusOfOne(daily)).restated).toStrictEqual([
-      {
-        metric: 'installs',
-        periods: 2,
-        first_values: 0,
-        oldest_period: '2026-02-10',
-        before: 20,
-        after: 21,
-        change: 1,
-      },
-      {
-        metric: 'cost',
-        periods: 1,
-        first_values: 0,
-        oldest_period: '2026-02-10',
-        before: 1.5,
-        after: 1.25,
-        change: -0.25,
-      },
+      { metric: 'installs', periods: 2, ...oldest, before: 20, after: 21, change: 1 },
+      { metric: 'cost', periods: 1, ...oldest, before: 1.5, after: 1.25, change: -0.25 },
     ]);
   });
 
   test('a total that moved twice counts from its first value to its last, one that moved back does not count', async () => {
-    await holdTable('daily', 'live');
-    await restate('2026-02-10', 'installs', 10, 15, '2026-02-12 02:30:00', 1);
-    await restate('2026-02-10', 'installs', 15, 12, '2026-02-13 02:30:00', 2);
-    await restate('2026-02-11', 'clicks', 5, 6, '2026-02-12 02:30:00', 1);
-    await restate('2026-02-11', 'clicks', 6, 5, '2026-02-13 02:30:00', 2);
+    await restate('2026-02-12 02:30', 1, '2026-02-10 installs 10 15', '2026-02-11 clicks 5 6');
+    await restate('2026-02-13 02:30', 2, '2026-02-10 installs 15 12', '2026-02-11 clicks 6 5');
     const slice = await statusOfOne(daily);
     expect(slice.restated).toMatchObject([{ metric: 'installs', periods: 1, before: 10, after: 12, change: 2 }]);
     expect(slice.movers).toStrictEqual([
@@ -216,11 +166,10 @@ describe('the status of a slice', () => {
   });
 
   test('the movers are the 10 of 12 that moved most by what they were, those that were nothing last', async () => {
-    await holdTable('daily', 'live');
-    for (let day = 1; day <= 11; day += 1) {
-      await restate(`2026-01-${String(day).padStart(2, '0')}`, 'cost', 100, 100 + day, '2026-02-13 02:30:00', 1);
+    for (let day = 10; day <= 20; day += 1) {
+      await restate('2026-02-13 02:30', 1, `2026-01-${day} cost 100 ${day + 91}`);
     }
-    await restate('2026-01-20', 'cost', null, 1_000_000, '2026-02-13 02:30:00', 1);
+    await restate('2026-02-13 02:30', 1, '2026-01-22 cost null 1000000');
     const slice = await statusOfOne(daily);
     expect(slice.movers.map(({ change }) => change)).toStrictEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
     expect(slice.restated).toMatchObject([{ periods: 12, first_values: 1 }]);
@@ -229,11 +178,10 @@ describe('the status of a slice', () => {
   });
 
   test('restatements of 30 days are told night by night, quiet nights left out', async () => {
-    await holdTable('daily', 'live');
-    await restate('2026-02-10', 'installs', 10, 11, '2026-02-12 02:30:00', 1);
-    await restate('2026-02-11', 'installs', 10, 14, '2026-02-12 02:40:00', 1);
-    await restate('2026-01-11', 'cost', 10, 9, '2026-01-16 02:30:00', 1);
-    await restate('2026-01-11', 'cost', 10, 9, '2026-01-10 02:30:00', 1);
+    await restate('2026-02-12 02:30', 1, '2026-02-10 installs 10 11');
+    await restate('2026-02-12 02:40', 1, '2026-02-11 installs 10 14');
+    await restate('2026-01-16 02:30', 1, '2026-01-11 cost 10 9');
+    await restate('2026-01-10 02:30', 1, '2026-01-11 cost 10 9');
     expect((await statusOfOne(daily)).restated_nights).toStrictEqual([
       { seen_day: '2026-01-16', metrics: [{ metric: 'cost', periods: 1, change: -1 }] },
       { seen_day: '2026-02-12', metrics: [{ metric: 'installs', periods: 2, change: 5 }] },
@@ -243,21 +191,21 @@ describe('the status of a slice', () => {
 
 describe('the finality of a slice, cell by cell', () => {
   const four = configOf(
-    '  - { name: daily, dimensions: [day], metrics: [installs, revenue_d7, added], date_period: "2026-02-09:2026-02-14" }\n',
+    '2026-02-09:2026-02-14',
+    'name: daily, dimensions: [day], metrics: [installs, revenue_d7, added]',
   );
 
   test('each of 7 states is told apart, neighbours that stand alike as one stretch', async () => {
-    await holdTable('daily', 'live');
     await holdLoad(['installs', 'revenue_d7']);
     await holdMetric('installs', 0, 0);
     await holdMetric('revenue_d7', 1, 8);
     await holdMetric('added', 2, null);
-    await holdPeriod('daily', ['2026-02-09', '2026-02-10'], 'empty', 0);
-    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'maturing');
-    await holdPeriod('daily', ['2026-02-11', '2026-02-12'], 'maturing');
-    await holdPeriod('daily', ['2026-02-12', '2026-02-13'], 'maturing');
+    await holdPeriod('2026-02-09:2026-02-10', 'empty', 0);
+    await holdPeriod('2026-02-10:2026-02-11', 'maturing');
+    await holdPeriod('2026-02-11:2026-02-12', 'maturing');
+    await holdPeriod('2026-02-12:2026-02-13', 'maturing');
     await warehouse.run("update ripen.periods set rejected = 3, sound_at = null where start_day = date '2026-02-11'");
-    await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open');
+    await holdPeriod('2026-02-13:2026-02-14', 'open');
     const { metrics, cells } = await statusOfOne(four);
     const spans = metrics.map(({ metric, spans: all }) => [
       metric,
@@ -268,42 +216,26 @@ describe('the finality of a slice, cell by cell', () => {
       ['revenue_d7', ['1 empty', '1 maturing', '1 rejected', '1 maturing', '1 open', '1 missing']],
       ['added', ['2 not loaded', '1 rejected', '2 not loaded', '1 missing']],
     ]);
-    expect(metrics[2]?.spans[2]).toStrictEqual({
-      state: 'not loaded',
-      first_day: '2026-02-12',
-      last_day: '2026-02-13',
-      periods: 2,
-    });
+    const lastDays = { first_day: '2026-02-12', last_day: '2026-02-13', periods: 2 };
+    expect(metrics[2]?.spans[2]).toStrictEqual({ state: 'not loaded', ...lastDays });
     expect(metrics.map(({ horizon_days: days }) => days)).toStrictEqual([0, 8, null]);
-    expect(cells).toStrictEqual({
-      expected: 18,
-      final: 2,
-      maturing: 2,
-      open: 2,
-      cut: 0,
-      empty: 2,
-      rejected: 3,
-      'not loaded': 4,
-      missing: 3,
-    });
+    const counts = { final: 2, maturing: 2, open: 2, cut: 0, empty: 2, rejected: 3, 'not loaded': 4, missing: 3 };
+    expect(cells).toStrictEqual({ expected: 18, ...counts });
   });
 
   test('a metric the ledger does not know yet is not loaded in 1 period and missing in the other 5', async () => {
-    await holdTable('daily', 'live');
     await holdLoad([]);
-    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
+    await holdPeriod('2026-02-10:2026-02-11', 'final');
     const { metrics } = await statusOfOne(four);
     expect(metrics[2]).toMatchObject({ kind: null, cells: { 'not loaded': 1, missing: 5 } });
   });
 
   test('a week the date period cut in the middle is found under the day its bucket begins', async () => {
-    const weekly = configOf(
-      '  - { name: daily, dimensions: [week], metrics: [installs], date_period: "2026-02-04:2026-02-15" }\n',
-    );
-    await holdTable('daily', 'live', 1);
+    const weekly = configOf('2026-02-04:2026-02-15', 'name: daily, dimensions: [week], metrics: [installs]');
+    await warehouse.run('update ripen.slice_tables set week_starts_on = 1');
     await holdLoad(['installs']);
     await holdMetric('installs', 0, 0);
-    await holdPeriod('daily', ['2026-02-02', '2026-02-09'], 'cut');
+    await holdPeriod('2026-02-02:2026-02-09', 'cut');
     await warehouse.run("update ripen.periods set whole = false, asked_start = date '2026-02-04'");
     const { metrics } = await statusOfOne(weekly);
     expect(metrics[0]?.spans).toMatchObject([
@@ -313,31 +245,43 @@ describe('the finality of a slice, cell by cell', () => {
   });
 });
 
+describe('a held period stands for one of the date period', () => {
+  test.each([
+    ['[month]', '2026-01-01:2026-01-15', '2026-01-01:2026-01-02', 'missing'],
+    ['[app_token]', '2026-01-01:2026-01-15', '2026-01-01:2026-01-06', 'missing'],
+    ['[app_token]', '2026-01-01:2026-01-05', '2026-01-01:2026-01-06', 'final'],
+  ])(
+    'of the same days, not only the same first one: %s over %s by %s is %s',
+    async (dimensions, period, held, state) => {
+      await holdPeriod(held, 'final');
+      const { ages } = await statusOfOne(
+        configOf(period, `name: daily, dimensions: ${dimensions}, metrics: [installs]`),
+      );
+      const [first, last] = period.split(':');
+      expect(ages).toMatchObject([{ first_day: first, last_day: last, state }]);
+    },
+  );
+});
+
 describe('what is due next', () => {
   test('while a period is missing, or not over, it is due now', async () => {
-    await holdTable('daily', 'live');
-    for (const day of [10, 11, 12]) await holdPeriod('daily', [`2026-02-${day}`, `2026-02-${day + 1}`], 'final');
+    for (const day of [10, 11, 12]) await holdPeriod(`2026-02-${day}:2026-02-${day + 1}`, 'final');
     expect((await statusOfOne(daily)).next_refresh_at).toBe(AS_OF.toISOString());
-    await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open');
+    await holdPeriod('2026-02-13:2026-02-14', 'open');
     expect((await statusOfOne(daily)).next_refresh_at).toBe(AS_OF.toISOString());
   });
 
   test('of final periods up to yesterday it is the day that begins at midnight; of a fixed date period nothing', async () => {
-    await holdTable('daily', 'live');
-    for (const day of [10, 11, 12, 13]) await holdPeriod('daily', [`2026-02-${day}`, `2026-02-${day + 1}`], 'final');
+    for (const day of [10, 11, 12, 13]) await holdPeriod(`2026-02-${day}:2026-02-${day + 1}`, 'final');
     expect((await statusOfOne(daily)).next_refresh_at).toBe('2026-02-15T00:00:00.000Z');
-    const fixed = configOf(
-      '  - { name: daily, dimensions: [day], metrics: [installs], date_period: "2026-02-10:2026-02-13" }\n',
-    );
-    expect((await statusOfOne(fixed)).next_refresh_at).toBeNull();
+    expect((await statusOfOne(configOf('2026-02-10:2026-02-13'))).next_refresh_at).toBeNull();
   });
 
   test('of final periods of another meaning, or without a metric that was added, it is now', async () => {
-    const settings = 'metrics: [installs], date_period: "2026-02-10:2026-02-10"';
-    const asConfigured = (text: string): Config => configOf(`  - { name: daily, dimensions: [day], ${text} }\n`);
-    await holdTable('daily', 'live');
+    const settings = 'name: daily, dimensions: [day], metrics: [installs]';
+    const asConfigured = (text: string): Config => configOf('2026-02-10:2026-02-10', text);
     await holdLoad(['installs']);
-    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
+    await holdPeriod('2026-02-10:2026-02-11', 'final');
     expect((await statusOfOne(asConfigured(settings))).next_refresh_at).toBeNull();
     // As of a table that was built again because the service began its weeks on another day.
     for (const table of ['slice_tables', 'periods'])
@@ -406,7 +350,6 @@ describe('the runs', () => {
   });
 
   test('are late by the latest instant that one planned for, be it not that of the newest, nor one to come', async () => {
-    await holdTable('daily', 'live');
     for (const at of ['2026-02-13 02:30:00', '2026-02-16 02:30:00', '2026-02-08 02:30:00']) {
       await holdRun(`run of ${at}`, at, 'succeeded');
     }

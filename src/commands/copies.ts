@@ -1,0 +1,147 @@
+/** `ripen publish`, `export` and `drop`: what readers get, brought up to date, described, written as one file, or removed. */
+
+import { join, resolve } from 'node:path';
+
+import {
+  dbtSources,
+  drop as dropSlice,
+  dropLoss,
+  exportRows as writeRows,
+  lakeDdl,
+  publish as publishCopies,
+  type Config,
+  type Loss,
+  type Publication,
+  type Published,
+} from '../index.ts';
+import { Failure } from '../errors.ts';
+import { accountLakes, accountsDdl, type AccountLakes } from '../publish/accounts-ddl.ts';
+import { refuseOutput } from '../publish/places.ts';
+import { countText, elapsedText } from '../terminal/measure.ts';
+import { namedMode, type Shell } from '../terminal/shell.ts';
+import type { CommandOutcome } from './outcome.ts';
+import { dayOf, given, offline, withConfig, writeNamed } from './verb.ts';
+import type { Arguments } from './words.ts';
+
+const SOURCES = 'ripen_sources.yml';
+
+/** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
+export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
+  const { config: files = [], ddl, dbt } = all;
+  const args = { ...all, config: files[0] };
+  if (files.length > 1) return described(null, await accountsText(files, all, shell));
+  return withConfig(args, shell, true, async (config, stated) => {
+    if (ddl !== undefined) return described(null, await lakeDdl(config, { ...stated, engine: ddl }));
+    if (dbt === undefined) {
+      const done = await publishCopies(config, stated);
+      const isIdle = done.published.length + done.failures.length === 0;
+      return copiesOutcome(done, {}, isIdle ? ['No publish target is configured.'] : []);
+    }
+    const sources = await dbtSources(config, stated);
+    if (dbt === '' || dbt === '-') return described(null, sources);
+    const path = resolve(shell.directory, /\.ya?ml$/.test(dbt) ? dbt : join(dbt, SOURCES));
+    await refuseOutput(config, path);
+    await writeNamed(path, sources, shell, true);
+    return described(path, sources);
+  });
+}
+
+/** What was published, behind what went before it. */
+function copiesOutcome({ published, failures }: Publication, fields: object, lines: readonly string[]) {
+  return {
+    json: { ...fields, published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) },
+    text: [...lines, ...published.map((copy) => `${copy.kind} ${copy.path}: ${reportText(copy)}`)].join('\n'),
+    failures,
+  };
+}
+
+/** `3 files written, 1 removed; _manifest.json too`, or `up to date`. */
+function reportText({ files_written: written, files_removed: removed, also_written: also }: Published): string {
+  const done = [
+    ...(written === 0 ? [] : [`${written} ${written === 1 ? 'file' : 'files'} written`]),
+    ...(removed === 0 ? [] : [`${removed} removed`]),
+  ];
+  if (done.length === 0) return also.length === 0 ? 'up to date' : `${also.join(' and ')} written`;
+  return `${done.join(', ')}${also.length === 0 ? '' : `; ${also.join(' and ')} too`}`;
+}
+
+/** How an engine reads several accounts, each of a configuration and a warehouse of its own, as one. */
+async function accountsText(files: readonly string[], args: Arguments<'publish'>, shell: Shell): Promise<string> {
+  const { ddl } = args;
+  if (ddl === undefined) {
+    throw new Failure('USAGE_INVALID', `The command line was refused: --config was given ${files.length} times.`, {
+      hint: 'Publish each configuration by itself; --ddl describes several as one.',
+    });
+  }
+  const accounts: AccountLakes[] = [];
+  for (const config of files) {
+    const lakes = withConfig({ ...args, config }, shell, true, async (read, stated) => accountLakes(ddl, read, stated));
+    accounts.push(await lakes);
+  }
+  return accountsDdl(ddl, accounts);
+}
+
+/** A description as the result, or that it was written. */
+function described(path: string | null, text: string): CommandOutcome {
+  const json = { described: [path === null ? { path, text } : { path, written: true }] };
+  return { json, text: path === null ? text.trimEnd() : `${path} written` };
+}
+
+/** Exports a slice or a table and says how many rows; nothing on stdout when the rows go there. */
+export const exportRows = offline(async (config, stated, args: Arguments<'export'>, shell) => {
+  const { slice, table, asIs, output, finalOnly = false, format = null } = args;
+  const days = { from: given(dayOf, args.from, '--from'), to: given(dayOf, args.to, '--to') };
+  const written = { output, format, stream: shell.stdout, mode: namedMode(shell) };
+  const exported = await writeRows(config, { ...stated, ...days, ...written, slice, table, asIs, finalOnly });
+  if (output === '-') return {};
+  const text = `${exported.slice}: ${countText(exported.rows, 'row')} written to ${exported.output}`;
+  return { json: { exported }, text };
+});
+
+/** Says what would be deleted, asks, drops and publishes. Throws `USAGE_INVALID`, with nothing touched, where nobody can be asked. */
+export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
+  const { slice, yes } = args;
+  const request = { ...stated, slice, before: given(dayOf, args.before, '--before') };
+  if (!yes && !shell.canAsk) throw unasked(lossText(await dropLoss(config, request), config));
+  const agree = async (loss: Loss): Promise<boolean> => {
+    if (yes) return true;
+    shell.tell(lossText(loss, config));
+    return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
+  };
+  const done = await dropSlice(config, { ...request, agree });
+  const { dropped } = done;
+  const what = dropped === null ? 'Nothing was deleted.' : `${nameOf(dropped)}: ${countsOf(dropped)} deleted`;
+  const outcome = copiesOutcome(done, { dropped }, [what]);
+  return dropped?.is_configured === true ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` } : outcome;
+});
+
+const unasked = (what: string): Failure =>
+  new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
+    hint: 'Add --yes to delete without being asked.',
+  });
+
+const countsOf = ({ periods, rows }: Loss): string => `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
+
+function lossText(loss: Loss, { warehouse, publish }: Config): string {
+  const files = loss.files === 0 ? '' : `, and ${countText(loss.files, 'file')} from lakes`;
+  const copies = publish.flatMap((target) => {
+    if (target.kind === 'duckdb') return [`${target.path} is replaced.`];
+    if (target.kind !== 'delta' || target.keepMs === 0) return [];
+    return [`Older versions in ${target.path} answer for ${elapsedText(target.keepMs)} more.`];
+  });
+  return [
+    `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}${files}.`,
+    ...(loss.answers === 0 ? [] : [`It goes from ${countText(loss.answers, 'archived answer')}, too.`]),
+    ...copies,
+    ...(loss.is_configured ? [again(loss)] : []),
+  ].join(' ');
+}
+
+const nameOf = ({ slice, before }: Loss): string =>
+  before === null ? `slice ${slice}` : `slice ${slice} before ${before}`;
+
+/** The date period says what to load. */
+function again({ slice, before }: Loss): string {
+  const what = before === null ? 'it again' : 'again what its date_period still covers';
+  return `${slice} is configured: the next sync loads ${what}.`;
+}
