@@ -151,7 +151,9 @@ const serviceSettings = z.union(
 );
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
-const appToken = z.string().regex(/^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/, {
+export const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
+
+const appToken = z.string().regex(APP_TOKEN, {
   error: 'is not an app token; must be 12 letters and digits, in quotes when it reads as a number',
 });
 
