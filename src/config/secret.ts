@@ -109,9 +109,9 @@ export class SecretSearch {
   /** Takes the next bytes; whether a form of a secret ends in them. */
   finds(chunk: Buffer): boolean {
     if (this.#overlap === 0) return false;
-    const border = Buffer.concat([this.#tail, chunk.subarray(0, this.#overlap)]);
-    this.#tail = Buffer.from((chunk.length < this.#overlap ? border : chunk).subarray(-this.#overlap));
-    return this.#forms.some((form) => border.includes(form) || chunk.includes(form));
+    const bytes = Buffer.concat([this.#tail, chunk]);
+    this.#tail = bytes.subarray(-this.#overlap);
+    return this.#forms.some((form) => bytes.includes(form));
   }
 }
 

@@ -45,9 +45,6 @@ export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly
 
 export const isHidden = (kind: z.core.$ZodType): boolean => z.globalRegistry.get(kind)?.['writeOnly'] === true;
 
-/** One of a closed set of names. */
-export const choice = <const Names extends readonly [string, ...string[]]>(names: Names) => z.enum(names);
-
 /** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 

@@ -8,17 +8,7 @@ import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { Secret } from './secret.ts';
-import {
-  byteSize,
-  choice,
-  duration,
-  hidden,
-  instant,
-  text,
-  understood,
-  webAddress,
-  wholeNumber,
-} from './setting-kinds.ts';
+import { byteSize, duration, hidden, instant, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
 /** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
@@ -187,7 +177,7 @@ const notified = block({
     }),
   ).describe('Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.'),
   on: z
-    .array(choice(outcomes))
+    .array(z.enum(outcomes))
     .min(1)
     .default(['failed', 'recovered'])
     .describe('Of which ends: succeeded, failed, recovered. [failed, recovered].'),

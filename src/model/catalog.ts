@@ -1,12 +1,12 @@
 /** The catalog: what filters-data says of metrics, dimensions and filter values. */
 
-/** The filter names whose items are metrics a report can request. */
+/** The filter names whose items are metrics a report can request, from the most specific list. */
 export const metricFilterNames = [
-  'overview_metrics',
-  'skad_metrics',
-  'cohort_metrics',
   'event_metrics',
+  'cohort_metrics',
+  'skad_metrics',
   'cost_metrics',
+  'overview_metrics',
   'etl_metrics',
 ] as const;
 

@@ -6,8 +6,7 @@
  */
 
 import { MS_PER_DAY } from './calendar.ts';
-import type { Catalog, CatalogItem } from './catalog.ts';
-import { metricFilterNames } from './catalog.ts';
+import { type Catalog, type CatalogItem, metricFilterNames } from './catalog.ts';
 import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
 import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, type DocumentedMetric, type MetricKind } from './metric-forms.ts';
@@ -40,19 +39,10 @@ export interface Metric {
   readonly type: ColumnType;
 }
 
-/** An item's standing among the lists that hold its id: the most specific list knows best what the metric is. */
-const listOrder = [
-  'event_metrics',
-  'cohort_metrics',
-  'skad_metrics',
-  'cost_metrics',
-  'overview_metrics',
-  'etl_metrics',
-];
-
-/** Every metric's item by id, from the most specific of the metric lists that hold it. */
+/** Every metric's item by id, from the most specific of the metric lists that hold it: that one knows best what it is. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
-  const items = catalog.filter(isMetricItem).sort((a, b) => listOrder.indexOf(b.filter) - listOrder.indexOf(a.filter));
+  const fromLeastSpecific = metricFilterNames.toReversed();
+  const items = fromLeastSpecific.flatMap((name) => catalog.filter(({ filter }) => filter === name));
   return new Map(items.map((item) => [item.id, item]));
 }
 

@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 import { configJsonSchema } from '../../src/config/schema-views.ts';
-import { parseConfig, readConfig, resolvedText } from '../../src/config/read-config.ts';
+import { inspectText, parseConfig, readConfig, resolvedText } from '../../src/config/read-config.ts';
 import { scrub } from '../../src/config/secret.ts';
 import { metrics as simulatedMetrics } from '../../src/simulator/world/metrics.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
@@ -244,7 +244,7 @@ slices: [{ name: a, <<: *daily }]`;
     );
     expect(odd).toEqual([]);
     expect(config.slices.filter(({ parameters }) => parameters['network__not_in'] === 'Organic')).toHaveLength(3);
-    expect(resolvedText(text, source).split('\n').length).toBeGreaterThan(300);
+    expect(resolvedText(inspectText(text, source)).split('\n').length).toBeGreaterThan(300);
   });
 
   test('config/demo.yaml simulates, writes to ./data and declares a daily and a monthly slice', async () => {
