@@ -30,10 +30,7 @@ export interface CatalogRun {
   readonly signal: AbortSignal;
 }
 
-/**
- * The catalog to plan with, or what it says of the slices. If filters-data fails or lists no metric, an older catalog serves
- * with a warning; without one the failure is thrown, as types and horizons would be guesses.
- */
+/** The catalog to plan with. If filters-data fails or lists no metric, an older one serves with a warning; without one the failure is thrown. */
 export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'filtersData'>): Promise<Catalog> {
   const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);
@@ -63,10 +60,7 @@ async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageM
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id))) ? stored : null;
 }
 
-/**
- * Stores a listing and returns what is then stored. What it lacks of configured metrics, and lists that it has nothing in, stay
- * as they were, with a warning each.
- */
+/** Stores a listing and returns what is then stored. What it lacks of configured metrics, and empty lists, stay as they were, with a warning each. */
 export async function adoptCatalog(
   listing: Catalog,
   seenAt: Date,

@@ -25,10 +25,7 @@ const catalogItem = z.object({
   attributes: text.nullish(),
 });
 
-/**
- * The catalog as last seen, or the part of it about some slices' metrics and dimensions, unless they name some by a pattern;
- * empty before the first run.
- */
+/** The catalog as last seen, or what it says of some slices' metrics and dimensions; all of it if a slice has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
@@ -54,8 +51,8 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
 const ROWS_PER_PIECE = 5000;
 
 /**
- * Stores a listing and the tables made of it in one transaction, and records what differs from the catalog before as schema
- * changes. Throws `WAREHOUSE_FOREIGN`, with nothing changed, if a table or view that is not the catalog's has a name it needs.
+ * Stores a listing and the tables made of it in one transaction, and records what changed. Throws `WAREHOUSE_FOREIGN`, with nothing
+ * changed, if a table or view that is not the catalog's has a name it needs.
  */
 export async function replaceCatalog(
   warehouse: Warehouse,
@@ -136,9 +133,8 @@ interface NextCatalog {
 }
 
 /**
- * The catalog after a listing, in which each id stands once a list. A list that is empty now stays as it was. An
- * item of a configured metric stays in every list it stood in, and keeps a formatting or section that the listing leaves blank.
- * Everything else is as listed.
+ * The catalog after a listing. A list that is empty now stays as it was. An item of a configured metric stays in every list it stood in,
+ * and keeps a formatting or section that the listing leaves blank.
  */
 function nextCatalog(
   before: ReadonlyMap<string, CatalogItem>,

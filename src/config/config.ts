@@ -219,10 +219,7 @@ function deepFrozen<T>(value: T): T {
 /** A plain request leaves this machine never, so the variable for plain http only stands in for the other. */
 const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
 
-/**
- * The forward proxy that the environment names, as the usual variables do, for these addresses; null where the environment names none, or none of them is to go through it. This
- * machine is reached directly, as no proxy could do. Throws `CONFIG_INVALID` for a proxy that is no http or https URL.
- */
+/** The forward proxy for these addresses, as the usual variables name it; null for none. Throws `CONFIG_INVALID` for one that is no http or https URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
   const variable = namedIn(environment);
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')

@@ -1,8 +1,7 @@
 /**
- * Outside words (a YAML file, the environment) → one frozen `Config`.
+ * Outside words (a YAML file, the environment) → one frozen `Config`, complete and consistent.
  *
  * The way: text → plain values with variables filled → each slice with the defaults it takes over → the schema → `Config`.
- * A `Config` is complete and consistent; whoever holds one checks nothing again.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -68,10 +67,7 @@ export interface Inspection {
   readonly effective: unknown;
 }
 
-/**
- * Finds and reads the configuration: `file` when given, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING`
- * when there is none to read, `CONFIG_INVALID` with every problem there is.
- */
+/** Reads `file`, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING` when there is none to read, `CONFIG_INVALID` with every problem there is. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> => faultless(await inspectConfig(options));
 
 /** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */

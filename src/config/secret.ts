@@ -1,9 +1,8 @@
 /**
  * A credential that prints as `***`, the scrubbing of text by value, and the search for one in an answer.
  *
- * Redaction by path misses messages, stacks and nested fields; so every secret registers its value here, and every text
- * for people (terminal, log, ledger) passes through `scrub`. Data is never scrubbed: an answer that holds the credential
- * it was asked with is refused instead.
+ * Redaction by path misses messages, stacks and nested fields, so every secret registers its value here, and every text for people passes
+ * through `scrub`. Data is never scrubbed: an answer that holds the credential it was asked with is refused instead.
  */
 
 import { inspect } from 'node:util';

@@ -1,8 +1,6 @@
 /**
- * The kinds of value a setting can have: text, duration, size …
- *
- * Each is a zod schema whose message reads on from the value: `is not a duration; must be …`. What a kind turns its
- * text into is its output; what editors complete and check is its input.
+ * The kinds of value a setting can have: text, duration, size … Each is a zod schema whose message reads on from the value:
+ * `is not a duration; must be …`.
  */
 
 import * as z from 'zod';
@@ -11,10 +9,7 @@ import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
-/**
- * A text that a function understands, as what it returns. Null from the function refuses it: with what is `wrong`,
- * such as `is not a duration`, and what is `allowed`, such as `must be …`.
- */
+/** A text as what a function makes of it; null refuses it, with what is `wrong` (`is not a duration`) and what is `allowed` (`must be …`). */
 export function understood<T>(parse: (text: string) => T | null, wrong: string, allowed: string, pattern?: RegExp) {
   const form = z.string({ error: allowed });
   const text = pattern === undefined ? form : form.meta({ pattern: pattern.source });

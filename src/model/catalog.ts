@@ -50,10 +50,7 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/**
- * The tables of schema `main` that are made of the catalog. The list `partners` has none: the campaign API's list, which
- * says more, has that name, and `ripen.catalog` keeps this one.
- */
+/** The tables of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
 export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
 
 /** Sections filters-data can be limited to. */

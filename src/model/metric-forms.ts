@@ -1,8 +1,6 @@
 /**
- * What is documented of metrics: the table `config/metrics.csv`, and which of its forms the id of a metric has.
- *
- * A form is an id with slots: `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what
- * rows of their own list. The parts of a computed form share what stands in its slots.
+ * What is documented of metrics: the table `config/metrics.csv`, and which of its forms the id of a metric has. A form is an id with slots:
+ * `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what rows of their own list.
  */
 
 import { readFileSync } from 'node:fs';
@@ -105,8 +103,8 @@ export const documentedForms: readonly Form[] = rows
   });
 
 /**
- * What is documented of a metric that a list of the catalog holds (null: none does); null for an id of no documented form. An id
- * may have several forms, as an event can have any name: then the latest horizon counts, and it adds up only if all of them do.
+ * What is documented of a metric in a list of the catalog (null: in none); null for an id of no documented form. Of several forms, as an
+ * event can have any name, the latest horizon counts, and it adds up only if all of them do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const found = documentedForms

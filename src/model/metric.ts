@@ -1,8 +1,6 @@
 /**
- * What ripen knows of a metric: how long its values may change, whether they add up over rows, and its type.
- *
- * What is documented decides (`metric-forms.ts`), and the slice's own settings before it; the catalog says how values are
- * formatted. A metric of no documented form is never final: nobody knows when it stops changing.
+ * What ripen knows of a metric: how long its values may change, whether they add up over rows, and its type. The slice's settings decide,
+ * then what is documented; the catalog says how values are formatted. A metric of no documented form is never final.
  */
 
 import { MS_PER_DAY } from './calendar.ts';
@@ -12,10 +10,7 @@ import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, type DocumentedMetric, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
-/**
- * How it is known whether a metric adds up: `stated` in the configuration, `documented` for the metric, `seen` in answers,
- * or `assumed` from how its values are formatted.
- */
+/** How it is known whether a metric adds up: from the configuration, the documentation, answers, or only from how its values are formatted. */
 export const additivities = ['stated', 'documented', 'seen', 'assumed'] as const;
 
 export type Additivity = (typeof additivities)[number];

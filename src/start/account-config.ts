@@ -1,8 +1,4 @@
-/**
- * A first configuration of an account: short, commented, made of what filters-data lists.
- *
- * It requests the lists and nothing else; the token goes into no text.
- */
+/** A first configuration of an account: short, commented, made of what filters-data lists; the token goes into no text. */
 
 import * as z from 'zod';
 

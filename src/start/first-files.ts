@@ -57,10 +57,7 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
 const IGNORED = '.gitignore';
 const USUAL_MODE = 0o644;
 
-/**
- * Writes the files, or, when one of them exists, none: `USAGE_INVALID` naming every one that does. A `.gitignore` that is
- * there stays as it is. Throws `STORAGE_FAILED`.
- */
+/** Writes the files, and a `.gitignore` unless there is one; none of them when one exists: `USAGE_INVALID` names every one that does. Throws `STORAGE_FAILED`. */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, account, mode = USUAL_MODE } = options;
   const pathOf = (name: string): string => join(directory, name);
