@@ -10,7 +10,7 @@ import { hasStars } from '../model/stars.ts';
 import { type ParameterValue, parameterNames } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
-import type { outcomes, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 import type { Environment } from './variables.ts';
 
@@ -70,15 +70,9 @@ export type PublishTarget =
       readonly columnMapping?: boolean;
     } & Target);
 
-export interface Links {
-  readonly apps: 'all' | readonly string[];
-  /** 1 network … 4 creative. */
-  readonly maxLevel: number;
-  /** Least time between two crawls of an app; left out: each night. */
-  readonly everyMs?: number;
-}
+export type Links = Frozen<NonNullable<Settings['links']>>;
 
-export type Outcome = (typeof outcomes)[number];
+export type Outcome = Settings['notify'][number]['on'][number];
 
 /** An address that is told of a run's end. */
 export interface Notify {

@@ -85,13 +85,16 @@ export interface CatalogItem {
 
 export type Catalog = readonly CatalogItem[];
 
-/** The filter names whose items are values of a dimension. */
-export const dimensionValueFilters: Readonly<Record<string, CatalogFilter>> = {
-  app_token: 'apps',
-  country_code: 'countries',
-  currency_code: 'currencies',
-  network: 'networks',
-  os_name: 'os_names',
-  partner_id: 'partners',
-  store_type: 'store_type',
-};
+/** The list that has the values of a dimension, and the field in which they are as report rows and filters have them. */
+export const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
+  ['app', ['apps', 'name']],
+  ['app_token', ['apps', 'id']],
+  ['country', ['countries', 'name']],
+  ['country_code', ['countries', 'id']],
+  ['currency_code', ['currencies', 'id']],
+  ['network', ['networks', 'id']],
+  ['os_name', ['os_names', 'id']],
+  ['partner_id', ['partners', 'id']],
+  ['partner_name', ['partners', 'name']],
+  ['store_type', ['store_type', 'id']],
+]);
