@@ -83,15 +83,6 @@ test('reading what was written changes nothing more, and there is one text for o
   );
 });
 
-test('every finite double reads as the number JavaScript writes', () => {
-  fc.assert(
-    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-      expect(Number(plainOf(String(value))) === value).toBe(true);
-    }),
-    { numRuns: 2000 },
-  );
-});
-
 test('a text that holds any character but digits, sign, point, exponent and blanks at its ends is refused', () => {
   const foreign = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !/^[\d+\-.eE\s]*$/.test(text));
   fc.assert(
