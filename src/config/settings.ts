@@ -95,23 +95,7 @@ const httpSettings = block({
   max_url_bytes: wholeNumber(LEAST_URL_BYTES)
     .default(MAX_URL_BYTES)
     .describe('Longest address of a request; metrics that do not fit are requested in batches. 8000.'),
-}).transform((stated) => ({
-  kind: 'http' as const,
-  baseUrl: stated.base_url,
-  reportsUrl: stated.reports_url,
-  costUrl: stated.cost_url ?? null,
-  token: stated.token,
-  tokenFile: stated.token_file,
-  headers: stated.headers ?? {},
-  costHeaders: stated.cost_headers ?? {},
-  caFile: stated.ca_file ?? null,
-  maxConcurrency: stated.max_concurrency,
-  maxStartsPerSecond: stated.max_starts_per_second,
-  campaignConcurrency: stated.campaign_concurrency,
-  requestTimeoutMs: stated.request_timeout,
-  maxResponseBytes: stated.max_response_bytes,
-  maxUrlBytes: stated.max_url_bytes,
-}));
+});
 
 const simulator = block({
   seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
