@@ -80,7 +80,8 @@ export const readConfig = plainVerb(['directory', 'environment'], async (options
 export const resolvedConfig = plainVerb(
   ['directory', 'environment'],
   async (options: ConfigOptions): Promise<string> => {
-    return (await import('./config/read-config.ts')).resolveConfig(options);
+    const { inspectConfig, resolvedText } = await import('./config/read-config.ts');
+    return resolvedText(await inspectConfig(options));
   },
 );
 

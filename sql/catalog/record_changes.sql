@@ -1,19 +1,37 @@
--- Records, at once, what came, went or changed in the catalog: a new catalog may differ in thousands of items.
--- $1 the changes (JSON list), $2 run id
+-- Records what appeared, vanished or changed in the catalog since `keep_items`, a change per field; nothing the first time.
+-- $1 run id
 -- Returns nothing.
 insert into ripen.schema_changes
+with changes as (
+    select
+        filter || ' ' || id as name,
+        case
+            when o.seen_at is null then [{change: 'item appeared', before: null::varchar, after: null::varchar}]
+            when n.seen_at is null then [{change: 'item vanished', before: null::varchar, after: null::varchar}]
+            else list_filter(
+                [
+                    {change: 'name changed', before: o.name, after: n.name},
+                    {change: 'short name changed', before: o.short_name, after: n.short_name},
+                    {change: 'section changed', before: o.section, after: n.section},
+                    {change: 'formatting changed', before: o.formatting, after: n.formatting},
+                    {change: 'description changed', before: o.description, after: n.description},
+                    {change: 'attributes changed', before: o.attributes, after: n.attributes}
+                ],
+                lambda field: field.before is distinct from field.after
+            )
+        end as fields
+    from catalog_before as o
+    full join ripen.catalog as n using (filter, id)
+    where exists (select 1 from catalog_before)
+)
+
 select
-    $2 as run_id,
+    $1 as run_id,
     'catalog' as object,
     c.name,
-    c.change,
-    c.before,
-    c.after,
+    f.field.change,
+    f.field.before,
+    f.field.after,
     now() at time zone 'UTC' as seen_at
-from (
-    select
-        unnest(
-            from_json($1::json, '[{"name":"VARCHAR","change":"VARCHAR","before":"VARCHAR","after":"VARCHAR"}]'),
-            recursive := true
-        )
-) as c
+from changes as c,
+    unnest(c.fields) as f(field)

@@ -1,29 +1,33 @@
 /** The tables of schema `main` that are made of the catalog: what fills them, and what their comments say. Pure. */
 
 import { type catalogTables, optionFilterNames, type valueFilterNames } from '../model/catalog.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
+import { asScript, identifier, literal } from '../warehouse/sql.ts';
 
-type CatalogTable = (typeof catalogTables)[number];
-type ValueFilter = (typeof valueFilterNames)[number];
-type CommentedColumn = readonly [name: string, comment: string];
+/** A name, a comment, and the expression over `ripen.catalog` that fills it if that is not the column of its name. */
+type Column = readonly [name: string, comment: string, source?: string];
 
 interface Definition {
+  readonly name: (typeof catalogTables)[number];
   /** Without the ending all of them share. */
   readonly comment: string;
-  readonly columns: readonly CommentedColumn[];
-  readonly select: string;
+  /** The lists whose items are its rows. */
+  readonly filters: readonly string[];
+  readonly columns: readonly Column[];
 }
 
 /** How the comment of each of these tables ends, and of no other: by it a run knows its own from somebody else's. */
 export const CATALOG_ENDING = ', from filters-data';
 
-const requestId = ['id', 'What to use in requests'] as const;
-const readableName = ['name', 'Readable name'] as const;
-const section = ['section', 'Section the service puts it in'] as const;
-const description = ['description', 'What it means, as the service says it'] as const;
+const requestId: Column = ['id', 'What to use in requests'];
+const readableName: Column = ['name', 'Readable name'];
+const section: Column = ['section', 'Section the service puts it in'];
+const description: Column = ['description', 'What it means, as the service says it'];
 
 const metrics: Definition = {
+  name: 'metrics',
   comment: 'Metrics a report can request, and how their values settle',
+  // Filled by `catalog/insert_metrics`, as half of it is ripen's own reading.
+  filters: [],
   columns: [
     requestId,
     readableName,
@@ -31,107 +35,91 @@ const metrics: Definition = {
     section,
     ['formatting', 'integer, money, decimal, percent and others'],
     description,
-    ['kind', 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form'],
-    ['horizon_from', 'Where the horizon comes from: the documented form of the metric, and the latest of its parts'],
-    ['horizon_days', 'Days after a period ends until the value is final; NULL means never'],
-    ['additive', 'Whether values add up over rows'],
-    ['type', 'SQL type of its columns unless a slice says otherwise'],
+    ['kind', 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form', `''`],
+    [
+      'horizon_from',
+      'Where the horizon comes from: the documented form of the metric, and the latest of its parts',
+      `''`,
+    ],
+    ['horizon_days', 'Days after a period ends until the value is final; NULL means never', '0::double'],
+    ['additive', 'Whether values add up over rows', 'false'],
+    ['type', 'SQL type of its columns unless a slice says otherwise', `''`],
   ],
-  // Filled by `catalog/insert_metrics`, as half of it is ripen's own reading.
-  select: `select
-    '' as id, '' as name, '' as short_name, '' as section, '' as formatting, '' as description,
-    '' as kind, '' as horizon_from, 0::double as horizon_days, false as additive, '' as type
-limit 0`,
+};
+
+const dimensions: Definition = {
+  name: 'dimensions',
+  comment: 'Dimensions a report can be grouped by',
+  filters: ['dimensions'],
+  columns: [requestId, readableName, section, description],
+};
+
+const apps: Definition = {
+  name: 'apps',
+  comment: 'Apps the account can see',
+  filters: ['apps'],
+  columns: [
+    ['app_token', 'Id of the app in the service', 'id'],
+    ['app', 'Name of the app', 'name'],
+    ['description', 'What the service says of it'],
+    [
+      'currency',
+      'Currency of the app, as the service writes it; NULL if it does not say',
+      `attributes ->> '$.currency'`,
+    ],
+    [
+      'default_store_app_id',
+      'Id of the app in its store; NULL if the service does not say',
+      `attributes ->> '$.default_store_app_id'`,
+    ],
+    ['platforms', 'Platforms of the app, as JSON; NULL if the service does not say', `attributes ->> '$.platforms'`],
+    ['attributes', 'All further fields of it, as a JSON object; NULL if there are none'],
+  ],
 };
 
 /** What a list holds, and where its ids occur. */
-const lists: Readonly<Record<ValueFilter, readonly [things: string, id: string]>> = {
-  apps_network: ['Apps by their ids in the stores', 'Id of the app in its store, as the service writes it'],
-  countries: ['Countries', 'What the dimension country_code carries'],
-  currencies: ['Currencies', 'What the parameter currency takes and the dimension currency_code carries'],
-  os_names: ['Operating systems', 'What the dimension os_name carries and the parameter os_names takes'],
-  networks: ['Advertising networks', 'What the dimension network carries'],
-  ad_revenue_sources: ['Sources of ad revenue', 'What the parameter ad_revenue_sources takes'],
-  store_type: ['Stores apps are installed from', 'What the dimension store_type carries'],
-};
+const listTable = (name: (typeof valueFilterNames)[number], comment: string, id: string): Definition => ({
+  name,
+  comment,
+  filters: [name],
+  columns: [['id', id], readableName, description],
+});
 
-function listTable(filter: ValueFilter): Definition {
-  const [things, id] = lists[filter];
-  return {
-    comment: things,
-    columns: [['id', id], readableName, description],
-    select: `select id, name, description
-from ripen.catalog
-where filter = ${literal(filter)}
-order by id`,
-  };
-}
-
-const definitions: Readonly<Record<CatalogTable, Definition>> = {
-  metrics,
-  dimensions: {
-    comment: 'Dimensions a report can be grouped by',
-    columns: [requestId, readableName, section, description],
-    select: `select id, name, section, description
-from ripen.catalog
-where filter = 'dimensions'
-order by id`,
-  },
-  apps: {
-    comment: 'Apps the account can see',
-    columns: [
-      ['app_token', 'Id of the app in the service'],
-      ['app', 'Name of the app'],
-      ['description', 'What the service says of it'],
-      ['currency', 'Currency of the app, as the service writes it; NULL if it does not say'],
-      ['default_store_app_id', 'Id of the app in its store; NULL if the service does not say'],
-      ['platforms', 'Platforms of the app, as JSON; NULL if the service does not say'],
-      ['attributes', 'All further fields of it, as a JSON object; NULL if there are none'],
-    ],
-    select: `select
-    id as app_token,
-    name as app,
+const reportOptions: Definition = {
+  name: 'report_options',
+  comment: 'What the parameters of a report can be set to',
+  filters: optionFilterNames,
+  columns: [
+    ['parameter', 'The list it stands in, named after its parameter where there is one', 'filter'],
+    ['id', 'What the parameter takes'],
+    readableName,
     description,
-    attributes ->> '$.currency' as currency,
-    attributes ->> '$.default_store_app_id' as default_store_app_id,
-    attributes ->> '$.platforms' as platforms,
-    attributes
-from ripen.catalog
-where filter = 'apps'
-order by id`,
-  },
-  apps_network: listTable('apps_network'),
-  countries: listTable('countries'),
-  currencies: listTable('currencies'),
-  os_names: listTable('os_names'),
-  networks: listTable('networks'),
-  ad_revenue_sources: listTable('ad_revenue_sources'),
-  store_type: listTable('store_type'),
-  report_options: {
-    comment: 'What the parameters of a report can be set to',
-    columns: [
-      ['parameter', 'The list it stands in, named after its parameter where there is one'],
-      ['id', 'What the parameter takes'],
-      readableName,
-      description,
-    ],
-    select: `select filter as parameter, id, name, description
-from ripen.catalog
-where filter in (${optionFilterNames.map((name) => literal(name)).join(', ')})
-order by filter, id`,
-  },
+  ],
 };
 
-/** The statement that makes a table; `metrics` is empty at first. */
-export function createCatalogTable(name: CatalogTable): string {
-  return `create or replace table main.${identifier(name)} as\n${definitions[name].select}`;
-}
+const tables: readonly Definition[] = [
+  metrics,
+  dimensions,
+  apps,
+  listTable('apps_network', 'Apps by their ids in the stores', 'Id of the app in its store, as the service writes it'),
+  listTable('countries', 'Countries', 'What the dimension country_code carries'),
+  listTable('currencies', 'Currencies', 'What the parameter currency takes and the dimension currency_code carries'),
+  listTable('os_names', 'Operating systems', 'What the dimension os_name carries and the parameter os_names takes'),
+  listTable('networks', 'Advertising networks', 'What the dimension network carries'),
+  listTable('ad_revenue_sources', 'Sources of ad revenue', 'What the parameter ad_revenue_sources takes'),
+  listTable('store_type', 'Stores apps are installed from', 'What the dimension store_type carries'),
+  reportOptions,
+];
 
-/** The statements that comment a table and its columns. */
-export function catalogComments(name: CatalogTable): string[] {
-  const { comment, columns } = definitions[name];
+/** Makes every table anew from `ripen.catalog`, with its comments; `metrics` is empty at first. */
+export const makeTables = (): string => asScript(tables.flatMap(statementsOf));
+
+function statementsOf({ name, comment, filters, columns }: Definition): string[] {
   const table = `main.${identifier(name)}`;
+  const list = columns.map(([column, , source = column]) => `${source} as ${column}`).join(', ');
+  const wanted = filters.length === 0 ? 'false' : `filter in (${filters.map(literal).join(', ')})`;
   return [
+    `create or replace table ${table} as\nselect ${list}\nfrom ripen.catalog\nwhere ${wanted}\norder by filter, id`,
     `comment on table ${table} is ${literal(`${comment}${CATALOG_ENDING}`)}`,
     ...columns.map(([column, text]) => `comment on column ${table}.${identifier(column)} is ${literal(text)}`),
   ];

@@ -30,15 +30,14 @@ export interface CatalogRun {
   readonly signal: AbortSignal;
 }
 
-/**
- * The catalog to plan with, or what it says of the slices. If filters-data fails or lists no metric, an older catalog serves
- * with a warning; without one the failure is thrown, as types and horizons would be guesses.
- */
+/** The catalog to plan with. If filters-data fails or lists no metric, an older one serves with a warning; without one the failure is thrown. */
 export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'filtersData'>): Promise<Catalog> {
   const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);
-  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+planAt - +seenAt));
-  if (fresh !== null) return fresh;
+  const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
+  const stored = ageMs < FRESH_MS ? await readCatalog(warehouse, slices) : [];
+  // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
+  if (ageMs === 0 || (ageMs < FRESH_MS && holdsMetricsOf(slices, stored))) return stored;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     if (!listing.some(isMetricItem)) throw nothingListed();
@@ -53,20 +52,12 @@ export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'fi
   }
 }
 
-/** The stored catalog while it need not be requested again; null if it is old or lacks a metric of the slices. */
-async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageMs: number): Promise<Catalog | null> {
-  if (ageMs >= FRESH_MS) return null;
-  const stored = await readCatalog(warehouse, slices);
-  // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
-  if (ageMs === 0) return stored;
-  const known = metricItems(stored);
-  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id))) ? stored : null;
+function holdsMetricsOf(slices: readonly Slice[], catalog: Catalog): boolean {
+  const known = metricItems(catalog);
+  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id)));
 }
 
-/**
- * Stores a listing and returns what is then stored. What it lacks of configured metrics, and lists that it has nothing in, stay
- * as they were, with a warning each.
- */
+/** Stores a listing and returns what is then stored. What it lacks of configured metrics, and empty lists, stay as they were, with a warning each. */
 export async function adoptCatalog(
   listing: Catalog,
   seenAt: Date,

@@ -9,9 +9,9 @@ import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
-import { asScript, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import { identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { CATALOG_ENDING, catalogComments, createCatalogTable } from './catalog-tables.ts';
+import { CATALOG_ENDING, makeTables } from './catalog-tables.ts';
 
 const text = z.string().transform(storable);
 const catalogItem = z.object({
@@ -25,10 +25,7 @@ const catalogItem = z.object({
   attributes: text.nullish(),
 });
 
-/**
- * The catalog as last seen, or the part of it about some slices' metrics and dimensions, unless they name some by a pattern;
- * empty before the first run.
- */
+/** The catalog as last seen, or what it says of some slices' metrics and dimensions; all of it if a slice has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
@@ -54,8 +51,8 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
 const ROWS_PER_PIECE = 5000;
 
 /**
- * Stores a listing and the tables made of it in one transaction, and records what differs from the catalog before as schema
- * changes. Throws `WAREHOUSE_FOREIGN`, with nothing changed, if a table or view that is not the catalog's has a name it needs.
+ * Stores a listing and the tables made of it in one transaction, and records what changed. Throws `WAREHOUSE_FOREIGN`, with nothing
+ * changed, if a table or view that is not the catalog's has a name it needs.
  */
 export async function replaceCatalog(
   warehouse: Warehouse,
@@ -68,14 +65,12 @@ export async function replaceCatalog(
   const listed = listing.map((item) => catalogItem.parse(item));
   const next = nextCatalog(before, listed, isConfigured);
   await warehouse.transact(async () => {
+    await warehouse.run(statement('catalog/keep_items'));
     await warehouse.run(statement('catalog/forget_items'));
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
-    await warehouse.run(
-      asScript(catalogTables.flatMap((name) => [createCatalogTable(name), ...catalogComments(name)])),
-    );
+    await warehouse.run(statement('catalog/record_changes'), [runId]);
+    await warehouse.run(makeTables());
     await insertPieces(warehouse, 'catalog/insert_metrics', metricRows(next.catalog), []);
-    if (before.size === 0) return;
-    await insertPieces(warehouse, 'catalog/record_changes', catalogChanges(before, byKey(next.catalog)), [runId]);
   });
   return next;
 }
@@ -138,9 +133,8 @@ interface NextCatalog {
 }
 
 /**
- * The catalog after a listing, in which each id stands once a list. A list that is empty now stays as it was. An
- * item of a configured metric stays in every list it stood in, and keeps a formatting or section that the listing leaves blank.
- * Everything else is as listed.
+ * The catalog after a listing. A list that is empty now stays as it was. An item of a configured metric stays in every list it stood in,
+ * and keeps a formatting or section that the listing leaves blank.
  */
 function nextCatalog(
   before: ReadonlyMap<string, CatalogItem>,
@@ -167,44 +161,6 @@ function nextCatalog(
   return { catalog: [...listed.values()], emptied: [...emptied], held: [...held].toSorted() };
 }
 
-/** By filter name and id. Of an id that a list holds several times the first by its fields counts, whatever their order. */
-function byKey(items: Catalog): Map<string, CatalogItem> {
-  const found = new Map<string, CatalogItem>();
-  for (const item of items) {
-    const key = `${item.filter} ${item.id}`;
-    const other = found.get(key);
-    if (other === undefined || fieldTexts(item) < fieldTexts(other)) found.set(key, item);
-  }
-  return found;
-}
-
-const fields = ['name', 'shortName', 'section', 'formatting', 'description', 'attributes'] as const;
-
-const fieldTexts = (item: CatalogItem): string => fields.map((field) => item[field] ?? '').join('\u0000');
-
-interface CatalogChange {
-  /** Filter name and id of the item. */
-  readonly name: string;
-  readonly change: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-/** Items that appeared; then those that vanished or changed, a change per field. */
-function catalogChanges(
-  before: ReadonlyMap<string, CatalogItem>,
-  after: ReadonlyMap<string, CatalogItem>,
-): CatalogChange[] {
-  const whole = (name: string, change: string): CatalogChange => ({ name, change, before: null, after: null });
-  const appeared = [...after.keys()].filter((name) => !before.has(name));
-  const others = [...before].flatMap(([name, old]): CatalogChange[] => {
-    const now = after.get(name);
-    if (now === undefined) return [whole(name, 'item vanished')];
-    const changed = fields.filter((field) => (old[field] ?? null) !== (now[field] ?? null));
-    return changed.map((field) => {
-      const change = `${field === 'shortName' ? 'short name' : field} changed`;
-      return { name, change, before: old[field] ?? null, after: now[field] ?? null };
-    });
-  });
-  return [...appeared.map((name) => whole(name, 'item appeared')), ...others];
-}
+/** By list and id; of an id that a list holds several times the last counts. */
+const byKey = (items: Catalog): Map<string, CatalogItem> =>
+  new Map(items.map((item) => [`${item.filter} ${item.id}`, item]));

@@ -1,26 +1,10 @@
 /** The lists of filters-data that slices are compared with, and which of them has the names of a setting. */
 
 import { documentedValues, type parseFilterKey } from '../config/report-settings.ts';
-import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
+import { dimensionValues, metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
 import { isMetricItem } from '../model/metric.ts';
 
 export type ListedNames = ReadonlySet<string>;
-
-type List = readonly [filter: CatalogFilter, field: 'id' | 'name'];
-
-/** Where filters-data lists the values of a dimension, and under which field they are written in a filter. */
-const dimensionValues: ReadonlyMap<string, List> = new Map<string, List>([
-  ['app', ['apps', 'name']],
-  ['app_token', ['apps', 'id']],
-  ['country', ['countries', 'name']],
-  ['country_code', ['countries', 'id']],
-  ['currency_code', ['currencies', 'id']],
-  ['network', ['networks', 'id']],
-  ['os_name', ['os_names', 'id']],
-  ['partner_id', ['partners', 'id']],
-  ['partner_name', ['partners', 'name']],
-  ['store_type', ['store_type', 'id']],
-]);
 
 /** What rows contain where there is no partner, network or country to name (observed: organic, odd values); no list need have it. */
 export const oddValues: ListedNames = new Set([

@@ -86,10 +86,7 @@ export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 type Issue = z.core.$ZodIssue;
 
-/**
- * The schema's issues as mistakes, one for every key and value. `isShown` says which values may be repeated in a
- * message; the others may be secrets.
- */
+/** The schema's issues as mistakes, one for every key and value; `isShown` says which values are no secret and may be repeated. */
 export function schemaMistakes(
   issues: readonly Issue[],
   root: unknown,

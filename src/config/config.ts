@@ -10,7 +10,7 @@ import { hasStars } from '../model/stars.ts';
 import { type ParameterValue, parameterNames } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
-import type { outcomes, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 import type { Environment } from './variables.ts';
 
@@ -25,18 +25,11 @@ export interface Proxy {
 }
 
 type Frozen<T> = T extends Secret | Date ? T : T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
-type StatedHttp = Extract<Settings['service'], { kind: 'http' }>;
 
 export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simulator' }>>;
 
-/** The real service; its settings are described in `settings.ts`. */
-export interface HttpService extends Frozen<Omit<StatedHttp, 'token' | 'tokenFile'>> {
-  readonly token: Secret;
-  /** The file it was read from; absent: none. */
-  readonly tokenFile?: string;
-  /** What connections to other machines go through; absent: nothing. */
-  readonly proxy?: Proxy;
-}
+/** The real service; its settings are described in `settings.ts`. Without `proxy` connections go through nothing. */
+export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
 /** Where an object store is and how it is asked; null is left to the environment. */
 export interface ObjectStore {
@@ -70,15 +63,9 @@ export type PublishTarget =
       readonly columnMapping?: boolean;
     } & Target);
 
-export interface Links {
-  readonly apps: 'all' | readonly string[];
-  /** 1 network … 4 creative. */
-  readonly maxLevel: number;
-  /** Least time between two crawls of an app; left out: each night. */
-  readonly everyMs?: number;
-}
+export type Links = Frozen<NonNullable<Settings['links']>>;
 
-export type Outcome = (typeof outcomes)[number];
+export type Outcome = Settings['notify'][number]['on'][number];
 
 /** An address that is told of a run's end. */
 export interface Notify {
@@ -120,7 +107,7 @@ export interface Origin {
 /** The configuration, frozen to its depth. Throws `CONFIG_INVALID` when the environment names a proxy that is none. */
 export function buildConfig(stated: Settings, origin: Origin): Config {
   const { file, base, environment } = origin;
-  const service = buildService(stated.service, origin);
+  const service = 'kind' in stated.service ? stated.service : httpService(stated.service, origin);
   return deepFrozen({
     file,
     ...(stated.name === undefined ? {} : { name: stated.name }),
@@ -138,17 +125,29 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
   });
 }
 
-function buildService(settings: Settings['service'], { base, fileToken, environment }: Origin): Config['service'] {
-  if (settings.kind === 'simulator') return settings;
-  const { token, tokenFile, ...others } = settings;
-  const { baseUrl, reportsUrl, costUrl } = others;
+function httpService(
+  stated: Exclude<Settings['service'], { kind: 'simulator' }>,
+  { base, fileToken, environment }: Origin,
+) {
+  const { base_url: baseUrl, reports_url: reportsUrl, cost_url: costUrl = null } = stated;
   const proxy = proxyOf(environment, costUrl === null ? [baseUrl, reportsUrl] : [baseUrl, reportsUrl, costUrl]);
   return {
-    ...others,
-    token: new Secret(token ?? fileToken ?? ''),
-    ...(tokenFile === undefined ? {} : { tokenFile: resolve(base, tokenFile) }),
+    kind: 'http' as const,
+    baseUrl,
+    reportsUrl,
+    costUrl,
+    token: new Secret(stated.token ?? fileToken ?? ''),
+    ...(stated.token_file === undefined ? {} : { tokenFile: resolve(base, stated.token_file) }),
     ...(proxy === null ? {} : { proxy }),
-    caFile: others.caFile === null ? null : resolve(base, others.caFile),
+    headers: stated.headers ?? {},
+    costHeaders: stated.cost_headers ?? {},
+    caFile: stated.ca_file === undefined ? null : resolve(base, stated.ca_file),
+    maxConcurrency: stated.max_concurrency,
+    maxStartsPerSecond: stated.max_starts_per_second,
+    campaignConcurrency: stated.campaign_concurrency,
+    requestTimeoutMs: stated.request_timeout,
+    maxResponseBytes: stated.max_response_bytes,
+    maxUrlBytes: stated.max_url_bytes,
   };
 }
 
@@ -219,10 +218,7 @@ function deepFrozen<T>(value: T): T {
 /** A plain request leaves this machine never, so the variable for plain http only stands in for the other. */
 const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
 
-/**
- * The forward proxy that the environment names, as the usual variables do, for these addresses; null where the environment names none, or none of them is to go through it. This
- * machine is reached directly, as no proxy could do. Throws `CONFIG_INVALID` for a proxy that is no http or https URL.
- */
+/** The forward proxy for these addresses, as the usual variables name it; null for none. Throws `CONFIG_INVALID` for one that is no http or https URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
   const variable = namedIn(environment);
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')

@@ -3,10 +3,7 @@
 /** One slip in three characters is a typing error; more is another word. */
 const CHARACTERS_PER_SLIP = 3;
 
-/**
- * The candidate nearest to a name, ignoring case; null when none is within one slip in three characters (at least
- * one slip). Of equally near ones the first.
- */
+/** The candidate nearest to a name, ignoring case, the first of equally near ones; null when none is within the slips that its length allows. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const wanted = name.toLowerCase();
   let best: string | null = null;

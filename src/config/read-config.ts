@@ -1,8 +1,7 @@
 /**
- * Outside words (a YAML file, the environment) → one frozen `Config`.
+ * Outside words (a YAML file, the environment) → one frozen `Config`, complete and consistent.
  *
  * The way: text → plain values with variables filled → each slice with the defaults it takes over → the schema → `Config`.
- * A `Config` is complete and consistent; whoever holds one checks nothing again.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -28,7 +27,7 @@ import {
 import { buildConfig, type Config } from './config.ts';
 import { resolvedYaml } from './schema-views.ts';
 import { readTokenFile, settingMistakes } from './setting-checks.ts';
-import { SettingsText, type Surroundings } from './settings-text.ts';
+import { type Position, SettingsText, type Surroundings } from './settings-text.ts';
 import { settings } from './settings.ts';
 
 const DEFAULT_FILE = 'ripen.yaml';
@@ -68,10 +67,7 @@ export interface Inspection {
   readonly effective: unknown;
 }
 
-/**
- * Finds and reads the configuration: `file` when given, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING`
- * when there is none to read, `CONFIG_INVALID` with every problem there is.
- */
+/** Reads `file`, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING` when there is none to read, `CONFIG_INVALID` with every problem there is. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> => faultless(await inspectConfig(options));
 
 /** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
@@ -82,13 +78,8 @@ function faultless({ shown, problems, config }: Inspection): Config {
   return config;
 }
 
-/** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
-export const resolveConfig = async (options: ConfigOptions): Promise<string> => resolved(await inspectConfig(options));
-
-/** As `resolveConfig`, of a text. */
-export const resolvedText = (text: string, source: ConfigSource): string => resolved(inspectText(text, source));
-
-function resolved(inspection: Inspection): string {
+/** The configuration as it is understood, as YAML without secrets. Throws `CONFIG_INVALID` with every problem. */
+export function resolvedText(inspection: Inspection): string {
   faultless(inspection);
   return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
 }
@@ -134,23 +125,26 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     ...tokenFile.mistakes,
   ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
   const worthy = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];
-  const placed = [
+  const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
+  const told = [
     ...read.syntax.map((each) => ({ ...each, key: '' })),
     ...worthy.map(({ path, at, text: wrong }) => ({
       place: read.placeOf(path, at),
       key: settingName(path),
       text: wrong,
     })),
-  ].toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column);
-  const placeText = ({ line, column }: (typeof placed)[number]['place']): string => `${shown}:${line}:${column}`;
-  const problems = placed.map(({ place, key, text: wrong }) => ({ place: placeText(place), key, text: wrong }));
+  ]
+    .toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column)
+    .map(({ place, key, text: wrong }): Problem => ({ place: placeText(place), key, text: wrong }));
   // A value that several paths reach, by an alias or the defaults, is reported once.
-  const unique = [...new Map(problems.toReversed().map((each) => [`${each.place} ${each.text}`, each])).values()];
+  const problems = told.filter(
+    ({ place, text: wrong }, at) => told.findIndex((each) => each.place === place && each.text === wrong) === at,
+  );
   const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };
   return {
     shown,
-    problems: unique.toReversed(),
-    config: parsed.success && unique.length === 0 ? buildConfig(parsed.data, origin) : null,
+    problems,
+    config: parsed.success && problems.length === 0 ? buildConfig(parsed.data, origin) : null,
     stated: {
       valueAt: (path) => valueAt(root, path),
       placeOf: (path, at) => placeText(read.placeOf(originOf(root, path), at)),

@@ -1,7 +1,4 @@
-/**
- * The report parameters a slice, or `defaults` for all slices, can set under the service's own names
- * (service-interface: GET report).
- */
+/** The report parameters a slice, or `defaults`, can set under the service's own names (service-interface: GET report). */
 
 import * as z from 'zod';
 
@@ -25,8 +22,8 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
 });
 
 /**
- * Parameters with a name of their own; null leaves one out of the request. Time zone and maturity give values their meaning, and
- * are always sent. Sets of values drift between the service's documents: any text is accepted.
+ * Parameters with a name of their own; null leaves one out of the request. Sets of values drift between the service's documents, so any
+ * text is accepted.
  */
 const parameterShape = {
   cohort_maturity: listedText

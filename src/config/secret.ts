@@ -1,9 +1,8 @@
 /**
  * A credential that prints as `***`, the scrubbing of text by value, and the search for one in an answer.
  *
- * Redaction by path misses messages, stacks and nested fields; so every secret registers its value here, and every text
- * for people (terminal, log, ledger) passes through `scrub`. Data is never scrubbed: an answer that holds the credential
- * it was asked with is refused instead.
+ * Redaction by path misses messages, stacks and nested fields, so every secret registers its value here, and every text for people passes
+ * through `scrub`. Data is never scrubbed: an answer that holds the credential it was asked with is refused instead.
  */
 
 import { inspect } from 'node:util';
@@ -109,9 +108,9 @@ export class SecretSearch {
   /** Takes the next bytes; whether a form of a secret ends in them. */
   finds(chunk: Buffer): boolean {
     if (this.#overlap === 0) return false;
-    const border = Buffer.concat([this.#tail, chunk.subarray(0, this.#overlap)]);
-    this.#tail = Buffer.from((chunk.length < this.#overlap ? border : chunk).subarray(-this.#overlap));
-    return this.#forms.some((form) => border.includes(form) || chunk.includes(form));
+    const bytes = Buffer.concat([this.#tail, chunk]);
+    this.#tail = bytes.subarray(-this.#overlap);
+    return this.#forms.some((form) => bytes.includes(form));
   }
 }
 

@@ -1,8 +1,6 @@
 /**
- * What is wrong between settings that are each right by themselves: the service's credential, the environment, slices.
- *
- * These look at the values as they were read, not at what the schema made of them: a slice with one wrong key is
- * checked all the same, so that every problem is told at once.
+ * What is wrong between settings that are each right by themselves. It is looked for in the values as they were read, so that a slice with
+ * one wrong key is checked all the same.
  */
 
 import { readFileSync } from 'node:fs';

@@ -1,8 +1,6 @@
 /**
- * The kinds of value a setting can have: text, duration, size …
- *
- * Each is a zod schema whose message reads on from the value: `is not a duration; must be …`. What a kind turns its
- * text into is its output; what editors complete and check is its input.
+ * The kinds of value a setting can have: text, duration, size … Each is a zod schema whose message reads on from the value:
+ * `is not a duration; must be …`.
  */
 
 import * as z from 'zod';
@@ -11,10 +9,7 @@ import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
-/**
- * A text that a function understands, as what it returns. Null from the function refuses it: with what is `wrong`,
- * such as `is not a duration`, and what is `allowed`, such as `must be …`.
- */
+/** A text as what a function makes of it; null refuses it, with what is `wrong` (`is not a duration`) and what is `allowed` (`must be …`). */
 export function understood<T>(parse: (text: string) => T | null, wrong: string, allowed: string, pattern?: RegExp) {
   const form = z.string({ error: allowed });
   const text = pattern === undefined ? form : form.meta({ pattern: pattern.source });
@@ -44,9 +39,6 @@ export const listedText = text.refine((value) => !value.includes(','), {
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
 export const isHidden = (kind: z.core.$ZodType): boolean => z.globalRegistry.get(kind)?.['writeOnly'] === true;
-
-/** One of a closed set of names. */
-export const choice = <const Names extends readonly [string, ...string[]]>(names: Names) => z.enum(names);
 
 /** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);

@@ -1,9 +1,7 @@
 /**
  * YAML text → plain values, variables filled and braces written out, each with its place in the file.
  *
- * Hidden here: the YAML library, aliases and everything YAML can do that a configuration should not. Keys come as text,
- * values as text, numbers, true, false, null, lists and mappings. A number is one only when it is written the way it
- * prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded or recast.
+ * A number is one only when it is written the way it prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded.
  */
 
 import { expand } from 'brace-expansion';

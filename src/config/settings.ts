@@ -8,17 +8,7 @@ import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { Secret } from './secret.ts';
-import {
-  byteSize,
-  choice,
-  duration,
-  hidden,
-  instant,
-  text,
-  understood,
-  webAddress,
-  wholeNumber,
-} from './setting-kinds.ts';
+import { byteSize, duration, hidden, instant, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
 /** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
@@ -105,23 +95,7 @@ const httpSettings = block({
   max_url_bytes: wholeNumber(LEAST_URL_BYTES)
     .default(MAX_URL_BYTES)
     .describe('Longest address of a request; metrics that do not fit are requested in batches. 8000.'),
-}).transform((stated) => ({
-  kind: 'http' as const,
-  baseUrl: stated.base_url,
-  reportsUrl: stated.reports_url,
-  costUrl: stated.cost_url ?? null,
-  token: stated.token,
-  tokenFile: stated.token_file,
-  headers: stated.headers ?? {},
-  costHeaders: stated.cost_headers ?? {},
-  caFile: stated.ca_file ?? null,
-  maxConcurrency: stated.max_concurrency,
-  maxStartsPerSecond: stated.max_starts_per_second,
-  campaignConcurrency: stated.campaign_concurrency,
-  requestTimeoutMs: stated.request_timeout,
-  maxResponseBytes: stated.max_response_bytes,
-  maxUrlBytes: stated.max_url_bytes,
-}));
+});
 
 const simulator = block({
   seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
@@ -151,7 +125,9 @@ const serviceSettings = z.union(
 );
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
-const appToken = z.string().regex(/^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/, {
+export const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
+
+const appToken = z.string().regex(APP_TOKEN, {
   error: 'is not an app token; must be 12 letters and digits, in quotes when it reads as a number',
 });
 
@@ -185,7 +161,7 @@ const notified = block({
     }),
   ).describe('Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.'),
   on: z
-    .array(choice(outcomes))
+    .array(z.enum(outcomes))
     .min(1)
     .default(['failed', 'recovered'])
     .describe('Of which ends: succeeded, failed, recovered. [failed, recovered].'),

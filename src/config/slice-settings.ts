@@ -12,16 +12,7 @@ import { MOST_STARRED } from '../model/stars.ts';
 import { type DateBound, type DatePeriod, ownColumns, SLICE_NAME } from '../model/slice.ts';
 import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
-import {
-  choice,
-  columnType,
-  duration,
-  MOST_DAYS,
-  serviceName,
-  understood,
-  wholeDays,
-  wholeNumber,
-} from './setting-kinds.ts';
+import { columnType, duration, MOST_DAYS, serviceName, understood, wholeDays, wholeNumber } from './setting-kinds.ts';
 
 const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => ({
   startOf: bucket,
@@ -186,7 +177,7 @@ const sliceShape = {
   ),
   ...reportShape,
   refresh: z
-    .union([choice(['nightly', 'milestones']), ages], { error: AGES })
+    .union([z.enum(['nightly', 'milestones']), ages], { error: AGES })
     .default('milestones')
     .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
   horizons: horizons
@@ -195,7 +186,8 @@ const sliceShape = {
   max_rejects: wholeNumber(0)
     .default(0)
     .describe('Rows of one window that may be rejected before the window is held. 0.'),
-  completeness: choice(['require', 'warn'])
+  completeness: z
+    .enum(['require', 'warn'])
     .default('require')
     .describe('What becomes of a window that is not proven complete: it fails (require, the default), or is loaded.'),
   retain: wholeDays.optional().describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),

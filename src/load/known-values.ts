@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { dimensionValueFilters } from '../model/catalog.ts';
+import { dimensionValues } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { KnownValue } from '../model/window.ts';
 import { count, identifier } from '../warehouse/sql.ts';
@@ -25,10 +25,10 @@ export const readStagedValues = async (warehouse: Warehouse, target: Target, win
 export async function readKnownValues(warehouse: Warehouse, target: Target): Promise<KnownValues> {
   const known = new Map(await valuesIn(warehouse, target, target.table));
   for (const dimension of target.slice.dimensions) {
-    const filter = dimensionValueFilters[dimension];
-    if (filter === undefined || known.has(dimension)) continue;
+    const list = dimensionValues.get(dimension);
+    if (list?.[1] !== 'id' || known.has(dimension)) continue;
     const listed = 'select id as value, 1 as rows from ripen.catalog where filter = $1 order by id';
-    const values = await warehouse.rows(listed, [filter], valueRow);
+    const values = await warehouse.rows(listed, [list[0]], valueRow);
     if (values.length > 0) known.set(dimension, values);
   }
   return known;

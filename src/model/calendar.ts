@@ -1,8 +1,6 @@
 /**
- * Civil days and fixed UTC offsets: the only place that does date arithmetic.
- *
- * A `Day` is a date on the calendar, without a zone; a `Date` is an instant. Between them stands a `UtcOffset`, which
- * is fixed and knows no daylight saving (service-interface: `utc_offset`). Nothing here reads the host's time zone.
+ * Civil days and fixed UTC offsets: the only place that does date arithmetic. A `Day` has no zone, a `Date` is an instant, and the
+ * `UtcOffset` between them knows no daylight saving. Nothing here reads the host's time zone.
  */
 
 // One function a module, and dates that cannot be written out: the whole of date-fns would take a third of the time a command

@@ -1,12 +1,12 @@
 /** The catalog: what filters-data says of metrics, dimensions and filter values. */
 
-/** The filter names whose items are metrics a report can request. */
+/** The filter names whose items are metrics a report can request, from the most specific list. */
 export const metricFilterNames = [
-  'overview_metrics',
-  'skad_metrics',
-  'cohort_metrics',
   'event_metrics',
+  'cohort_metrics',
+  'skad_metrics',
   'cost_metrics',
+  'overview_metrics',
   'etl_metrics',
 ] as const;
 
@@ -50,10 +50,7 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/**
- * The tables of schema `main` that are made of the catalog. The list `partners` has none: the campaign API's list, which
- * says more, has that name, and `ripen.catalog` keeps this one.
- */
+/** The tables of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
 export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
 
 /** Sections filters-data can be limited to. */
@@ -88,13 +85,16 @@ export interface CatalogItem {
 
 export type Catalog = readonly CatalogItem[];
 
-/** The filter names whose items are values of a dimension. */
-export const dimensionValueFilters: Readonly<Record<string, CatalogFilter>> = {
-  app_token: 'apps',
-  country_code: 'countries',
-  currency_code: 'currencies',
-  network: 'networks',
-  os_name: 'os_names',
-  partner_id: 'partners',
-  store_type: 'store_type',
-};
+/** The list that has the values of a dimension, and the field in which they are as report rows and filters have them. */
+export const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
+  ['app', ['apps', 'name']],
+  ['app_token', ['apps', 'id']],
+  ['country', ['countries', 'name']],
+  ['country_code', ['countries', 'id']],
+  ['currency_code', ['currencies', 'id']],
+  ['network', ['networks', 'id']],
+  ['os_name', ['os_names', 'id']],
+  ['partner_id', ['partners', 'id']],
+  ['partner_name', ['partners', 'name']],
+  ['store_type', ['store_type', 'id']],
+]);

@@ -35,10 +35,7 @@ export function capacityOf(type: ColumnType): { readonly whole: number; readonly
   return { whole: type.width - type.scale, fraction: type.scale };
 }
 
-/**
- * The narrowest exact type that holds everything `type` can hold and numbers of these digits besides; null when that
- * takes more digits than any type has.
- */
+/** The narrowest exact type for all that `type` holds and numbers of these digits besides; null beyond the digits of every type. */
 export function widen(
   type: ColumnType,
   needed: { readonly whole: number; readonly fraction: number },
@@ -85,10 +82,7 @@ const MAX_EXPONENT = 400;
 
 const form = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\s*$/;
 
-/**
- * The number a text states, or null when it is not one. Accepts a sign, a fraction, an exponent and surrounding blanks;
- * refuses `NaN`, `Infinity`, separators, hexadecimal, and exponents beyond ±400.
- */
+/** The number a text states, with sign, fraction, exponent and blanks around it; null for `NaN`, separators, hexadecimal, exponents beyond ±400. */
 export function parseDecimal(text: string): Decimal | null {
   const match = form.exec(text);
   if (match === null) return null;

@@ -21,18 +21,14 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
   );
 }
 
-const RANGE = /^([dwm])(\d{1,3})\.\.([dwm])(\d{1,3})$/;
+const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
 /** The ages that a text such as `d7` or `d0..d120` states, both ends included; null for another text, or a range that runs backwards. */
 export function agesIn(text: string): string[] | null {
-  const [, unit, first, lastUnit, last] = RANGE.exec(text) ?? [];
+  const [, unit, first, last] = RANGE.exec(text) ?? [];
+  if (unit === undefined) return parseAge(text) === null ? null : [text];
   const [start, end] = [Number(first), Number(last)];
-  const ages =
-    unit === undefined
-      ? [text]
-      : unit === lastUnit && start <= end
-        ? Array.from({ length: end - start + 1 }, (_, at) => `${unit}${start + at}`)
-        : [];
+  const ages = Array.from({ length: Math.max(0, end - start + 1) }, (_, at) => `${unit}${start + at}`);
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
 }
 
@@ -42,14 +38,8 @@ export function metricsByAge<T extends { readonly id: string }>(
   metrics: readonly T[],
 ): Map<string, T[]> {
   const ageOf = ageIn(slice);
-  const byAge = new Map<string, T[]>();
-  for (const metric of metrics) {
-    const age = ageOf(metric.id);
-    const known = byAge.get(age);
-    if (known === undefined) byAge.set(age, [metric]);
-    else known.push(metric);
-  }
-  return byAge;
+  const ages = new Set(metrics.map(({ id }) => ageOf(id)));
+  return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
 }
 
 /** A cube with the metrics that have an age in common with some of them; any other slice as it is. */

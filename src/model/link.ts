@@ -35,10 +35,7 @@ export type StatedLink = Pick<Link, 'token' | 'level'> & {
   readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
 };
 
-/**
- * The link that an answer states. What the answer leaves out takes its usual value; a name and a label are taken from each other: the
- * name is the labels of the path, joined by `::` (service-interface: Link).
- */
+/** The link that an answer states, with usual values for what it leaves out. A name is the labels of the path, joined by `::` (service-interface: Link). */
 export function linkOf(stated: StatedLink): Link {
   const { token, level, name = stated.label ?? '' } = stated;
   const label =

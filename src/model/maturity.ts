@@ -10,10 +10,7 @@ import type { DueReason } from './window.ts';
 /** Ages in days at which a maturing period is fetched again, before only finality counts. */
 export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
-/**
- * How a loaded period stands: not over when it was fetched; some value may still change; none can; only some of its days
- * were asked for; without rows, which no second run has confirmed yet.
- */
+/** How a loaded period stands: not over when fetched; some value may change; none can; requested in part; without rows, unconfirmed by a second run. */
 export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
@@ -79,19 +76,13 @@ export function stateOf(period: Period, metrics: readonly Metric[], slice: Settl
   return finalMetrics(period, metrics, slice, held).length === metrics.length ? 'final' : 'maturing';
 }
 
-/**
- * The instants, in milliseconds, at which metrics are worth one more look: when each becomes final, or when its lifetime is
- * over.
- */
+/** The instants, in milliseconds, worth one more look: when each metric becomes final, or its lifetime is over. */
 function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
   const end = endAt.getTime() + slice.settleMs;
   return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
 }
 
-/**
- * The instants, in milliseconds, at which cells are requested again that their answer keeps from being final: at the milestones
- * after they would have been, and when their lifetime is over. So they are not requested for ever.
- */
+/** As `settlingMs`, for cells that their answer keeps from being final: at the milestones after they would have been, and at the end of their lifetime. */
 function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, held: Held): number[] {
   if (held.evidence === undefined) return [];
   const computedMs = computedAt(held.fetchedAt, held.evidence.computedAt).getTime();
@@ -138,10 +129,7 @@ export function dueReason(
   return agesOf(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
 }
 
-/**
- * The instant from which something new can be expected of a period as it is held; null when nothing more is. Every run
- * before that refreshes open periods, and under `nightly` maturing ones, all the same.
- */
+/** The instant from which something new can be expected; null when nothing more is. Open periods, and under `nightly` maturing ones, are refreshed before it too. */
 export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): Date | null {
   const { fetchedAt } = held;
   const endAt = endOf(period, slice.utcOffset);

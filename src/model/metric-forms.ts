@@ -1,26 +1,19 @@
 /**
- * What is documented of metrics: the table `config/metrics.csv`, and which of its forms the id of a metric has.
- *
- * A form is an id with slots: `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what
- * rows of their own list. The parts of a computed form share what stands in its slots.
+ * What is documented of metrics: the table `config/metrics.csv`, and which of its forms the id of a metric has. A form is an id with slots:
+ * `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what rows of their own list.
  */
 
 import { readFileSync } from 'node:fs';
 
-/** How long values of a form may change: a number of days, until the cohort has its age, for ever, or as long as its parts. */
-export const metricKinds = ['plain', 'cohort', 'spend', 'framework', 'lifetime', 'computed'] as const;
+/**
+ * Days after a period ends in which values of a kind may change at least (documented: how numbers move); null: for ever. A cohort has to
+ * reach its age besides, and what is computed waits for its parts.
+ */
+const kindDays = { plain: 7, cohort: 7, spend: 14, framework: 42, lifetime: null, computed: 0 } as const;
 
-export type MetricKind = (typeof metricKinds)[number];
+export type MetricKind = keyof typeof kindDays;
 
-/** Days after a period ends in which values of a kind may change (documented: how numbers move); null: for ever. */
-const kindDays = {
-  plain: 7,
-  cohort: 7,
-  spend: 14,
-  framework: 42,
-  lifetime: null,
-  computed: 0,
-} as const satisfies Record<MetricKind, number | null>;
+const isKind = (text: string): text is MetricKind => Object.hasOwn(kindDays, text);
 
 export interface CohortAge {
   /** The metric without its age. */
@@ -59,8 +52,6 @@ interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp
 const SLOT = /\{(\w+)\}/;
 const SLOTS = /\{(\w+)\}/g;
 const FACTOR = /^(\d+) \* /;
-const daysPerUnit = { d: 1, w: 7, m: 30 } as const;
-const units = ['d', 'w', 'm'] as const;
 
 const rows = readFileSync(new URL('../../config/metrics.csv', import.meta.url), 'utf8')
   .trimEnd()
@@ -68,13 +59,13 @@ const rows = readFileSync(new URL('../../config/metrics.csv', import.meta.url), 
   .slice(1)
   .map((line) => line.split(','));
 const listed = (slot: string): string[] => rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
-const longest = (unit: string): number =>
-  Number(
-    listed('{period}')
-      .find((age) => age.startsWith(unit))
-      ?.slice(1),
-  );
-const longestAges = { d: longest('d'), w: longest('w'), m: longest('m') } as const;
+/** The longest age of each unit, `d400`. */
+const [longestDays = '', longestWeeks = '', longestMonths = ''] = listed('{period}');
+const ageUnits = [
+  { unit: 'd', daysEach: 1, longest: Number(longestDays.slice(1)) },
+  { unit: 'w', daysEach: 7, longest: Number(longestWeeks.slice(1)) },
+  { unit: 'm', daysEach: 30, longest: Number(longestMonths.slice(1)) },
+] as const;
 const slots: Readonly<Record<string, string>> = {
   event: '(?<event>.+)',
   metric: '(?<metric>.+)',
@@ -86,27 +77,17 @@ const slots: Readonly<Record<string, string>> = {
 /** Every documented form, in the order of the table. */
 export const documentedForms: readonly Form[] = rows
   .filter(([, kind]) => kind !== 'slot')
-  .map(([form = '', kindText, unit = '', addsUp, computedFrom = '', onlyIn = '']) => {
-    const kind = metricKinds.find((each) => each === kindText);
-    if (kind === undefined) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kindText}`);
+  .map(([form = '', kind = '', unit = '', addsUp, computedFrom = '', onlyIn = '']) => {
+    if (!isKind(kind)) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kind}`);
     // Every second text is the name of a slot.
     const texts = form.split(SLOT);
     const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 'ds');
-    return {
-      form,
-      kind,
-      unit,
-      addsUp: addsUp === 'yes',
-      computedFrom,
-      onlyIn,
-      pattern,
-      end: texts.at(-1) ?? '',
-    };
+    return { form, kind, unit, addsUp: addsUp === 'yes', computedFrom, onlyIn, pattern, end: texts.at(-1) ?? '' };
   });
 
 /**
- * What is documented of a metric that a list of the catalog holds (null: none does); null for an id of no documented form. An id
- * may have several forms, as an event can have any name: then the latest horizon counts, and it adds up only if all of them do.
+ * What is documented of a metric in a list of the catalog (null: in none); null for an id of no documented form. Of several forms, as an
+ * event can have any name, the latest horizon counts, and it adds up only if all of them do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const found = documentedForms
@@ -122,27 +103,27 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
 function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }: Form): DocumentedMetric | null {
   const match = pattern.exec(id);
   if (match === null) return null;
-  const span = match.indices?.groups?.['period'];
-  const stated = span === undefined ? null : parseAge(id.slice(...span));
-  if (span !== undefined && stated === null) return null;
-  const age =
-    span === undefined || stated === null
-      ? null
-      : { name: id.slice(0, span[0]).replace(/_$/, '') + id.slice(span[1]), ...stated };
+  const age = cohortAgeIn(id, match);
+  if (age === undefined) return null;
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
-  const found: DocumentedMetric[] = [];
-  for (const part of filled(computedFrom, match)
+  const names = filled(computedFrom, match)
     .replace(FACTOR, '')
-    .split(/; | \/ /)
-    .filter(Boolean)) {
-    const documented = documentedMetric(part, null);
-    if (documented === null) return null;
-    found.push(documented);
-  }
-  const last = latestOf(own, found);
-  return { ...own, horizonDays: last.horizonDays, latest: last.latest };
+    .split(/; | \/ /);
+  const parts = names.filter((name) => name !== '').map((name) => documentedMetric(name, null));
+  const known = parts.filter((part) => part !== null);
+  if (known.length < parts.length) return null;
+  const { horizonDays: lastDays, latest } = latestOf(own, known);
+  return { ...own, horizonDays: lastDays, latest };
+}
+
+/** The age in an id of a form; null for a form without one, undefined for an age beyond all. */
+function cohortAgeIn(id: string, { indices }: RegExpExecArray): CohortAge | null | undefined {
+  const span = indices?.groups?.['period'];
+  if (span === undefined) return null;
+  const stated = parseAge(id.slice(...span));
+  return stated === null ? undefined : { name: id.slice(0, span[0]).replace(/_$/, '') + id.slice(span[1]), ...stated };
 }
 
 /** The parts of a form with what stands in the slots of an id. */
@@ -170,13 +151,13 @@ function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]):
 
 /** The age that a text such as `d7` states; null for another text, and for an age beyond what the service has. */
 export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
-  const unit = units.find((each) => text.startsWith(each));
+  const known = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;
-  if (unit === undefined || !(count <= longestAges[unit])) return null;
+  if (known === undefined || !(count <= known.longest)) return null;
   // Ages are 24-hour ages: the last installer of a period completes age N up to a day later than the period's count.
-  const completeDays = daysPerUnit[unit] * (count + 1) + (unit === 'd' ? 0 : 1);
-  return { unit, days: daysPerUnit[unit] * count, completeDays };
+  const completeDays = known.daysEach * (count + 1) + (known.unit === 'd' ? 0 : 1);
+  return { unit: known.unit, days: known.daysEach * count, completeDays };
 }
 
 /** The longest ages of the service, for people. */
-export const longestAgesText = `days to d${longestAges.d}, weeks to w${longestAges.w}, months to m${longestAges.m}`;
+export const longestAgesText = `days to ${longestDays}, weeks to ${longestWeeks}, months to ${longestMonths}`;

@@ -1,22 +1,16 @@
 /**
- * What ripen knows of a metric: how long its values may change, whether they add up over rows, and its type.
- *
- * What is documented decides (`metric-forms.ts`), and the slice's own settings before it; the catalog says how values are
- * formatted. A metric of no documented form is never final: nobody knows when it stops changing.
+ * What ripen knows of a metric: how long its values may change, whether they add up over rows, and its type. The slice's settings decide,
+ * then what is documented; the catalog says how values are formatted. A metric of no documented form is never final.
  */
 
 import { MS_PER_DAY } from './calendar.ts';
-import type { Catalog, CatalogItem } from './catalog.ts';
-import { metricFilterNames } from './catalog.ts';
+import { type Catalog, type CatalogItem, metricFilterNames } from './catalog.ts';
 import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
 import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, type DocumentedMetric, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
-/**
- * How it is known whether a metric adds up: `stated` in the configuration, `documented` for the metric, `seen` in answers,
- * or `assumed` from how its values are formatted.
- */
+/** How it is known whether a metric adds up: from the configuration, the documentation, answers, or only from how its values are formatted. */
 export const additivities = ['stated', 'documented', 'seen', 'assumed'] as const;
 
 export type Additivity = (typeof additivities)[number];
@@ -40,19 +34,10 @@ export interface Metric {
   readonly type: ColumnType;
 }
 
-/** An item's standing among the lists that hold its id: the most specific list knows best what the metric is. */
-const listOrder = [
-  'event_metrics',
-  'cohort_metrics',
-  'skad_metrics',
-  'cost_metrics',
-  'overview_metrics',
-  'etl_metrics',
-];
-
-/** Every metric's item by id, from the most specific of the metric lists that hold it. */
+/** Every metric's item by id, from the most specific of the metric lists that hold it: that one knows best what it is. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
-  const items = catalog.filter(isMetricItem).sort((a, b) => listOrder.indexOf(b.filter) - listOrder.indexOf(a.filter));
+  const fromLeastSpecific = metricFilterNames.toReversed();
+  const items = fromLeastSpecific.flatMap((name) => catalog.filter(({ filter }) => filter === name));
   return new Map(items.map((item) => [item.id, item]));
 }
 

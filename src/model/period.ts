@@ -1,8 +1,6 @@
 /**
- * Periods, the calendar buckets in which freshness is accounted, and coverage, those that a slice answers for. Pure.
- *
- * The date period says what to begin loading, never what to forget: a period that was loaded once stays covered until it
- * is final, when a rolling date period has left it and when the configuration moved on.
+ * Periods, the calendar buckets in which freshness is accounted, and coverage, those that a slice answers for. Pure. A period that was
+ * loaded once stays covered when a rolling date period has left it and when the configuration moved on.
  */
 
 import {
@@ -56,10 +54,7 @@ export const EARLIEST_DAY = day('1970-01-01');
 /** Weeks begin on Monday until the service's labels say otherwise. */
 export const DEFAULT_WEEK_START: WeekStart = 1;
 
-/**
- * The days a date period covers at an instant, none later than the instant's own day, or null when it covers none: what
- * has not begun is never asked for. Ends that lie outside the calendar are cut to it.
- */
+/** The days a date period covers at an instant, cut to the calendar and to what has begun; null for none. */
 export function resolveDatePeriod(
   period: DatePeriod,
   planAt: Date,
@@ -126,10 +121,8 @@ export function periodsOf(interval: DayInterval, grain: DateDimension | null, we
 type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
 
 /**
- * The days from the first that was ever loaded, or the start of the date period where that is earlier, to the end of the
- * date period or the last that was loaded, without days that have not begun and without what the slice lets go; null for
- * none. Without a date dimension it is the date period alone, which is one period, or the one loaded last where a rolling
- * start has passed a fixed end.
+ * The days from the first ever loaded, or the start of the date period where that is earlier, to the end of either; none that has not begun
+ * or that the slice lets go; null for none. Without a date dimension it is the date period, or what was loaded last where a start has passed its end.
  */
 export function coverageOf(
   slice: Covering,

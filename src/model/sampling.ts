@@ -6,10 +6,8 @@ const CONFIDENCE = 0.95;
 const HALVINGS = 60;
 
 /**
- * The share below which the faulty ones lie with 95 % confidence when so many of so many were found faulty: the upper limit of
- * Clopper and Pearson (1934, "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26).
- * Of none faulty it is the "rule of three", 3 over the count (Hanley and Lippman-Hand 1983, JAMA 249). 1 of nothing. It takes
- * the sample for independent draws; cells of one window are neighbours, so that many windows say more than many cells.
+ * The share below which the faulty ones lie with 95 % confidence: the upper limit of Clopper and Pearson (1934, Biometrika 26), of none
+ * faulty the "rule of three" (Hanley and Lippman-Hand 1983, JAMA 249). It takes the sample for independent draws; neighbouring cells are not.
  */
 export function faultyShareBelow(faulty: number, of: number): number {
   if (faulty >= of) return 1;

@@ -5,10 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Day, UtcOffset } from './calendar.ts';
 import type { DateDimension } from './dimension.ts';
 
-/**
- * One end of a date period: an absolute day, days before the as-of day (`today` is 0, `yesterday` is 1), or days before
- * the start of the calendar week or month that lies so many before the as-of day's own (`month_start` is 0 and 0).
- */
+/** One end of a date period: a day, days before the as-of day, or days before the start of the week or month that lies so many before the current. */
 export type DateBound =
   | { readonly day: Day }
   | { readonly daysAgo: number }
@@ -93,9 +90,8 @@ const listParameters: ReadonlySet<string> = new Set(['ad_revenue_sources', 'attr
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
 /**
- * Sixteen hexadecimal digits over dimensions, filters and parameters, those that are lists taken as sets; where there are
- * headers, `-` and sixteen more over them. A cube differs from any other slice. Metrics, date period, refresh and types are left out: they change which cells
- * exist or how they are stored, not what a row means. Secrets are no part of it either, as keys are renewed.
+ * Sixteen hexadecimal digits over dimensions, filters and parameters (lists as sets), and where there are headers `-` and sixteen more.
+ * Metrics, date period, refresh and types change no meaning of a row; secrets are renewed.
  */
 export function fingerprintOf(slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>): string {
   const parameters = Object.entries(slice.parameters)

@@ -17,10 +17,7 @@ export const isStar = (metric: string): boolean => metric.includes('*');
 
 export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
 
-/**
- * What each star of a slice stands for among the listed metrics, sorted; each metric once, and none that the slice states
- * itself or that could be no column beside its dimensions.
- */
+/** What each star of a slice stands for among the listed metrics, sorted: each metric once, none that the slice states or that could be no column. */
 export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,
   listed: Iterable<string>,

@@ -165,11 +165,8 @@ interface ValueSet {
 }
 
 /**
- * What one request of a window asks for: the same days, narrowed to some values of requested dimensions. By dimension; an empty
- * part is the whole window.
- *
- * Narrowing by a requested dimension only partitions the rows; by any other it would change them. A part and its
- * complement always cover the whole, unknown values included: one is `in` a set, the other `not in` the same set.
+ * What one request of a window asks for: the same days, narrowed to some values of requested dimensions, which only partitions the rows.
+ * A part and its complement always cover the whole, unknown values included: one is `in` a set, the other `not in` it.
  */
 export type Part = Readonly<Record<string, ValueSet>>;
 

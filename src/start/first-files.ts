@@ -1,7 +1,7 @@
 /** A first configuration: `ripen.yaml` with a comment on every setting, and the files beside it. */
 
 import { lstatSync } from 'node:fs';
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Failure } from '../errors.ts';
@@ -57,43 +57,32 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
 const IGNORED = '.gitignore';
 const USUAL_MODE = 0o644;
 
-/**
- * Writes the files, or, when one of them exists, none: `USAGE_INVALID` naming every one that does. A `.gitignore` that is
- * there stays as it is. Throws `STORAGE_FAILED`, with nothing left of what it wrote.
- */
+/** Writes the files, and a `.gitignore` unless there is one; none of them when one exists: `USAGE_INVALID` names every one that does. Throws `STORAGE_FAILED`. */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
-  const { directory, simulator = false, mode = USUAL_MODE } = options;
-  const keepsIgnored = isThere(join(directory, IGNORED));
-  const texts: readonly (readonly [string, string])[] = [
-    ['ripen.yaml', ''],
+  const { directory, simulator = false, account, mode = USUAL_MODE } = options;
+  const pathOf = (name: string): string => join(directory, name);
+  refuseExisting(['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere));
+  const keepsIgnored = isThere(pathOf(IGNORED));
+  const texts = new Map([
+    ['ripen.yaml', account === undefined ? await firstConfig(simulator) : await accountConfigText(account)],
     ['.env.example', environmentText],
     [SCHEMA_FILE, await bundled(SCHEMA_FILE)],
-    ...(keepsIgnored ? [] : ([[IGNORED, ignoredText]] as const)),
-  ];
-  refuseExisting(texts.map(([name]) => join(directory, name)).filter(isThere));
-  const config = await (options.account === undefined ? firstConfig(simulator) : accountConfigText(options.account));
-  const files = texts.map(([name, text]) => ({
-    path: join(directory, name),
-    text: name === 'ripen.yaml' ? config : text,
-  }));
-  const made: string[] = [];
+  ]);
+  if (!keepsIgnored) texts.set(IGNORED, ignoredText);
   try {
     await makeDirectory(directory, mode);
-    for (const { path, text } of files) {
+    for (const [name, text] of texts) {
       // `wx`, for a file that appeared since: it is not overwritten either.
-      await writeFile(path, '', { flag: 'wx', mode });
-      made.push(path);
-      await writeFile(path, text);
-      await chmod(path, mode);
+      await writeFile(pathOf(name), text, { flag: 'wx', mode });
+      await chmod(pathOf(name), mode);
     }
   } catch (cause) {
-    for (const path of made) await rm(path, { force: true }).catch(() => null);
     throw new Failure('STORAGE_FAILED', `The configuration could not be written to ${directory}: ${String(cause)}`, {
       hint: 'Choose a directory that you may write to, on a disk with free space.',
       cause,
     });
   }
-  return { written: files.map(({ path }) => path), toIgnore: keepsIgnored ? ignoredNames : null };
+  return { written: [...texts.keys()].map(pathOf), toIgnore: keepsIgnored ? ignoredNames : null };
 }
 
 /** Whether something lies there, also a link that leads nowhere; where nobody may look, writing fails with its reason. */

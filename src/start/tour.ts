@@ -1,7 +1,6 @@
 /**
- * The guided tour: a month of nights against the bundled simulator, with the configuration that comes with the package, so
- * that values are seen to mature, to be restated and to become final; then two questions of an analyst to the published copy.
- * It is told step by step, as data.
+ * The guided tour, told step by step as data: a month of nights against the bundled simulator, in which values mature, are restated and
+ * become final; then two questions of an analyst to the published copy.
  */
 
 import { existsSync } from 'node:fs';
@@ -91,8 +90,8 @@ type Touring = Required<Pick<TourOptions, 'emit' | 'signal' | 'tell'>> & {
 };
 
 /**
- * Runs the nights that no earlier tour has run, and resolves to their summaries; failures are in them. Throws the signal's reason
- * where it aborted before the first of them, `USAGE_INVALID` for a configuration of a real service, `STORAGE_FAILED`, and what `readConfig` throws.
+ * Runs the nights that no earlier tour has run, and resolves to their summaries, failures included. Throws the signal's reason if it aborted
+ * before the first, `USAGE_INVALID` for the configuration of a real service, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<readonly SyncSummary[]> {
   const { directory, environment = {}, emit = () => {}, now } = options;
@@ -183,10 +182,7 @@ async function runNights(tour: Touring, left: readonly Date[]): Promise<SyncSumm
   }
 }
 
-/**
- * Syncs as of one night, and publishes the last. One that is not whole requests reports of the first slice alone: a night of all
- * that a nightly job does takes three times as long.
- */
+/** Syncs as of one night, and publishes the last. One that is not whole requests reports of the first slice alone, in a third of the time. */
 async function runNight(
   { config, nights, emit, signal }: Touring,
   world: SimulatedWorld,

@@ -130,10 +130,7 @@ const days = (id: string, listed?: CatalogItem): number | null => {
 
 describe('the documented forms', () => {
   test('say of each of the 624 of the glossary how its values are formatted', () => {
-    const wrong = glossary.filter((row) => {
-      const { kind } = metricOf(idOf(row, 'd7', 'purchase'), undefined);
-      return kind === 'unknown';
-    });
+    const wrong = glossary.filter((row) => metricOf(idOf(row, 'd7', 'purchase'), undefined).kind === 'unknown');
     expect(glossary).toHaveLength(624);
     expect(wrong.map(({ id }) => id)).toEqual([]);
   });
@@ -239,14 +236,7 @@ describe('a metric', () => {
   });
 
   test('is what the most specific of the 6 lists says, and only what one of them holds', () => {
-    const order = [
-      'event_metrics',
-      'cohort_metrics',
-      'skad_metrics',
-      'cost_metrics',
-      'overview_metrics',
-      'etl_metrics',
-    ];
+    const order = ['event', 'cohort', 'skad', 'cost', 'overview', 'etl'].map((name) => `${name}_metrics`);
     for (const [rank, best] of order.entries()) {
       const catalog = order.slice(rank).map((filter) => item(filter, 'installs'));
       expect(metricItems(catalog.toReversed()).get('installs')?.filter).toBe(best);
@@ -272,8 +262,10 @@ describe('a slice', () => {
     additive: { roas_d30: true },
   });
 
+  const catalog = [item('overview_metrics', 'new_count', { formatting: 'integer' })];
+
   test('states horizons (the first that matches counts), types and additivity over what is documented', () => {
-    const known = metricsOf(declared, [item('overview_metrics', 'new_count', { formatting: 'integer' })]);
+    const known = metricsOf(declared, catalog);
     expect(
       known.map(({ horizonMs, horizonFrom }) => [horizonMs && horizonMs / MS_PER_DAY, horizonFrom.slice(0, 10)]),
     ).toEqual([
@@ -290,7 +282,7 @@ describe('a slice', () => {
 
   test('takes what answers showed for what was only assumed, and for nothing else', () => {
     const seen = new Map(metrics.map((id) => [id, false]));
-    const known = metricsOf(declared, [item('overview_metrics', 'new_count', { formatting: 'integer' })], seen);
+    const known = metricsOf(declared, catalog, seen);
     expect(known.map(({ additive, additivity }) => [additive, additivity])).toEqual([
       [true, 'documented'],
       [false, 'seen'],

@@ -14,9 +14,9 @@ import {
 } from '../../src/model/calendar.ts';
 import { verdicts, type LoadedPeriod } from '../../src/model/ledger.ts';
 import { dueReason, finalAt, isFinal, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
-import type { Metric } from '../../src/model/metric.ts';
 import { ageOf, endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
+import type { DueReason } from '../../src/model/window.ts';
 import { countMetric } from '../support/slice.ts';
 
 const HOUR_MS = 3_600_000;
@@ -78,10 +78,6 @@ function isSound({ rows, rejected, emptyRuns, verdict }: Answer): boolean {
   return rejected === 0 && verdict !== 'unproven' && (rows > 0 || emptyRuns > 1);
 }
 
-function loadedAt({ bucket, asked }: Period, having: readonly Metric[], fetchedAt: Date, answer: Answer): LoadedPeriod {
-  return { bucket, asked, fetchedAt, requestedAt: fetchedAt, metrics: having.map(({ id }) => id), ...answer };
-}
-
 /** An instant from a year before a period's end to a year and more after it, often right at an edge. */
 const sinceEnd = fc.oneof(
   fc.integer({ min: -365 * 24 * 60, max: 500 * 24 * 60 }).map((minutes) => minutes * 60_000),
@@ -90,94 +86,60 @@ const sinceEnd = fc.oneof(
     .map(([days, ms]) => days * MS_PER_DAY + ms),
 );
 
+/** A period, fetched at some instant with some answer. */
+const situations = (refresh: fc.Arbitrary<Refresh>, answered: fc.Arbitrary<Answer>) =>
+  fc.tuple(periods, metrics, settlings(refresh), sinceEnd, answered).map(([period, having, slice, since, answer]) => {
+    const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+    const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
+    const loaded: LoadedPeriod = { ...period, ...held, requestedAt: fetchedAt };
+    const reasonAt = (ms: number): DueReason | null => dueReason(period, loaded, having, slice, new Date(ms));
+    const next = nextRefreshAt(period, having, slice, loaded)?.getTime() ?? null;
+    return { period, having, slice, since, answer, held, fetchedMs: fetchedAt.getTime(), reasonAt, next };
+  });
+const anySituation = situations(anyRefresh, answers);
+
 test('at its next refresh a period is due', () => {
   fc.assert(
-    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, answers, (period, having, slice, since, answer) => {
-      const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-      const loaded = loadedAt(period, having, fetchedAt, answer);
-      const next = nextRefreshAt(period, having, slice, loaded);
+    fc.property(anySituation, ({ since, answer, fetchedMs, reasonAt, next }) => {
       fc.pre(next !== null);
       // What is doubted is due at any later instant.
       const isDoubted = since >= 0 && !isSound(answer);
-      expect(next.getTime() - fetchedAt.getTime()).toBeGreaterThanOrEqual(isDoubted ? 0 : 1);
-      const at = isDoubted ? new Date(next.getTime() + 1) : next;
-      expect(dueReason(period, loaded, having, slice, at)).not.toBeNull();
+      expect(next - fetchedMs).toBeGreaterThanOrEqual(isDoubted ? 0 : 1);
+      expect(reasonAt(isDoubted ? next + 1 : next)).not.toBeNull();
     }),
     runs,
   );
 });
 
 test('by milestones or ages, a period that is over and not doubted is due at no instant before its next refresh', () => {
+  const part = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
-    fc.property(
-      periods,
-      metrics,
-      settlings(byAge),
-      sinceEnd,
-      fc.double({ min: 0, max: 1, noNaN: true }),
-      soundAnswers,
-      (period, having, slice, since, part, answer) => {
-        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + Math.abs(since));
-        const loaded = loadedAt(period, having, fetchedAt, answer);
-        const next = nextRefreshAt(period, having, slice, loaded);
-        fc.pre(next !== null);
-        const between = fetchedAt.getTime() + Math.floor((next.getTime() - 1 - fetchedAt.getTime()) * part);
-        expect(dueReason(period, loaded, having, slice, new Date(between))).toBeNull();
-        expect(dueReason(period, loaded, having, slice, new Date(next.getTime() - 1))).toBeNull();
-      },
-    ),
+    fc.property(situations(byAge, soundAnswers), part, ({ since, fetchedMs, reasonAt, next }, share) => {
+      fc.pre(since >= 0 && next !== null);
+      expect(reasonAt(fetchedMs + Math.floor((next - 1 - fetchedMs) * share))).toBeNull();
+      expect(reasonAt(next - 1)).toBeNull();
+    }),
     runs,
   );
 });
 
 test('a period with nothing more to expect is due at no later instant', () => {
   fc.assert(
-    fc.property(
-      periods,
-      metrics,
-      settlings(anyRefresh),
-      sinceEnd,
-      fc.nat(4000),
-      answers,
-      (period, having, slice, since, days, answer) => {
-        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-        const loaded = loadedAt(period, having, fetchedAt, answer);
-        fc.pre(nextRefreshAt(period, having, slice, loaded) === null);
-        const later = new Date(fetchedAt.getTime() + days * MS_PER_DAY + 1);
-        expect(dueReason(period, loaded, having, slice, later)).toBeNull();
-      },
-    ),
+    fc.property(anySituation, fc.nat(4000), ({ fetchedMs, reasonAt, next }, days) => {
+      fc.pre(next === null);
+      expect(reasonAt(fetchedMs + days * MS_PER_DAY + 1)).toBeNull();
+    }),
     runs,
   );
 });
 
-test('a period that became due stays due until it is fetched', () => {
+test('a period that became due stays due until it is fetched, and is due at no instant twice', () => {
   fc.assert(
-    fc.property(
-      periods,
-      metrics,
-      settlings(anyRefresh),
-      sinceEnd,
-      fc.tuple(fc.nat(4000), fc.nat(4000)),
-      answers,
-      (period, having, slice, since, [first, second], answer) => {
-        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-        const loaded = loadedAt(period, having, fetchedAt, answer);
-        const early = new Date(fetchedAt.getTime() + first * HOUR_MS);
-        const late = new Date(early.getTime() + second * HOUR_MS);
-        const [before, after] = [early, late].map((asOf) => dueReason(period, loaded, having, slice, asOf));
-        expect(before !== null && after === null).toBe(false);
-      },
-    ),
-    runs,
-  );
-});
-
-test('a fetch at the instant of the plan settles it: nothing is due twice at one instant', () => {
-  fc.assert(
-    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, answers, (period, having, slice, since, answer) => {
-      const asOf = new Date(endOf(period, slice.utcOffset).getTime() + since);
-      expect(dueReason(period, loadedAt(period, having, asOf, answer), having, slice, asOf)).toBeNull();
+    fc.property(anySituation, fc.nat(4000), fc.nat(4000), ({ fetchedMs, reasonAt }, first, second) => {
+      const early = fetchedMs + first * HOUR_MS;
+      const [before, after] = [reasonAt(early), reasonAt(early + second * HOUR_MS)];
+      expect(before !== null && after === null).toBe(false);
+      expect(reasonAt(fetchedMs)).toBeNull();
     }),
     runs,
   );
@@ -186,28 +148,17 @@ test('a fetch at the instant of the plan settles it: nothing is due twice at one
 test('a period is final exactly when each of its cells is, never when it is doubted, and a later fetch never makes it less so', () => {
   const order = ['open', 'empty', 'maturing', 'final'];
   fc.assert(
-    fc.property(
-      periods,
-      metrics,
-      settlings(anyRefresh),
-      sinceEnd,
-      fc.nat(4000),
-      answers,
-      (period, having, slice, since, hours, answer) => {
-        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-        const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
-        const [first, ...others] = held.metrics;
-        expect(stateOf(period, having, slice, { ...held, metrics: others })).not.toBe('final');
-        expect(
-          having.some((metric) => metric.id === first && isFinal(period, metric, slice, { ...held, metrics: others })),
-        ).toBe(false);
-        const later = { ...held, fetchedAt: new Date(held.fetchedAt.getTime() + hours * HOUR_MS) };
-        const state = stateOf(period, having, slice, held);
-        expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));
-        expect(state === 'final' && !isSound(answer)).toBe(false);
-        expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
-      },
-    ),
+    fc.property(anySituation, fc.nat(4000), ({ period, having, slice, answer, held, fetchedMs }, hours) => {
+      const [first, ...others] = held.metrics;
+      const lacking = { ...held, metrics: others };
+      expect(stateOf(period, having, slice, lacking)).not.toBe('final');
+      expect(having.some((metric) => metric.id === first && isFinal(period, metric, slice, lacking))).toBe(false);
+      const state = stateOf(period, having, slice, held);
+      expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));
+      expect(state === 'final' && !isSound(answer)).toBe(false);
+      const later = { ...held, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
+      expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
+    }),
     runs,
   );
 });

@@ -7,7 +7,6 @@ import {
   BIGINT,
   capacityOf,
   type ColumnType,
-  digitsOf,
   formatDecimal,
   MONEY,
   parseDecimal,
@@ -83,15 +82,6 @@ test('reading what was written changes nothing more, and there is one text for o
   );
 });
 
-test('every finite double reads as the number JavaScript writes', () => {
-  fc.assert(
-    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-      expect(Number(plainOf(String(value))) === value).toBe(true);
-    }),
-    { numRuns: 2000 },
-  );
-});
-
 test('a text that holds any character but digits, sign, point, exponent and blanks at its ends is refused', () => {
   const foreign = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !/^[\d+\-.eE\s]*$/.test(text));
   fc.assert(
@@ -144,18 +134,6 @@ test('the order in which a column of 18 digits or more widens does not decide wh
       expect(oneWay === null || otherWay === null ? null : oneWay).toEqual(oneWay === null ? null : otherWay);
     }),
     { numRuns: 2000 },
-  );
-});
-
-test('the digits of a number are what its column must hold: no type with fewer is found by widening', () => {
-  fc.assert(
-    fc.property(written, ({ text }) => {
-      const decimal = parseDecimal(text);
-      if (decimal === null) throw new RangeError(`${text} was refused.`);
-      const { whole, fraction } = digitsOf(decimal);
-      const [left = '', right = ''] = formatDecimal(decimal).replace('-', '').split('.');
-      expect([whole, fraction]).toEqual([left === '0' ? 0 : left.length, right.length]);
-    }),
   );
 });
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, test } from 'vitest';
 
-import { parseConfig, resolvedText } from '../../src/config/read-config.ts';
+import { inspectText, parseConfig, resolvedText } from '../../src/config/read-config.ts';
 
 const environment = {
   RIPEN_TOKEN: 'marked-token-4711',
@@ -13,16 +13,17 @@ const environment = {
   SLACK_URL: 'https://marked.example.com/hook',
 };
 const source = { file: '/somewhere/ripen.yaml', directory: '/somewhere', environment };
+const resolvedOf = (text: string): string => resolvedText(inspectText(text, source));
 
 describe('a configuration as it is understood', () => {
   test.each(['example', 'demo'])('states the same as config/%s.yaml, and shows no secret', (name) => {
     const text = readFileSync(new URL(`../../config/${name}.yaml`, import.meta.url), 'utf8');
-    const resolved = resolvedText(text, source);
+    const resolved = resolvedOf(text);
     expect(resolved).not.toContain('marked');
     expect(JSON.stringify(parseConfig(resolved, { ...source, environment: {} }))).toBe(
       JSON.stringify(parseConfig(text, source)),
     );
-    expect(resolvedText(resolved, source)).toBe(resolved);
+    expect(resolvedOf(resolved)).toBe(resolved);
   });
 
   test('holds what braces, anchors, merges, variables and defaults stand for, and every default', () => {
@@ -34,7 +35,7 @@ publish: [{ delta: "s3://bucket/x" }, { duckdb: a }]
 notify: { url: "\${PING_URL}" }
 defaults: { dimensions: [day], date_period: "-\${N:-7}d:yesterday", currency: EUR, max_rejects: "\${N:-7}", horizons: { settle: 2h } }
 slices: [{ name: a, metrics: [*money, installs], <<: *kept, attribution_type: null }]`;
-    expect(resolvedText(text, source)).toBe(`service:
+    expect(resolvedOf(text)).toBe(`service:
   base_url: https://c.example.com
   reports_url: https://r.example.com
   token: "***"
@@ -90,6 +91,6 @@ slices:
   });
 
   test('of a file with mistakes is refused with all of them', () => {
-    expect(() => resolvedText('service: simulatr\npartners: maybe', source)).toThrow(/simulator\?\n.*:2:11: partners/);
+    expect(() => resolvedOf('service: simulatr\npartners: maybe')).toThrow(/simulator\?\n.*:2:11: partners/);
   });
 });

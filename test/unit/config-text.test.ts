@@ -1,3 +1,5 @@
+/** The text of a configuration: variables, YAML, and what is said once by braces, lists within lists, anchors and merges. */
+
 import { describe, expect, test } from 'vitest';
 
 import { fillVariables } from '../../src/config/variables.ts';
@@ -67,26 +69,15 @@ describe('variables', () => {
   });
 
   test('a value from the environment becomes a number or a truth value where one is wanted', () => {
-    const config = parse(
-      'service: { simulator: { seed: "${SEED}" } }\nlinks:\n  max_level: ${LEVEL:-2}\npartners: ${PARTNERS}',
-      {
-        SEED: '7',
-        PARTNERS: 'false',
-      },
-    );
+    const text = 'service: { simulator: { seed: "${SEED}" } }\nlinks:\n  max_level: ${LEVEL:-2}\npartners: ${PARTNERS}';
+    const config = parse(text, { SEED: '7', PARTNERS: 'false' });
     expect(config.service).toMatchObject({ seed: 7 });
     expect(config.links).toEqual({ apps: 'all', maxLevel: 2 });
     expect(config.partners).toBe(false);
   });
 
   test('a value from the environment stays text where text is wanted, whatever it spells', () => {
-    const config = parse(
-      'service: { base_url: https://c.example.com, reports_url: https://r.example.com, token: "${T}" }',
-      {
-        T: '0123456789',
-      },
-    );
-    expect(config.service.kind === 'http' && config.service.token.reveal()).toBe('0123456789');
+    expect(parse('service: simulator\nname: "${N}"', { N: '123' }).name).toBe('123');
   });
 
   test('what does not spell a number is refused where one is wanted, and so is a number written as text', () => {
@@ -127,10 +118,13 @@ describe('YAML', () => {
     expect(config.slices[0]?.parameters).toMatchObject({ os_name__in: 'ios,android', platform__in: 'ios,android' });
   });
 
-  test('NO is a country and 1.2 has no other word for false', () => {
-    const config = parse(withSlice('    filters: { country_code__in: [NO, no, off] }'));
-    expect(config.slices[0]?.parameters['country_code__in']).toBe('NO,no,off');
-  });
+  test.each(['', '%YAML 1.1\n---\n'])(
+    'NO is a country, and nothing else is a word for false, behind %j',
+    (directive) => {
+      const config = parse(`${directive}${withSlice('    filters: { country_code__in: [NO, no, off] }')}`);
+      expect(config.slices[0]?.parameters['country_code__in']).toBe('NO,no,off');
+    },
+  );
 
   test('an id longer than 2^53 and a number with trailing zeros are sent as they were written', () => {
     const config = parse(
@@ -140,11 +134,6 @@ describe('YAML', () => {
       campaign_id_network__in: '12345678901234567890,007,-300',
       cost__gte: '0.10',
     });
-  });
-
-  test('under %YAML 1.1, too, NO is a country', () => {
-    const text = `%YAML 1.1\n---\n${withSlice('    filters: { country_code__in: [no] }')}`;
-    expect(parse(text).slices[0]?.parameters['country_code__in']).toBe('no');
   });
 
   test.each([
@@ -170,17 +159,171 @@ describe('YAML', () => {
     expect(() => parse(text)).not.toThrow('s3cret-word');
   });
 
-  test('an alias bomb of a thousand million values is refused, not expanded', () => {
-    const levels = Array.from({ length: 9 }, (_, level) => {
-      const item = level === 0 ? 'x' : `*a${level - 1}`;
-      return `a${level}: &a${level} [${Array.from({ length: 10 }, () => item).join(', ')}]`;
-    });
-    expect(() => parse(levels.join('\n'))).toThrow(/^ripen\.yaml:1:1: holds more than 100000 values/);
+  const tenOf = (text: string): string => Array.from({ length: 10 }, () => text).join(', ');
+  const levels = (levelText: (level: number) => string): string =>
+    Array.from({ length: 12 }, (_, level) => levelText(level)).join('\n');
+  test.each([
+    ['aliases', levels((level) => `a${level}: &a${level} [${tenOf(level === 0 ? 'x' : `*a${level - 1}`)}]`)],
+    [
+      'merges',
+      `service: simulator
+${levels((level) => `x-a${level}: &a${level} { k${level}: 1${level === 0 ? '' : `, <<: [${tenOf(`*a${level - 1}`)}]`} }`)}
+publish: [{ <<: *a11 }]`,
+    ],
+    ['ranges', withSlice('    os_names: ["{1..1000000}{1..1000000}"]')],
+    ['braces', withSlice(`    os_names: ["${'{a,b}'.repeat(60)}"]`)],
+  ])('a bomb of a thousand million %s is refused, not expanded', (_, text) => {
+    expect(() => parse(text)).toThrow(/^ripen\.yaml:1:1: holds more than 100000 values/);
   });
 
   test('ten thousand brackets are refused, not followed', () => {
     expect(() => parse('['.repeat(10_000))).toThrow(/^ripen\.yaml:/);
     expect(() => parse(`${'['.repeat(100)}${']'.repeat(100)}`)).toThrow(/nested more than 50 levels deep/);
     expect(() => parse(`a:\n  ${'['.repeat(20_000)}`)).toThrow(/:2:\d+: is nested too deeply to be read/);
+  });
+});
+
+/** A file of one slice with these metrics, which stand in line 6 from column 14 on. */
+const withMetrics = (metrics: string): string =>
+  `service: simulator\nslices:\n  - name: daily\n    dimensions: [day]\n    date_period: -7d:yesterday\n    metrics: ${metrics}`;
+
+const metricsOf = (metrics: string, environment: Record<string, string> = {}): readonly string[] =>
+  parse(withMetrics(metrics), environment).slices[0]?.metrics ?? [];
+
+describe('braces', () => {
+  test.each([
+    ['a_d{0,1,3,7}', 'a_d0 a_d1 a_d3 a_d7'],
+    ['a_d{0..3}', 'a_d0 a_d1 a_d2 a_d3'],
+    ['{purchase,level_up}_events', 'purchase_events level_up_events'],
+    ['{a,b{1,2}}_{x,y}', 'a_x a_y b1_x b1_y b2_x b2_y'],
+    ['d{08..10}', 'd08 d09 d10'],
+    ['installs{,_organic}', 'installs installs_organic'],
+    ['{x}_{a,b}', '{x}_a {x}_b'],
+    ['${P:-x}{1,2}', 'p1 p2'],
+  ])('%s names %s', (text, names) => {
+    expect(metricsOf(`["${text}"]`, { P: 'p' })).toEqual(names.split(' '));
+  });
+
+  test('expand in every list of names, and in no value', () => {
+    const config = parse(
+      'service: simulator\n' +
+        'defaults: { os_names: ["{ios,android}"], index: ["{day,app}"], attribution_types: ["{click,impression}"], attribution_type: null }\n' +
+        'slices: [{ name: a, dimensions: ["{day,app}", "{partner,country}_id"], metrics: [installs], date_period: today,\n' +
+        '  sort: ["-{installs,day}"], ad_revenue_sources: ["s{1..2}"], filters: { campaign__in: ["{a}", "{"], campaign__contains: "{a,b}" } }]',
+    );
+    expect(config.slices[0]?.dimensions).toEqual(['day', 'app', 'partner_id', 'country_id']);
+    expect(config.slices[0]?.parameters).toMatchObject({
+      os_names: 'ios,android',
+      index: 'day,app',
+      attribution_types: 'click,impression',
+      sort: '-installs,-day',
+      ad_revenue_sources: 's1,s2',
+      campaign__in: '{a},{',
+      campaign__contains: '{a,b}',
+    });
+  });
+
+  test('of which one never closes are refused at their text', () => {
+    expect(() => parse(withMetrics('[installs, "a_d{0,1"]'))).toThrow(
+      /^ripen\.yaml:6:25: slices\[0\]\.metrics\[1\]: holds a brace that never closes; must be as in a shell, revenue_d\{0,7\} or revenue_d\{0\.\.30\}$/,
+    );
+  });
+
+  test('without quotes are YAML in the middle of a name that has a line of its own; elsewhere the message says what to do', () => {
+    expect(() => parse(withMetrics('[a_d{0,1}]'))).toThrow(
+      /^ripen\.yaml:6:18: not YAML: braces must stand in quotes here/,
+    );
+    expect(metricsOf('\n      - a_d{0,1}\n      - installs')).toEqual(['a_d0', 'a_d1', 'installs']);
+    expect(() => parse(withMetrics('\n      - {a,b}_events'))).toThrow(
+      /:7:\d+: not YAML: braces must stand in quotes here/,
+    );
+  });
+
+  test('an error names the name that they made, and the place of the text they stand in', () => {
+    expect(() => parse(withMetrics('["a_d{0,1}", "{a_d1,b,_load_id}"]'))).toThrow(
+      /^ripen\.yaml:6:27: slices\[0\]\.metrics\[4\]: "_load_id" is a column ripen adds itself[^\n]*\nripen\.yaml:6:27: slices\[0\]\.metrics\[2\]: "a_d1" repeats a metric; each is stated once$/,
+    );
+  });
+});
+
+describe('lists within lists', () => {
+  test('are one list, so that an anchor adds to another', () => {
+    const text = withMetrics('[&money [revenue_d0, [revenue_d7]], installs]');
+    const second = '\n  - { name: b, dimensions: [[day], app], date_period: today, metrics: [*money, "cost_d{0,1}"] }';
+    expect(parse(text + second).slices.map(({ metrics }) => metrics)).toEqual([
+      ['revenue_d0', 'revenue_d7', 'installs'],
+      ['revenue_d0', 'revenue_d7', 'cost_d0', 'cost_d1'],
+    ]);
+  });
+
+  test('are refused when they are a part of themselves or nest without end', () => {
+    expect(() => parse(withMetrics('&a [installs, *a]'))).toThrow(
+      /:6:28: slices\[0\]\.metrics\[1\]: is an alias of what it is a part of/,
+    );
+    expect(() => parse(withMetrics(`${'['.repeat(60)}a${']'.repeat(60)}`))).toThrow(/nested more than 50 levels deep/);
+  });
+});
+
+describe('anchors and merges', () => {
+  const base = `service: simulator
+x-lists:
+  money: &money ["revenue_d{0,7}"]
+x-daily: &daily
+  dimensions: [day, app]
+  date_period: -7d:yesterday
+  horizons: &horizons { "a_*": 21d, b: 7d }
+`;
+
+  test('stand under top-level keys x-…, which say nothing by themselves; a merge adds the keys that are not stated', () => {
+    const config = parse(`${base}slices:
+  - { name: a, <<: *daily, metrics: [*money, installs] }
+  - name: b
+    <<: [{ date_period: today }, *daily]
+    metrics: [installs]
+    dimensions: [day]
+    horizons: { b: 1d, <<: *horizons }
+x-unused: { of: [no, { consequence: "\${NONE}" }] }`);
+    expect(config.slices).toMatchObject([
+      {
+        dimensions: ['day', 'app'],
+        metrics: ['revenue_d0', 'revenue_d7', 'installs'],
+        datePeriod: { first: { daysAgo: 7 } },
+      },
+      {
+        dimensions: ['day'],
+        metrics: ['installs'],
+        datePeriod: { first: { daysAgo: 0 } },
+        horizons: [
+          { pattern: 'b', horizonMs: 86_400_000 },
+          { pattern: 'a_*', horizonMs: 21 * 86_400_000 },
+        ],
+      },
+    ]);
+  });
+
+  test('what is wrong in them is told once, where it stands', () => {
+    const slices =
+      'slices:\n  - { name: a, <<: *daily, metrics: [*money] }\n  - { name: b, <<: *daily, metrics: [*money] }';
+    const wrong = base.replace('app]', 'App, app]').replace('revenue_d{0,7}', 'revenue_d{7,7}').replace('21d', '21');
+    expect(() => parse(`${wrong}${slices}`)).toThrow(
+      /^ripen\.yaml:3:18: slices\[0\]\.metrics\[1\]: "revenue_d7" repeats a metric[^\n]*\nripen\.yaml:5:26: slices\[0\]\.dimensions\[2\]: "app" differs only[^\n]*\nripen\.yaml:7:32: slices\[0\]\.horizons\.a_\*: is a number[^\n]*$/,
+    );
+  });
+
+  test.each([
+    [
+      'slices: [{ name: a, <<: *none }]',
+      /:1:25: slices\[0\]\."<<": is an alias of an anchor that does not stand before it/,
+    ],
+    ['slices: [{ name: a, <<: nothing }]', /:1:25: slices\[0\]\."<<": merges what is no mapping/],
+    ['slices: [&a { name: a, <<: *a }]', /:1:28: slices\[0\]\."<<": is an alias of what it is a part of/],
+    ['defaults: { x-list: [1] }', /:1:13: defaults\.x-list: is not a known key/],
+  ])('%s is refused at its place', (text, refusal) => {
+    expect(() => parse(`${text}\nservice: simulator`)).toThrow(refusal);
+  });
+
+  test('the account may have a name', () => {
+    expect(parse('service: simulator\nname: studio').name).toBe('studio');
+    expect(() => parse('service: simulator\nname: [studio]')).toThrow(/:2:7: name: is a list; must be text/);
   });
 });

@@ -2,16 +2,16 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { day, lastDay, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { addDays, day, lastDay, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/period.ts';
 import type { DateBound, DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
 const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
-/** Loaded periods, as `first:end`, the end exclusive. */
+/** Loaded periods, as `first:end`, the end exclusive, or as the one day they hold. */
 const held = (...texts: string[]): { readonly asked: DayInterval }[] =>
   texts.map((text) => {
-    const [start = '', end = ''] = text.split(':');
+    const [start = '', end = addDays(day(start), 1)] = text.split(':');
     return { asked: interval(start, end) };
   });
 const fixed = (first: string, last: string): DatePeriod => ({ first: { day: day(first) }, last: { day: day(last) } });
@@ -32,47 +32,22 @@ const NOON = '2026-06-30T12:00:00Z';
 
 describe('the coverage of a slice', () => {
   test.each<[string, DatePeriod, readonly string[], string | null]>([
-    ['nothing loaded is its date period', rolling(7), [], '2026-06-23:2026-06-29'],
-    [
-      'days that left a rolling date period reaches back to the first of them',
-      rolling(7),
-      ['2026-05-01:2026-05-02', '2026-06-20:2026-06-21'],
-      '2026-05-01:2026-06-29',
-    ],
-    ['a pause of 40 days has the hole in it', rolling(3), ['2026-05-15:2026-05-16'], '2026-05-15:2026-06-29'],
-    [
-      'a date period that was moved on holds what lies before it',
-      fixed('2026-06-01', '2026-06-10'),
-      ['2026-02-01:2026-02-02'],
-      '2026-02-01:2026-06-10',
-    ],
-    [
-      'a date period that was moved back holds what lies behind it',
-      fixed('2026-01-01', '2026-01-10'),
-      ['2026-03-01:2026-03-02'],
-      '2026-01-01:2026-03-01',
-    ],
+    ['with nothing loaded it is the date period', rolling(7), [], '2026-06-23:2026-06-29'],
+    ['what left a rolling period reaches back', rolling(7), ['2026-05-01', '2026-06-20'], '2026-05-01:2026-06-29'],
+    ['a pause of 40 days has the hole in it', rolling(3), ['2026-05-15'], '2026-05-15:2026-06-29'],
+    ['what lies before it is held', fixed('2026-06-01', '2026-06-10'), ['2026-02-01'], '2026-02-01:2026-06-10'],
+    ['what lies behind it is held', fixed('2026-01-01', '2026-01-10'), ['2026-03-01'], '2026-01-01:2026-03-01'],
     [
       'a rolling start that has passed a fixed end reaches to that end',
       { first: { daysAgo: 5 }, last: { day: day('2026-03-03') } },
-      ['2026-03-01:2026-03-02'],
+      ['2026-03-01'],
       '2026-03-01:2026-03-03',
     ],
-    [
-      'a date period to come is what was loaded before',
-      fixed('2026-08-01', '2026-08-10'),
-      ['2026-03-01:2026-03-02'],
-      '2026-03-01:2026-03-01',
-    ],
-    ['a date period to come and nothing loaded is none', fixed('2026-08-01', '2026-08-10'), [], null],
-    ['a date period that begins today is today', rolling(0, 0), [], '2026-06-30:2026-06-30'],
-    [
-      'a date period that ends before it begins is what was loaded',
-      rolling(1, 7),
-      ['2026-03-01:2026-03-02'],
-      '2026-03-01:2026-03-01',
-    ],
-  ])('with %s', (_, datePeriod, loaded, expected) => {
+    ['one to come, what was loaded', fixed('2026-08-01', '2026-08-10'), ['2026-03-01'], '2026-03-01:2026-03-01'],
+    ['one to come and nothing loaded is none', fixed('2026-08-01', '2026-08-10'), [], null],
+    ['one that begins today is today', rolling(0, 0), [], '2026-06-30:2026-06-30'],
+    ['one that ends before it begins, what was loaded', rolling(1, 7), ['2026-03-01'], '2026-03-01:2026-03-01'],
+  ])('%s', (_, datePeriod, loaded, expected) => {
     expect(covered(declared(datePeriod), held(...loaded), NOON)).toBe(expected);
   });
 
@@ -104,8 +79,8 @@ describe('the coverage of a slice', () => {
 describe('what a slice lets go', () => {
   test('after 30 days is every day before the 30th, also one that its date period states', () => {
     const of = declared(fixed('2026-01-01', '2026-06-29'), { retainDays: 30 });
-    expect(covered(of, held('2025-12-01:2025-12-02'), NOON)).toBe('2026-05-31:2026-06-29');
-    expect(covered({ ...of, retainDays: null }, held('2025-12-01:2025-12-02'), NOON)).toBe('2025-12-01:2026-06-29');
+    expect(covered(of, held('2025-12-01'), NOON)).toBe('2026-05-31:2026-06-29');
+    expect(covered({ ...of, retainDays: null }, held('2025-12-01'), NOON)).toBe('2025-12-01:2026-06-29');
   });
 
   // 30 days before Tuesday, 30 June 2026 lies Sunday, 31 May.

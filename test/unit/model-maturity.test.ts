@@ -76,22 +76,16 @@ function reasonOf({ settles = [7], refresh = 'milestones', fetched, asOf }: Case
 
 describe('a period of the 10th that is loaded', () => {
   test.each<Case>([
+    // It was not over: due as soon as it is, at whatever age. A date period may reach to today and a backfill beyond.
     { fetched: '10 12:00', asOf: '10 18:00', due: 'open' },
     { fetched: '10 23:59', asOf: '11 00:00', due: 'open' },
-    // Fetched while it ran: due as soon as it is over, at whatever age.
     { fetched: '10 12:00', asOf: '16 00:00', due: 'open' },
-    // Fetched ahead, as a date period may reach to today and a backfill beyond.
     { fetched: '09 12:00', asOf: '10 12:00', due: 'open' },
     { fetched: '11 00:00', asOf: '11 00:01', due: null },
-  ])('is $due at $asOf when fetched at $fetched: it was not over', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
+    // By milestones, between 5 and 7, 7 and 10, 10 and 14 nothing is due.
     { fetched: '11 02:00', asOf: '11 23:59', due: null },
     { fetched: '11 23:59', asOf: '12 00:00', due: 'maturing' },
     { fetched: '14 02:00', asOf: '15 02:00', due: 'maturing' },
-    // Between the milestones 5 and 7, 7 and 10, 10 and 14 nothing is due.
     { settles: [100], fetched: '15 02:00', asOf: '16 23:59', due: null },
     { settles: [100], fetched: '15 02:00', asOf: '17 00:00', due: 'maturing' },
     { settles: [100], fetched: '17 02:00', asOf: '20 00:00', due: 'maturing' },
@@ -99,11 +93,6 @@ describe('a period of the 10th that is loaded', () => {
     // After 14 days only finality counts.
     { settles: [100], fetched: '24 02:00', asOf: '111 00:59', due: null },
     { settles: [100], fetched: '24 02:00', asOf: '111 01:00', due: 'became final' },
-  ])('is $due at $asOf when fetched at $fetched, by milestones', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
     // 7 days after the end and 1 hour to settle: 18 01:00.
     { fetched: '17 02:00', asOf: '18 00:59', due: null },
     { fetched: '17 02:00', asOf: '18 01:00', due: 'became final' },
@@ -113,22 +102,12 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [2, 7], fetched: '13 01:00', asOf: '18 01:00', due: 'became final' },
     // Finality is named before a milestone that falls on the same day.
     { settles: [4, 7], fetched: '14 02:00', asOf: '15 02:00', due: 'became final' },
-  ])('is $due at $asOf when fetched at $fetched and its metrics settle in $settles days', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
     // Its lifetime of 30 days and the hour to settle end at 41 01:00 (10 February); it is still not final then.
     { settles: [null], fetched: '20 02:00', asOf: '24 02:00', due: 'maturing' },
     { settles: [null], fetched: '24 02:00', asOf: '41 00:59', due: null },
     { settles: [null], fetched: '24 02:00', asOf: '41 01:00', due: 'maturing' },
     { settles: [null], fetched: '41 01:00', asOf: '300 00:00', due: null },
     { settles: [60, null], fetched: '41 01:00', asOf: '71 01:00', due: 'became final' },
-  ])('is $due at $asOf when fetched at $fetched and some metric of $settles never settles', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
     { settles: [100], refresh: 'nightly', fetched: '11 02:00', asOf: '11 02:00+1', due: 'maturing' },
     { settles: [100], refresh: 'nightly', fetched: '50 02:00', asOf: '51 02:00', due: 'maturing' },
     { settles: [7], refresh: 'nightly', fetched: '17 02:00', asOf: '18 02:00', due: 'became final' },
@@ -138,21 +117,16 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '111 01:00', due: 'became final' },
     // An age after every horizon asks for nothing more.
     { settles: [7], refresh: [30], fetched: '18 01:00', asOf: '50 00:00', due: null },
-  ])('is $due at $asOf when fetched at $fetched and refreshed by $refresh', (given) => {
+  ])('is $due at $asOf when fetched at $fetched, refreshed by $refresh, settling in $settles days', (given) => {
     expect(reasonOf(given)).toBe(given.due);
   });
 });
 
-describe('a change of the metrics', () => {
+test('one metric more makes even a final period due, at the instant of its fetch too, and not for an instant before it', () => {
   const [old, added] = [metric(7, 'old'), metric(7, 'added')];
-
-  test('one more makes even a final period due, at the instant of its fetch too, and not for an instant before it', () => {
-    const final = loaded(tenth, [old], at('100'));
-    const reasons = ['200', '100', '99 23:59'].map((asOf) =>
-      dueReason(tenth, final, [old, added], settling(), at(asOf)),
-    );
-    expect(reasons).toEqual(['metric added', 'metric added', null]);
-  });
+  const final = loaded(tenth, [old], at('100'));
+  const reasons = ['200', '100', '99 23:59'].map((asOf) => dueReason(tenth, final, [old, added], settling(), at(asOf)));
+  expect(reasons).toEqual(['metric added', 'metric added', null]);
 });
 
 describe('a period without rows', () => {
@@ -182,25 +156,20 @@ describe('a period without rows', () => {
   });
 });
 
-describe('a period whose completeness is not proven', () => {
-  const metrics = [metric(7)];
-  const [unproven, unverifiable] = (['unproven', 'unverifiable'] as const).map((verdict) =>
-    loaded(tenth, metrics, at('100'), { verdict }),
-  );
-
-  test('is due for that at every later instant and never final where totals disagreed, final where there were none', () => {
-    const states = [unproven, unverifiable].map((each) => [
-      each && dueReason(tenth, each, metrics, settling(), at('100 00:00+1')),
-      each && stateOf(tenth, metrics, settling(), each),
-      each && soundAt(tenth, each),
-      each && nextRefreshAt(tenth, metrics, settling(), each),
-    ]);
-    expect(states).toEqual([
-      ['unproven', 'maturing', null, at('100')],
-      [null, 'final', at('100'), null],
-    ]);
-  });
-});
+test.each([
+  ['unproven', 'unproven', 'maturing', null, at('100')],
+  ['unverifiable', null, 'final', at('100'), null],
+] as const)(
+  'a period that is %s is due as %s at every later instant, and %s',
+  (verdict, due, state, soundTime, next) => {
+    const metrics = [metric(7)];
+    const kept = loaded(tenth, metrics, at('100'), { verdict });
+    expect(dueReason(tenth, kept, metrics, settling(), at('100 00:00+1'))).toBe(due);
+    expect(stateOf(tenth, metrics, settling(), kept)).toBe(state);
+    expect(soundAt(tenth, kept)).toEqual(soundTime);
+    expect(nextRefreshAt(tenth, metrics, settling(), kept)).toEqual(next);
+  },
+);
 
 describe('a bucket that the date period cuts', () => {
   const whole = period('2026-01-05', '2026-01-12');
@@ -209,17 +178,11 @@ describe('a bucket that the date period cuts', () => {
   const metrics = [metric(7)];
 
   test('is cut however late it is fetched, and a whole one is final', () => {
-    const longAfter = at('300');
-    expect([whole, begun, late].map((of) => stateOf(of, metrics, settling(), held(longAfter)))).toEqual([
-      'final',
-      'cut',
-      'cut',
+    const states = [whole, begun, late].map((of) => [
+      stateOf(of, metrics, settling(), held(at('300'))),
+      isFinal(of, metric(7), settling(), held(at('300'))),
     ]);
-    expect([whole, begun, late].map((of) => isFinal(of, metric(7), settling(), held(longAfter)))).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect(states.flat()).toEqual(['final', true, 'cut', false, 'cut', false]);
   });
 
   test('is left alone when a refetch would lose days that were loaded, also for a new metric', () => {
@@ -238,16 +201,14 @@ describe('a bucket that the date period cuts', () => {
   });
 });
 
-describe('finality', () => {
-  test.each([
-    [[7], '10 12:00', 'open'],
-    [[7], '11 00:00', 'maturing'],
-    [[7], '18 01:00', 'final'],
-    [[7, 14], '18 01:00', 'maturing'],
-    [[7, 14], '25 01:00', 'final'],
-    [[7, null], '300 00:00', 'maturing'],
-  ] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
-    const metrics = settles.map((days) => metric(days));
-    expect(stateOf(tenth, metrics, settling(), held(at(fetched)))).toBe(state);
-  });
+test.each([
+  [[7], '10 12:00', 'open'],
+  [[7], '11 00:00', 'maturing'],
+  [[7], '18 01:00', 'final'],
+  [[7, 14], '18 01:00', 'maturing'],
+  [[7, 14], '25 01:00', 'final'],
+  [[7, null], '300 00:00', 'maturing'],
+] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
+  const metrics = settles.map((days) => metric(days));
+  expect(stateOf(tenth, metrics, settling(), held(at(fetched)))).toBe(state);
 });

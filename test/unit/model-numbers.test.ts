@@ -19,9 +19,10 @@ import { formatDuration, parseDuration } from '../../src/model/duration.ts';
 describe('a duration', () => {
   test.each([
     ['0s', 0],
+    ['1s', 1000],
     ['90m', 5_400_000],
-    ['1h', 3_600_000],
     ['1.5h', 5_400_000],
+    ['1d', 86_400_000],
     ['30d', 2_592_000_000],
     ['0.001s', 1],
     ['0.0004s', 0],
@@ -33,16 +34,8 @@ describe('a duration', () => {
     expect(parseDuration(text)).toBeNull();
   });
 
-  test.each([
-    [0, '0s'],
-    [1000, '1s'],
-    [5_400_000, '90m'],
-    [86_400_000, '1d'],
-    [2_592_000_000, '30d'],
-    [1500, '1.5s'],
-  ])('%i ms is written %s, and reads back', (ms, text) => {
-    expect(formatDuration(ms)).toBe(text);
-    expect(parseDuration(text)).toBe(ms);
+  test.each(['0s', '1s', '90m', '1d', '30d', '1.5s'])('%s is written as it is read', (text) => {
+    expect(formatDuration(parseDuration(text) ?? NaN)).toBe(text);
   });
 });
 
@@ -79,8 +72,9 @@ describe('a column type', () => {
     ['decimal( 18 , 6 )', MONEY],
     ['DECIMAL(38,0)', decimal(38, 0)],
     ['DECIMAL(1,1)', decimal(1, 1)],
-  ])('is read from %s', (text, type) => {
+  ])('is read from %s, and reads back as it is written', (text, type) => {
     expect(parseColumnType(text)).toEqual(type);
+    expect(parseColumnType(formatColumnType(type))).toEqual(type);
   });
 
   const noTypes =
@@ -88,10 +82,6 @@ describe('a column type', () => {
 
   test.each(['', ...noTypes.split('|')])('is not read from %j', (text) => {
     expect(parseColumnType(text)).toBeNull();
-  });
-
-  test.each([BIGINT, DOUBLE, MONEY, decimal(38, 38), decimal(1, 0)])('%j reads back as it is written', (type) => {
-    expect(parseColumnType(formatColumnType(type))).toEqual(type);
   });
 
   const widening: readonly [string, number, number, string | null][] = [
@@ -113,14 +103,11 @@ describe('a column type', () => {
     ['DOUBLE', 300, 300, 'DOUBLE'],
   ];
 
-  test.each(widening)(
-    '%s that must hold %i digits and %i after the point becomes %s',
-    (text, whole, fraction, expected) => {
-      const type = parseColumnType(text);
-      const wider = type === null ? null : widen(type, { whole, fraction });
-      expect(wider === null ? null : formatColumnType(wider)).toBe(expected);
-    },
-  );
+  test.each(widening)('%s that must hold %i digits and %i after the point becomes %s', (text, ...row) => {
+    const [whole, fraction, expected] = row;
+    const wider = widen(parseColumnType(text) ?? DOUBLE, { whole, fraction });
+    expect(wider && formatColumnType(wider)).toBe(expected);
+  });
 
   test('a BIGINT counts as 18 digits, a DECIMAL(18,6) as 12 and 6, a DOUBLE as any', () => {
     expect(capacityOf(BIGINT)).toEqual({ whole: 18, fraction: 0 });
