@@ -16,13 +16,12 @@ import { asFailure, Failure } from '../errors.ts';
 import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import { dayAt, weekdayOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { firstKeptDay, DEFAULT_WEEK_START } from '../model/period.ts';
+import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { carries } from '../model/ledger.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { nothingAsked } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { tolerated } from '../warehouse/ledger.ts';
+import { learnWeekStart, tolerated } from '../warehouse/ledger.ts';
 import { adoptCatalog } from '../catalog/refresh-catalog.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
@@ -98,7 +97,7 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
     const meaning = fingerprintOf(slice);
     return await keeping(windows, 'carried another meaning than the slice has now', slice, {
       run,
-      isKept: ({ entry }) => carries(entry.fingerprint, meaning),
+      isKept: ({ entry }) => entry.fingerprint === meaning,
     });
   } catch (error) {
     const failure = asFailure(error);
@@ -126,16 +125,19 @@ function refuseFuture({ path, entry }: ArchivedWindow, { planAt }: Run): void {
 /** The entries with the periods of them that may be loaded into the table of a plan: of its weeks, and kept by `retain`. */
 async function loadable(
   entries: readonly ArchivedWindow[],
-  { slice, table, weekStartsOn }: SlicePlan,
+  { slice, fingerprint, table, ...plan }: SlicePlan,
   run: Run,
 ): Promise<readonly ArchivedWindow[]> {
   const newest = entries.at(-1);
   if (newest === undefined) return [];
-  const isKnown = table !== null && (table.periods.size > 0 || table.fingerprint !== fingerprintOf(slice));
-  const known = isKnown ? (table.weekStartsOn ?? DEFAULT_WEEK_START) : weekdayOf(newest.entry.replaced.start);
+  const isNew = table === null || table.periods.size === 0;
+  const weekStartsOn = isNew ? weekdayOf(newest.entry.replaced.start) : plan.weekStartsOn;
+  if (isNew && slice.grain === 'week') {
+    await learnWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
+  }
   const ofWeeks = await keeping(entries, 'had weeks that begin on another day than those of the table', slice, {
     run,
-    isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === known,
+    isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
   });
   // What was removed by the time of the newest fetch stays away, whatever the clock says now.
   const fetchedAt = fetchedAtOf(newest.entry);

@@ -8,7 +8,7 @@ import { readCatalog } from '../catalog/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { carries, heldAt, type SliceTable } from '../model/ledger.ts';
+import { heldAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
@@ -143,7 +143,7 @@ async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], pl
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
     const plan = planSlice({ slice, metrics, ledger, planAt, forced: null });
     const { live } = ledger;
-    const isOther = live !== null && !carries(live.fingerprint, fingerprintOf(slice));
+    const isOther = live !== null && live.fingerprint !== fingerprintOf(slice);
     const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
     explained.push({
       plan,

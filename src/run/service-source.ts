@@ -71,7 +71,7 @@ function openSource(run: Run, service: Service): Source {
         // Into the columns of its slice as they are now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);
-          if (target?.fingerprint !== window.fingerprint) return;
+          if (target === undefined) return;
           await columns.answers.readLanded(pages, narrowedTo(target, window.slice.metrics).columns);
         },
         adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),

@@ -51,7 +51,7 @@ export interface SyncSummary {
 }
 
 const noCounts = () => ({
-  unfinished: 0,
+  planned: 0,
   loaded: 0,
   failed: 0,
   requests: 0,
@@ -86,9 +86,9 @@ export class RunRecord {
     }
   }
 
-  /** A window that the run ended without was neither loaded nor failed. */
-  unfinished(slice: string): void {
-    this.#of(slice).unfinished += 1;
+  /** Counts the windows that a slice is to get beyond those it was to get so far; less than 0: that many fewer. */
+  planMore(slice: string, windows: number): void {
+    this.#of(slice).planned += windows;
   }
 
   asked(slice: Slice, requests: number): void {
@@ -188,10 +188,10 @@ export class RunRecord {
 const listedReasons = ['new', 'maturing', 'missing'] as const;
 
 function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
-  const { loaded, failed, unfinished } = counts;
+  const { planned, loaded, failed } = counts;
   return {
     name,
-    windows: { planned: loaded + failed + unfinished, loaded, failed },
+    windows: { planned, loaded, failed },
     requests: counts.requests,
     rows: { fetched: counts.fetched, loaded: counts.loadedRows, rejected: counts.rejected },
     periods: {

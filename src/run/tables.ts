@@ -5,16 +5,14 @@ import * as z from 'zod';
 import { asFailure, Failure } from '../errors.ts';
 import { recordedUnknown } from '../tables/slice-metrics.ts';
 import { prepareTable, readAhead } from '../tables/slice-table.ts';
-import { deleteOld, swapTables, turnWeeks } from '../tables/swap-table.ts';
+import { deleteOld, swapTables } from '../tables/swap-table.ts';
 import type { Target } from '../tables/target.ts';
-import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, withStars } from '../model/stars.ts';
-import type { Window } from '../model/window.ts';
 import { type AuditedPlan, type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
-import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
+import { heldBackBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
@@ -110,20 +108,6 @@ export async function deleteOldPeriods(run: Run, standing: readonly Target[], ke
     const gone = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
     if (gone !== null) run.emit({ type: 'periods_deleted', slice: target.slice.name, ...gone });
   }
-}
-
-/** Turns a table's weeks to the day the service begins them on; returns the windows that are due then. */
-export async function turnTarget(
-  { run, targets }: { readonly run: Run; readonly targets: Targets },
-  slice: Slice,
-  weekStartsOn: WeekStart,
-): Promise<Window[]> {
-  const target = targets.get(slice.name);
-  if (target === undefined) return [];
-  await turnWeeks(run.warehouse, target, weekStartsOn, run.runId);
-  const turned = await prepareTable(run.warehouse, slice, target.catalog, run.runId);
-  targets.set(slice.name, turned);
-  return inOrder(await planTargets(run, [turned]));
 }
 
 /** The plans of a nightly sync with its audits, which are recorded before anything is requested; a backfill has none. */

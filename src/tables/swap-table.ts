@@ -3,7 +3,7 @@
 import type { Day, WeekStart } from '../model/calendar.ts';
 import { coverageOf, firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { carries, fingerprintFromWeek, type SliceTable, weekStartOf } from '../model/ledger.ts';
+import { type SliceTable, weekStartOf } from '../model/ledger.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { identifier, statement } from '../warehouse/sql.ts';
@@ -37,30 +37,15 @@ export async function dropBuilding(warehouse: Warehouse, slice: Slice, { fingerp
   await forget(warehouse, slice.name, fingerprint);
 }
 
-/**
- * Takes the service's word that weeks begin on another day. A table that holds nothing yet just learns it; one that does
- * holds weeks of another meaning, so a new one is built beside it. Call `prepareTable` for the target then.
- */
+/** Learns the weekday that the service begins its weeks with; periods under other weeks, which had no rows, are forgotten. */
 export async function turnWeeks(
   warehouse: Warehouse,
-  { slice, fingerprint }: Target,
+  { slice, fingerprint }: Pick<Target, 'slice' | 'fingerprint'>,
   weekStartsOn: WeekStart,
-  runId: string,
 ): Promise<void> {
-  const meaning = fingerprintOf(slice);
-  const { live, building } = await readSliceLedger(warehouse, slice.name);
-  const turned = [live, building].find((known) => known?.fingerprint === fingerprint) ?? null;
   await warehouse.transact(async () => {
-    if (turned === null || turned.periods.size === 0) {
-      await learnWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
-      return;
-    }
-    if (building !== null) await dropBuilding(warehouse, slice, building);
-    if (live === null || (carries(live.fingerprint, meaning) && live.weekStartsOn === weekStartsOn)) return;
-    const table = buildingTable(slice.name);
-    await warehouse.run(`create table ${table} as from (select * from ${liveTable(slice.name)} limit 0)`);
-    const made = { slice, fingerprint: fingerprintFromWeek(meaning, weekStartsOn), table, state: 'building' } as const;
-    await recordTable(warehouse, made, weekStartsOn, runId);
+    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, null, null, null]);
+    await learnWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
   });
 }
 
