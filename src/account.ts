@@ -16,8 +16,8 @@ import {
   type Circumstances,
   circumstancesOf,
   onScratchWarehouse,
-  onService,
   onWarehouse,
+  withService,
 } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
@@ -70,7 +70,7 @@ export const catalog = configVerb(
     const { word = '', section = null } = options;
     const standing = circumstancesOf(config, options);
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-    return onService(config, standing, async (service) => {
+    return withService(config, standing, async (service) => {
       const items = await service.filtersData(request, standing.signal);
       const wanted = word.toLowerCase();
       // Searched here: the service's own search leaves short names out.
@@ -86,7 +86,7 @@ export const partners = configVerb(
   [],
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> => {
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
+    return withService(config, standing, async (service) => allPages(service.partners(standing.signal)));
   },
 );
 
@@ -96,7 +96,7 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
   const { app, parent = null } = options;
   const standing = circumstancesOf(config, options);
   checkAppToken(app);
-  return onService(config, standing, async (service) => allPages(service.links(app, parent, standing.signal)));
+  return withService(config, standing, async (service) => allPages(service.links(app, parent, standing.signal)));
 });
 
 /** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */
@@ -105,7 +105,7 @@ export const namesakes = configVerb(
   async (config: Config, options: NewLinkOptions): Promise<readonly Link[]> => {
     const { judgeLink } = await import('./links/write-link.ts');
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => judgeLink({ ...standing, service }, newLink(options)));
+    return withService(config, standing, async (service) => judgeLink({ ...standing, service }, newLink(options)));
   },
 );
 
@@ -118,7 +118,7 @@ export const createLink = configVerb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
     const { createLink: create } = await import('./links/write-link.ts');
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => create({ ...standing, service }, newLink(options)));
+    return withService(config, standing, async (service) => create({ ...standing, service }, newLink(options)));
   },
 );
 
@@ -133,7 +133,7 @@ export const updateLink = configVerb(
       ...(costData === undefined ? {} : { costDataEnabled: costData }),
     };
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => update({ ...standing, service }, app, link, change));
+    return withService(config, standing, async (service) => update({ ...standing, service }, app, link, change));
   },
 );
 
@@ -148,7 +148,7 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
-    onService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
+    withService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
   const isScratch = dryRun && !warehouseExists(config.warehouse);
   const summary = isScratch
     ? await onScratchWarehouse(config, standing, carryOut)

@@ -19,7 +19,7 @@ import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices, onScratchWarehouse, onWarehouse } from './circumstances.ts';
-import { futureFetch, countReleased, readSliceLedger } from '../warehouse/ledger.ts';
+import { countReleased, readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { drawnTonight } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -94,8 +94,7 @@ export async function explainPlan(config: Config, request: ExplainRequest): Prom
   const slices = chosenSlices(config, request.slices);
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
-    const future = await futureFetch(warehouse, { slices: config.slices, planAt });
-    if (future !== null) throw future;
+    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     const explained = await explainedPlans(warehouse, slices, planAt);
     const plans = explained.map(({ plan }) => plan);
     const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, explained));

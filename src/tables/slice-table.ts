@@ -153,44 +153,29 @@ export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]):
 }
 
 /**
- * Why a slice cannot be loaded as it is configured; null where it can. What ripen makes of a slice is named after it, and may not
- * stand in the place of a table. A report without a date has one period: the dated ones would have no place in its table, and
- * be lost with the old one.
+ * Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured. What ripen makes of a slice is named after it, and may
+ * not stand in the place of a table. A report without a date has one period: the dated ones would have no place in its table, and be
+ * lost with the old one.
  */
-export async function refusalOf(
+export async function refuseUnloadable(
   warehouse: Warehouse,
   { name, grain }: Slice,
   { live }: Pick<SliceLedger, 'live'>,
-): Promise<{ readonly setting: 'name' | 'dimensions'; readonly message: string; readonly hint: string } | null> {
-  const views = ['_cohorts', '_final', '_maturation', '_projected'].map((ending) => name + ending);
-  const tables = await readMainTables(warehouse, '');
-  const other = views.find((view) => tables.has(view));
-  if (other !== undefined) {
-    return {
-      setting: 'name',
-      message: `a view of it would have the name of the table ${other}, which the warehouse holds.`,
-      hint: `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`,
-    };
-  }
-  if (grain !== null || live === null || live.periods.size === 0) return null;
-  const columns = await heldColumnTypes(warehouse, liveTable(name), name);
-  if (![...columns.keys()].some(isDateDimension)) return null;
-  return {
-    setting: 'dimensions',
-    message: `it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
-    hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`,
-  };
-}
-
-/** Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured. */
-export async function refuseUnloadable(
-  warehouse: Warehouse,
-  slice: Slice,
-  ledger: Pick<SliceLedger, 'live'>,
 ): Promise<void> {
-  const refusal = await refusalOf(warehouse, slice, ledger);
-  if (refusal === null) return;
-  const { message, hint } = refusal;
-  const facts = { slice: slice.name, periods: ledger.live?.periods.size ?? 0 };
-  throw new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}`, { facts, hint });
+  const tables = await readMainTables(warehouse, '');
+  const other = ['_cohorts', '_final', '_maturation', '_projected']
+    .map((ending) => name + ending)
+    .find((view) => tables.has(view));
+  if (other !== undefined) {
+    const message = `slice ${name}: a view of it would have the name of the table ${other}, which the warehouse holds.`;
+    const hint = `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`;
+    throw new Failure('CONFIG_INVALID', message, { facts: { slice: name }, hint });
+  }
+  const periods = live?.periods.size ?? 0;
+  if (grain !== null || periods === 0) return;
+  const columns = await heldColumnTypes(warehouse, liveTable(name), name);
+  if (![...columns.keys()].some(isDateDimension)) return;
+  const message = `slice ${name}: it has no date dimension any more, and its table holds ${periods} periods, which would be lost.`;
+  const hint = `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`;
+  throw new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }

@@ -5,7 +5,7 @@
  * the process dies; it is the run lock.
  */
 
-import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,11 +87,9 @@ const LOCK_POLL_MS = 250;
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
-  const exists = warehouseExists(file);
-  if (request.mode === 'read' && !exists) {
+  if (!warehouseExists(file) && request.mode === 'read') {
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
-  if (exists) refuseOtherThanFile(file);
   try {
     if (request.mode === 'write') makeDirectories(dirname(file));
   } catch (error) {
@@ -108,22 +106,9 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   }
 }
 
-/**
- * Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does, and `STORAGE_FAILED` for a link into
- * a folder that is not there, such as that of a disk that is not mounted.
- */
+/** Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does. */
 export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
-    const to = resolve(dirname(path), readlinkSync(path));
-    if (!existsSync(dirname(to))) {
-      const message = `The warehouse ${path} was a symbolic link to ${to}, whose folder is not there.`;
-      throw new Failure('STORAGE_FAILED', message, {
-        facts: { path, to },
-        hint: 'Mount the disk or make the folder it leads to, or give `warehouse` another path.',
-      });
-    }
-  }
   // DuckDB would replay the log of somebody else's database into a new file.
   if (existsSync(`${path}.wal`)) {
     throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${path}.wal without its database.`, {
@@ -131,15 +116,6 @@ export function warehouseExists(path: string): boolean {
     });
   }
   return false;
-}
-
-/** Whoever opens a pipe waits for another end that never comes, in a thread that nothing can stop. */
-function refuseOtherThanFile(file: string): void {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined || found.isFile() || found.isDirectory()) return;
-  throw new Failure('STORAGE_FAILED', `The warehouse ${file} was no file, but a pipe, a device or a socket.`, {
-    hint: 'Remove it, or point `warehouse` at another path.',
-  });
 }
 
 async function acquire(file: string, request: OpenRequest): Promise<{ instance: DuckDBInstance; letGo: () => void }> {
