@@ -9,6 +9,7 @@
 
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
+import { measureTables } from './insight/insight.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import type { Target } from './tables/target.ts';
@@ -18,15 +19,7 @@ import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
-import {
-  deleteOldPeriods,
-  measureSlices,
-  prepareTargets,
-  standingTargets,
-  starredSlices,
-  swapComplete,
-  warnOfChangedFinals,
-} from './run/tables.ts';
+import { deleteOldPeriods, prepareTargets, standingTargets, starredSlices, warnOfChangedFinals } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
 /**
@@ -69,11 +62,11 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
 
   await loadWindows(planning, run, source, targets);
 
-  await swapComplete(run, targets);
   const standing = await standingTargets(run, targets, prepared);
   if (keepersIn(run).size === 0) await letGo(run, from, standing);
   if (source.canAsk) await warnOfChangedFinals(run);
-  await measureSlices(run, standing);
+  const live = standing.filter(({ state }) => state === 'live');
+  await measureTables(run.warehouse, live, run.runId);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
   return standing;

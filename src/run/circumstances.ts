@@ -58,7 +58,7 @@ export interface BackfillOptions extends Circumstances, Monitor {
 }
 
 /** Every circumstance, stated or usual. */
-interface FullCircumstances {
+export interface FullCircumstances {
   /** The instant that was stated; null: none. */
   readonly asOf: Date | null;
   /** The planning instant. */
@@ -100,10 +100,7 @@ export async function onScratchWarehouse<T>(
   );
 }
 
-/**
- * Refuses an instant that has not come, as finality would be claimed for values nobody has seen, and one before any data, which a
- * mistyped year makes.
- */
+/** Refuses an instant in the future, as nobody has seen its values, and one before any data, which a mistyped year makes. */
 export function checkAsOf(asOf: Date | null, now: Date): void {
   if (asOf === null) return;
   if (asOf > now) {

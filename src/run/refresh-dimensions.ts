@@ -2,7 +2,7 @@
 
 import { asFailure, type FailureCode } from '../errors.ts';
 import { refreshJoins } from '../links/joins.ts';
-import { refreshLinks, refreshNamedLinks, storedLinks } from '../links/refresh-links.ts';
+import { type RefreshedLinks, refreshLinks, refreshNamedLinks, storedLinks } from '../links/refresh-links.ts';
 import { completePartners, refreshPartners, storedPartners } from '../links/refresh-partners.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
@@ -15,35 +15,25 @@ import type { Run } from './run.ts';
  * end the run.
  */
 export async function refreshDimensions(run: Run, service: Service, clock: MachineClock): Promise<void> {
-  const { config, warehouse, record, runId, planAt, emit, signal } = run;
-  const crawl = { warehouse, service, clock, runId, planAt, emit, signal };
-  if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, planAt))) return;
-  if (config.partners) {
-    await orRecord(run, async () => {
-      await refreshPartners(crawl);
-    });
-  }
-  const { links } = config;
-  if (links === null) return;
-  await orRecord(run, async () => {
-    const { rows, removed, failures } = await refreshLinks(crawl, links);
-    record.links = { rows, removed };
-    for (const failure of failures) record.fail(failure);
-  });
+  const { partners, links } = run.config;
+  const crawl = { ...run, service, clock };
+  if (run.request.command !== 'sync' || (await hasSucceededAt(run.warehouse, run.planAt))) return;
+  if (partners) await orRecord(run, async () => refreshPartners(crawl));
+  if (links !== null) await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
 }
 
 /** Crawls the apps whose loaded rows name links that are not known, where `every` lets apps wait. Fails as `refreshDimensions` does. */
 export async function refreshNamed(run: Run, service: Service, clock: MachineClock): Promise<void> {
-  const { config, warehouse, record, runId, planAt, emit, signal } = run;
-  const { links } = config;
-  if (run.request.command !== 'sync' || links?.everyMs === undefined || signal.aborted) return;
-  await orRecord(run, async () => {
-    const failed = new Set(record.failures.map(({ facts }) => facts['app_token']));
-    const crawl = { warehouse, service, clock, runId, planAt, emit, signal };
-    const { rows, removed, failures } = await refreshNamedLinks(crawl, links, failed);
-    record.links = { rows, removed: record.links.removed + removed };
-    for (const failure of failures) record.fail(failure);
-  });
+  const { links } = run.config;
+  if (run.request.command !== 'sync' || links?.everyMs === undefined || run.signal.aborted) return;
+  const failed = new Set(run.record.failures.map(({ facts }) => facts['app_token']));
+  const crawl = { ...run, service, clock };
+  await orRecord(run, async () => recordLinks(run, await refreshNamedLinks(crawl, links, failed)));
+}
+
+function recordLinks({ record }: Run, { rows, removed, failures }: RefreshedLinks): void {
+  record.links = { rows, removed: record.links.removed + removed };
+  for (const failure of failures) record.fail(failure);
 }
 
 /** Adds the partners that only loaded rows carry, if partners are configured, and rebuilds the views that join; asks the service nothing. */
@@ -60,7 +50,7 @@ export async function completeDimensions({ config, warehouse, record, planAt }: 
 
 const endsRun: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
-async function orRecord(run: Run, act: () => Promise<void>): Promise<void> {
+async function orRecord(run: Run, act: () => Promise<unknown>): Promise<void> {
   try {
     await act();
   } catch (error) {

@@ -11,7 +11,7 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { learnParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { LoadedWindow, RunRecord } from './summary.ts';
+import { type LoadedWindow, namesOf, type RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
@@ -91,7 +91,7 @@ export function recordFailed(
   { record, emit }: Pick<Run, 'record' | 'emit'>,
 ): void {
   const { code, message, hint } = failure;
-  record.fail(failure, typeof about === 'string' ? { slice: about } : { window: about });
+  record.fail(failure, about);
   emit({ type: 'failed', code, ...namesOf(about), message, hint });
 }
 
@@ -105,9 +105,4 @@ export async function warn(
   const days = about === null || typeof about === 'string' ? null : about.asked;
   await recordWarning(warehouse, { runId, slice: names.slice, days, code, message });
   emit({ type: 'warning', code, ...names, message });
-}
-
-function namesOf(about: Window | string | null): { readonly slice: string | null; readonly window: string | null } {
-  if (about === null || typeof about === 'string') return { slice: about, window: null };
-  return { slice: about.slice.name, window: labelOf(about) };
 }

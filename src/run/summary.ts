@@ -53,25 +53,24 @@ export interface SyncSummary {
 
 export type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
 
-/** A slice of which nothing is done yet; the usual reasons are listed also at zero. */
-const nothingDone = (name: string) => ({
-  name,
-  windows: { planned: 0, loaded: 0, failed: 0 },
-  requests: 0,
-  rows: { fetched: 0, loaded: 0, rejected: 0 },
-  periods: new Map<string, number>([
-    ['new', 0],
-    ['maturing', 0],
-    ['missing', 0],
-  ]),
-  restated_periods: 0,
-  empty_periods: new Array<string>(),
-});
+/** What was done for a slice, at first nothing; the usual reasons are listed also at zero. */
+function nothingDone(name: string) {
+  const periods: Record<string, number> = { new: 0, maturing: 0, missing: 0 };
+  return {
+    name,
+    windows: { planned: 0, loaded: 0, failed: 0 },
+    requests: 0,
+    rows: { fetched: 0, loaded: 0, rejected: 0 },
+    periods,
+    restated_periods: 0,
+    empty_periods: new Array<string>(),
+  };
+}
 
 export class RunRecord {
   readonly identity: RunStart;
   readonly #slices = new Map<string, ReturnType<typeof nothingDone>>();
-  readonly #failures: { readonly window: Window | null; readonly slice: string | null; readonly failure: Failure }[] =
+  readonly #failures: { readonly slice: string | null; readonly window: string | null; readonly failure: Failure }[] =
     [];
   #interrupted = false;
   partnerRows = 0;
@@ -85,7 +84,7 @@ export class RunRecord {
   plan({ slice, windows }: SlicePlan): void {
     const { periods } = this.#of(slice.name);
     for (const { reason } of windows.flatMap((window) => window.periods)) {
-      periods.set(reason, (periods.get(reason) ?? 0) + 1);
+      periods[reason] = (periods[reason] ?? 0) + 1;
     }
   }
 
@@ -105,16 +104,14 @@ export class RunRecord {
     counts.rows.loaded += rows;
     counts.rows.rejected += rejected;
     counts.restated_periods += restatedPeriods;
-    counts.empty_periods.push(...empty);
+    counts.empty_periods = joinedStretches([...counts.empty_periods, ...empty]);
   }
 
-  /** Records a failure; one that concerns the whole run (credentials, deadline) is recorded once. */
-  fail(failure: Failure, where: { readonly window?: Window; readonly slice?: string } = {}): void {
-    const window = where.window ?? null;
-    if (window !== null) this.#of(window.slice.name).windows.failed += 1;
-    const isWholeRun = window === null && where.slice === undefined;
-    if (isWholeRun && this.#failures.some((known) => known.failure.message === failure.message)) return;
-    this.#failures.push({ window, slice: window?.slice.name ?? where.slice ?? null, failure });
+  /** Records a failure of a window, of a slice by its name, or of the whole run (credentials, deadline), which is recorded once. */
+  fail(failure: Failure, about: Window | string | null = null): void {
+    if (about !== null && typeof about !== 'string') this.#of(about.slice.name).windows.failed += 1;
+    if (about === null && this.#failures.some((known) => known.failure.message === failure.message)) return;
+    this.#failures.push({ ...namesOf(about), failure });
   }
 
   /** Records what became of a copy. */
@@ -148,17 +145,7 @@ export class RunRecord {
       as_of: planAt.toISOString(),
       started_at: startedAt.toISOString(),
       finished_at: finishedAt.toISOString(),
-      slices: [...this.#slices.values()].map(
-        ({ name, windows, requests, rows, periods, restated_periods, empty_periods }) => ({
-          name,
-          windows,
-          requests,
-          rows,
-          periods: Object.fromEntries(periods),
-          restated_periods,
-          empty_periods: joinedStretches(empty_periods),
-        }),
-      ),
+      slices: [...this.#slices.values()],
       partners: { rows: this.partnerRows },
       links: this.links,
       service: {
@@ -168,9 +155,8 @@ export class RunRecord {
         bytes: service.bytes,
       },
       published: this.#published,
-      failures: this.#failures.map(({ window, slice, failure }): FailureSummary => {
-        const label = window === null ? null : labelOf(window);
-        return { code: failure.code, slice, window: label, message: failure.message, hint: failure.hint };
+      failures: this.#failures.map(({ slice, window, failure: { code, message, hint } }) => {
+        return { code, slice, window, message, hint };
       }),
     };
   }
@@ -186,6 +172,12 @@ export class RunRecord {
     this.#slices.set(slice, counts);
     return counts;
   }
+}
+
+/** The slice and the days of what a window, a slice by its name, or the whole run is told of. */
+export function namesOf(about: Window | string | null): Pick<FailureSummary, 'slice' | 'window'> {
+  if (about === null || typeof about === 'string') return { slice: about, window: null };
+  return { slice: about.slice.name, window: labelOf(about) };
 }
 
 /** Stretches of days, `first:last`, in order; where one ends as the next begins, in whatever windows they came, they are one. */

@@ -12,10 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
-/**
- * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's
- * transaction.
- */
+/** Brings views, comments and `ripen.slice_metrics` up to a table, also where they were lost. Inside the caller's transaction. */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';

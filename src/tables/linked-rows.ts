@@ -240,10 +240,7 @@ const telling = [
 
 const summedHash = (columns: readonly string[]): string => `coalesce(sum(hash(${columns.join(', ')})::hugeint), 0)`;
 
-/**
- * A query of what `linkedRows` reads beside the slice, as texts that stay equal while it does: `links`, the versions of links, and `rule`,
- * all else.
- */
+/** A query of what `linkedRows` reads beside the slice, as texts that change with it: `links`, versions of links, and `rule`, all else. */
 export function listsFingerprint(slice: StoredSlice): string {
   const text = createHash('sha256').update(linkedRows(slice)).digest('hex').slice(0, 16);
   return `select

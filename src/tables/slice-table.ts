@@ -65,10 +65,7 @@ export async function prepareTable(
   });
 }
 
-/**
- * Gives columns of a table the types of the target, without loss, as recorded schema changes; returns whether there were any.
- * Inside the caller's transaction, before it touches any row.
- */
+/** Gives columns the types of the target, as recorded changes; returns whether any changed. In a transaction that has touched no row yet. */
 export async function alterTypes(
   warehouse: Warehouse,
   { slice, table, columns }: Target,

@@ -25,10 +25,7 @@ export function makeDirectories(path: string): string | null {
   }
 }
 
-/**
- * Lends an empty private folder among the temporary ones, and removes it: for what may have no right to write beside the
- * warehouse. Throws `STORAGE_FAILED` where none can be made.
- */
+/** Lends an empty private temporary folder: the one beside the warehouse may not be writable. Throws `STORAGE_FAILED` where none can be made. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
     throw new Failure('STORAGE_FAILED', `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`, {

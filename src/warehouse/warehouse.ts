@@ -142,10 +142,7 @@ export async function warehouseOn(
   };
 }
 
-/**
- * A statement, or the first of a script, that makes, alters, comments or removes a table or view that lasts, which is always
- * named with its schema; a comment of the statement may go before.
- */
+/** A statement, or the first of a script, that makes, alters, comments or removes a lasting table or view, always named with its schema. */
 const declares =
   /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+(?:if\s+exists\s+)?"[^"]*"\s*$)|alter|comment)\b/i;
 
