@@ -17,7 +17,7 @@ import { isTableOfLakes, type SliceFiles } from './publish/lake-table.ts';
 import { filesOfSlice, publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import type { Circumstances } from './run/circumstances.ts';
-import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
+import { forgetPeriods, forgetSlice, heldTables, type HeldTable } from './warehouse/forgetting.ts';
 import { type OpenRequest, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
@@ -66,7 +66,7 @@ export async function dropSlice(
   const { slice, before, emit, signal } = request;
   return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    const { tables, files, loss } = await measure(config, warehouse, request);
+    const { tables, files, answers, loss } = await measure(config, warehouse, request);
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -82,7 +82,7 @@ export async function dropSlice(
         after: null,
       });
     });
-    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, before);
+    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
     const publishing = { publish: config.publish, ...(files === null ? {} : { dropped: files }) };
     return { dropped: loss, ...(await publish(publishing, warehouse, emit, signal)) };
@@ -101,6 +101,7 @@ interface Measured {
   readonly tables: readonly HeldTable[];
   /** Null where no lake can hold any. */
   readonly files: SliceFiles | null;
+  readonly answers: Parameters<typeof dropAnswers>[2];
   readonly loss: Loss;
 }
 
@@ -124,18 +125,19 @@ async function measure(
     const found = await filesOfSlice(target, warehouse, files, signal);
     inLakes += found;
   }
+  const answers = isName ? await answersToDrop(config.warehouse, slice, before) : [];
   const loss: Loss = {
     slice,
     before,
     is_configured: config.slices.some(({ name }) => name === slice),
     periods: tables.reduce((sum, { periods }) => sum + periods, 0),
-    rows: await rowsIn(warehouse, tables),
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     files: inLakes,
-    answers: isName ? await answersToDrop(config.warehouse, slice, before) : 0,
+    answers: answers.length,
   };
   const isKnown = before === null && tables.length > 0;
   if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0)
-    return { tables, files: hasFiles ? files : null, loss };
+    return { tables, files: hasFiles ? files : null, answers, loss };
   const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
   const message = `Neither the warehouse ${config.warehouse}, nor its archive, nor a lake held ${what}.`;
   throw new Failure('USAGE_INVALID', message, {

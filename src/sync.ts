@@ -15,17 +15,20 @@ import { recordPostponed } from './tables/slice-metrics.ts';
 import type { Target } from './tables/target.ts';
 import { publishEach } from './publish/publish.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
-import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
-import { deleteOldPeriods, prepareTargets, standingTargets, starredSlices, warnOfChangedFinals } from './run/tables.ts';
+import {
+  completeDimensions,
+  deleteOldPeriods,
+  prepareTargets,
+  standingTargets,
+  starredSlices,
+  warnOfChangedFinals,
+} from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
-/**
- * Refreshes what is due (for a backfill, what is asked for; for a replay, what the archive holds) and publishes: `carryOut`
- * opens the run, and has `refresh` and `publishLoaded` do their parts in it. Throws what keeps a run from starting, as it does.
- */
+/** Refreshes what is due (of a backfill what is asked for, of a replay what the archive holds) and publishes. Throws as `carryOut` does. */
 export async function sync(
   config: Config,
   request: RunRequest,

@@ -87,15 +87,12 @@ function openSource(run: Run): Source {
 async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
-    for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
-    const newest = windows.at(-1);
-    if (newest === undefined) {
-      await tellEmpty('The archive held no answer that could be loaded.', slice, run);
-      return [];
-    }
-    refuseFuture(newest, run);
+    const future = futureDamages(windows, run);
+    for (const damage of [...damages, ...future]) recordFailed(damaged(damage), slice.name, run);
+    const past = windows.filter(({ path }) => !future.some((damage) => damage.path === path));
+    if (past.length === 0) await tellEmpty('The archive held no answer that could be loaded.', slice, run);
     const meaning = fingerprintOf(slice);
-    return await keeping(windows, 'carried another meaning than the slice has now', slice, {
+    return await keeping(past, 'carried another meaning than the slice has now', slice, {
       run,
       isKept: ({ entry }) => entry.fingerprint === meaning,
     });
@@ -107,19 +104,12 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
   }
 }
 
-/** Throws where the newest answer was fetched later than now: what was fetched when can then not be known. */
-function refuseFuture({ path, entry }: ArchivedWindow, { planAt }: Run): void {
+/** What is wrong with the answers that were recorded as fetched later than now: when the others were fetched is known. */
+function futureDamages(windows: readonly ArchivedWindow[], { planAt }: Run): Damage[] {
   const now = new Date(Math.max(Date.now(), planAt.getTime()));
-  const fetchedAt = fetchedAtOf(entry);
-  if (fetchedAt <= tolerated(now)) return;
-  throw new Failure(
-    'FETCH_IN_FUTURE',
-    `slice ${entry.slice}: ${basename(path)} in the archive was recorded as fetched at ${fetchedAt.toISOString()}, but this machine's clock says ${now.toISOString()}.`,
-    {
-      facts: { path, fetched_at: fetchedAt.toISOString() },
-      hint: `Set this machine's clock if it is behind; otherwise remove ${path}, as a clock that was ahead recorded it.`,
-    },
-  );
+  const because = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
+  const future = windows.filter(({ entry }) => fetchedAtOf(entry) > tolerated(now));
+  return future.map(({ path }) => ({ path, because }));
 }
 
 /** The entries with the periods of them that may be loaded into the table of a plan: of its weeks, and kept by `retain`. */
@@ -182,12 +172,9 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
-  if (kept !== null && 'because' in kept) {
-    run.record.fail(damaged(kept));
-  } else if (kept !== null) {
-    if (seenAt === null || kept.seenAt > seenAt) {
-      return adoptCatalog(kept.items, kept.seenAt, run);
-    }
+  if (kept !== null && 'because' in kept) run.record.fail(damaged(kept));
+  else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
+    return adoptCatalog(kept.items, kept.seenAt, run);
   }
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {

@@ -24,9 +24,8 @@ export interface Stages {
 }
 
 /**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
- * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
- * be written or is another warehouse's, an as-of instant in the future or too early, a fetch on record that is later than now, an unknown slice.
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with every failure,
+ * and what `statistics` says of the wire at the end; throws only what kept the run from starting, with nothing requested.
  */
 export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,

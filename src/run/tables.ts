@@ -4,8 +4,7 @@ import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import { recordedUnknown } from '../tables/slice-metrics.ts';
-import { prepareTable, readAhead } from '../tables/slice-table.ts';
-import { deleteOld, swapTables } from '../tables/swap-table.ts';
+import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
 import type { Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
@@ -15,6 +14,9 @@ import { type AuditedPlan, type Draw, drawAudits, nightOf, withAudits } from '..
 import { heldBackBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
+import { refreshJoins } from '../links/joins.ts';
+import { storedLinks } from '../links/refresh-links.ts';
+import { completePartners, storedPartners } from '../links/refresh-partners.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 
@@ -150,4 +152,16 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
     const message = `${of} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
+}
+
+/** Adds the partners that only loaded rows carry, if partners are configured, and rebuilds the views that join; asks the service nothing. */
+export async function completeDimensions({ config, warehouse, record, planAt }: Run): Promise<void> {
+  if (config.partners) await completePartners(warehouse, planAt);
+  record.partnerRows = await storedPartners(warehouse);
+  if (config.links !== null) {
+    // Also of a run that had no links to ask for.
+    const rows = await storedLinks(warehouse);
+    record.links = { ...record.links, rows };
+  }
+  await refreshJoins(warehouse);
 }

@@ -9,7 +9,7 @@ import type { Failure } from '../errors.ts';
 import { type Asking, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../tables/slice-metrics.ts';
-import { turnWeeks } from '../tables/swap-table.ts';
+import { turnWeeks } from '../tables/slice-table.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
 import { narrowedTo, withChanges } from '../tables/target.ts';
@@ -205,8 +205,8 @@ class WindowLoader {
   }
 
   /**
-   * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not requested
-   * again; remembers what was too heavy; fails a window that cannot be divided. Returns the window in more parts, else null.
+   * Puts a window's halves into the queue, or the window in more parts, and remembers what was too heavy; fails one that cannot be divided.
+   * Returns the window in more parts, else null.
    */
   async #divide(missed: Missed, seen: KnownValues = new Map()): Promise<Window | null> {
     const { window, failure, heavy, attempt } = missed;

@@ -7,6 +7,7 @@ import { formatColumnType } from '../model/column-type.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import type { Metric, SeenAdditivity } from '../model/metric.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
+import { tableOf } from '../model/ledger.ts';
 import type { Window } from '../model/window.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
@@ -140,8 +141,7 @@ async function recordStates(
   { slice, metrics, fingerprint }: Target,
   isMeant: (start: Day, age: string) => boolean = () => true,
 ): Promise<void> {
-  const { live, building } = await readSliceLedger(warehouse, slice.name);
-  const table = [live, building].find((known) => known?.fingerprint === fingerprint);
+  const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
   const states = [...metricsByAge(slice, metrics)].flatMap(([age, some]) => {
     const periods = age === '' ? table?.periods : table?.ages?.get(age);
     const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { Failure, textOf } from '../errors.ts';
 
 /**
- * Makes a directory, and those above it that are missing; returns the highest that was made, null where all were there. Throws
- * the error of the file system, also where a directory that is there, as of `/proc`, says for ever that it is not.
+ * Makes a directory and those above it; returns the highest that was made, or null. Throws what the file system says, also where it is as
+ * `/proc`, on which Node's own way never ends.
  */
 export function makeDirectories(path: string): string | null {
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -81,9 +81,8 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
 const LOCK_POLL_MS = 250;
 
 /**
- * Opens the warehouse; in `write` mode creates and migrates it. In one process those that read it share it. Throws `WAREHOUSE_LOCKED` after the wait,
- * `WAREHOUSE_FOREIGN` for a file that is not a warehouse (any DuckDB database without ripen's ledger, or a corrupt
- * one), `WAREHOUSE_NEWER` for one of another version that this program may not change, `STORAGE_FAILED` when the path cannot be used.
+ * Opens the warehouse; in `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN` for a file
+ * that is none, `WAREHOUSE_NEWER` for one of another version that may not be changed, `STORAGE_FAILED` when the path cannot be used.
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
