@@ -21,8 +21,8 @@ import {
   type Circumstances,
   circumstancesOf,
   onScratchWarehouse,
-  onService,
   onWarehouse,
+  withService,
 } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
 import type { SpendSummary } from './spend/send-spend.ts';
@@ -137,7 +137,7 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
-    onService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
+    withService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
   const summary =
     dryRun && !warehouseExists(config.warehouse)
       ? await onScratchWarehouse(config, standing, carryOut)
@@ -149,7 +149,7 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
 /** Connects to the service for as long as `use` runs, in the circumstances that the options state. */
 async function asking<T>(config: Config, options: Circumstances, use: (asked: LinkWriting) => Promise<T>): Promise<T> {
   const standing = circumstancesOf(config, options);
-  return onService(config, standing, async (service) => use({ ...standing, service }));
+  return withService(config, standing, async (service) => use({ ...standing, service }));
 }
 
 const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({

@@ -61,11 +61,11 @@ export const dbtSources = configVerb([], async (config: Config, options: Circums
 export const drop = configVerb(['slice', 'agree'], async (config: Config, options: DropOptions): Promise<Dropped> => {
   const { dropSlice } = await import('./drop.ts');
   const { slice, before = null, agree } = options;
-  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  const standing = circumstancesOf(config, options);
   // A caller without types may answer with anything, such as the text 'false'.
   const isAgreed = async (loss: Loss): Promise<boolean> =>
-    agree === true || (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
-  return withEvents(await dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed }), emit);
+    agree === true || (await asked<unknown>('agree', standing.signal, async () => agree(loss))) === true;
+  return withEvents(await dropSlice(config, { ...standing, slice, before }, isAgreed), standing.emit);
 });
 
 /** What `drop` would delete; changes nothing. Throws as it does. */
@@ -74,8 +74,7 @@ export const dropLoss = configVerb(
   async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
     const { lossOf } = await import('./drop.ts');
     const { slice, before = null } = options;
-    const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-    return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
+    return lossOf(config, { ...circumstancesOf(config, options), slice, before });
   },
 );
 

@@ -10,7 +10,6 @@ import { randomUUID } from 'node:crypto';
 import { answersToDrop, dropAnswers } from './archive/archive.ts';
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
-import type { Emit } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
@@ -18,8 +17,8 @@ import { isTableOfLakes, type SliceFiles } from './publish/lake-table.ts';
 import { filesOfSlice, publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import type { Circumstances } from './run/circumstances.ts';
-import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
-import { openWarehouse, withWarehouse } from './warehouse/opening.ts';
+import { forgetPeriods, forgetSlice, heldTables, type HeldTable } from './warehouse/forgetting.ts';
+import { type OpenRequest, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
@@ -27,15 +26,15 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null: all, the default. */
   readonly before?: Day | null;
-  /** True deletes. A function receives what would be deleted; nothing is deleted unless it returns true. */
+  /** True deletes. A function receives what would be deleted; nothing is deleted unless it returns true. It may throw. */
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
-export interface DropRequest {
+/** What is to be dropped, all of a slice where `before` is null, and how the warehouse is to be opened for that. */
+interface DropRequest extends Omit<OpenRequest, 'mode'> {
   readonly slice: string;
-  /** Only the periods that ended by the start of this day; null drops the slice. */
   readonly before: Day | null;
-  readonly lockWaitMs: number;
+  readonly signal: AbortSignal;
 }
 
 /** What is deleted. */
@@ -57,28 +56,17 @@ export interface Dropped extends Publication {
   readonly dropped: Loss | null;
 }
 
-interface Dropping {
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-  /** Told what would be deleted; false leaves everything as it is. May throw. */
-  readonly agree: (loss: Loss) => Promise<boolean>;
-}
-
-/**
- * Drops and publishes. Throws `USAGE_INVALID` where there is nothing to drop, and whatever `openWarehouse`,
- * `refuseUnwritablePlaces` and `refuseCopiesOfOthers` throw.
- */
+/** Drops and publishes. Throws `USAGE_INVALID` where there is nothing to drop, and what keeps any run from starting. */
 export async function dropSlice(
   config: Config,
   request: DropRequest,
-  { emit, signal, agree }: Dropping,
+  agree: (loss: Loss) => Promise<boolean>,
 ): Promise<Dropped> {
   await refuseUnwritablePlaces(config);
-  const { slice, before, lockWaitMs } = request;
-  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
-  try {
+  const { slice, before, emit, signal } = request;
+  return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    const { tables, files, loss } = await measure(config, warehouse, request, signal);
+    const { tables, files, answers, loss } = await measure(config, warehouse, request);
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -94,27 +82,17 @@ export async function dropSlice(
         after: null,
       });
     });
-    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, before);
+    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
     const publishing = { publish: config.publish, ...(files === null ? {} : { dropped: files }) };
     return { dropped: loss, ...(await publish(publishing, warehouse, emit, signal)) };
-  } finally {
-    await warehouse.close();
-  }
+  });
 }
 
-/**
- * What a drop would delete; changes nothing, not even the version of the warehouse. Throws `USAGE_INVALID` where there is nothing to
- * drop, and what `openWarehouse` throws in `read` mode.
- */
-export async function lossOf(
-  config: Config,
-  request: DropRequest,
-  { emit, signal }: Omit<Dropping, 'agree'>,
-): Promise<Loss> {
-  const { lockWaitMs } = request;
-  return withWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal }, async (warehouse) => {
-    return (await measure(config, warehouse, request, signal)).loss;
+/** What a drop would delete; changes nothing, not even the version of the warehouse. Throws as `dropSlice` does. */
+export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
+  return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
+    return (await measure(config, warehouse, request)).loss;
   });
 }
 
@@ -123,14 +101,14 @@ interface Measured {
   readonly tables: readonly HeldTable[];
   /** Null where no lake can hold any. */
   readonly files: SliceFiles | null;
+  readonly answers: Parameters<typeof dropAnswers>[2];
   readonly loss: Loss;
 }
 
 async function measure(
   config: Config,
   warehouse: Warehouse,
-  { slice, before }: DropRequest,
-  signal: AbortSignal,
+  { slice, before, signal }: DropRequest,
 ): Promise<Measured> {
   const tables = await heldTables(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
@@ -147,18 +125,19 @@ async function measure(
     const found = await filesOfSlice(target, warehouse, files, signal);
     inLakes += found;
   }
+  const answers = isName ? await answersToDrop(config.warehouse, slice, before) : [];
   const loss: Loss = {
     slice,
     before,
     is_configured: config.slices.some(({ name }) => name === slice),
     periods: tables.reduce((sum, { periods }) => sum + periods, 0),
-    rows: await rowsIn(warehouse, tables),
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     files: inLakes,
-    answers: isName ? await answersToDrop(config.warehouse, slice, before) : 0,
+    answers: answers.length,
   };
   const isKnown = before === null && tables.length > 0;
   if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0)
-    return { tables, files: hasFiles ? files : null, loss };
+    return { tables, files: hasFiles ? files : null, answers, loss };
   const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
   const message = `Neither the warehouse ${config.warehouse}, nor its archive, nor a lake held ${what}.`;
   throw new Failure('USAGE_INVALID', message, {

@@ -149,7 +149,7 @@ async function run(config: Config, options: Circumstances & Monitor, order: RunO
     const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
     chosenSlices(config, order.slices);
     if (order.forced !== null) checkForced(order.forced);
-    return withService(config, planAt, emit, async (service) =>
+    return withService(config, { planAt, emit }, async (service) =>
       pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
     );
   });

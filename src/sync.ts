@@ -9,30 +9,26 @@
 
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
+import { measureTables } from './insight/insight.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import type { Target } from './tables/target.ts';
 import { publishEach } from './publish/publish.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
-import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
 import {
+  completeDimensions,
   deleteOldPeriods,
-  measureSlices,
   prepareTargets,
   standingTargets,
   starredSlices,
-  swapComplete,
   warnOfChangedFinals,
 } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
-/**
- * Refreshes what is due (for a backfill, what is asked for; for a replay, what the archive holds) and publishes: `carryOut`
- * opens the run, and has `refresh` and `publishLoaded` do their parts in it. Throws what keeps a run from starting, as it does.
- */
+/** Refreshes what is due (of a backfill what is asked for, of a replay what the archive holds) and publishes. Throws as `carryOut` does. */
 export async function sync(
   config: Config,
   request: RunRequest,
@@ -69,11 +65,11 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
 
   await loadWindows(planning, run, source, targets);
 
-  await swapComplete(run, targets);
   const standing = await standingTargets(run, targets, prepared);
   if (keepersIn(run).size === 0) await letGo(run, from, standing);
   if (source.canAsk) await warnOfChangedFinals(run);
-  await measureSlices(run, standing);
+  const live = standing.filter(({ state }) => state === 'live');
+  await measureTables(run.warehouse, live, run.runId);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
   return standing;

@@ -22,6 +22,7 @@ import { Measuring, onDisk, type Measured, type Spooled } from '../spool/spool.t
 import {
   type ArchivedWindow,
   type ArchiveEntry,
+  type BodyFile,
   bodyName,
   type Damage,
   documentText,
@@ -58,16 +59,11 @@ export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: 
     await refuseLink(folder);
     const path = await mkdtemp(join(folder, entryStem(spooled)));
     try {
-      let no = 0;
-      const bodies = [];
-      for (const { pages } of spooled.answers) {
-        const kept = [];
-        for (const page of pages) {
-          no += 1;
-          const measured = await compressBody(page, join(path, bodyName(no)));
-          kept.push({ no, ...measured, plainBytes: page.plainBytes, encoding: 'gzip' as const });
-        }
-        bodies.push(kept);
+      const bodies: BodyFile[] = [];
+      for (const page of spooled.answers.flatMap(({ pages }) => pages)) {
+        const no = bodies.length + 1;
+        const measured = await compressBody(page, join(path, bodyName(no)));
+        bodies.push({ no, ...measured, plainBytes: page.plainBytes, encoding: 'gzip' });
       }
       await writeWhole(join(path, SIDECAR), entryOf(spooled, asOf, bodies));
     } catch (error) {
@@ -147,31 +143,35 @@ function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: oth
   );
 }
 
-/** How many entries of a slice hold periods to drop: all, or those that ended by the start of a day. Throws `STORAGE_FAILED`. */
-export async function answersToDrop(warehousePath: string, slice: string, before: Day | null): Promise<number> {
-  return (await partsToDrop(warehousePath, slice, before)).length;
+/** An entry that holds periods to drop, with what is kept of it. */
+interface DroppedAnswer {
+  readonly path: string;
+  readonly kept: ArchivedWindow | undefined;
 }
 
-/** Takes a slice, or its periods that ended by the start of a day, out of the archive. Throws `STORAGE_FAILED`. */
-export async function dropAnswers(warehousePath: string, slice: string, before: Day | null): Promise<void> {
+/** Takes periods of a slice out of the archive. Throws `STORAGE_FAILED`. */
+export async function dropAnswers(
+  warehousePath: string,
+  slice: string,
+  answers: readonly DroppedAnswer[],
+): Promise<void> {
   const folder = sliceFolder(warehousePath, slice);
-  const parts = await partsToDrop(warehousePath, slice, before);
   await onDisk('archive', folder, async () => {
-    for (const { path, kept } of parts) {
+    for (const { path, kept } of answers) {
       if (kept === undefined) await removeEntry(path);
       else await writeWhole(join(path, SIDECAR), kept.entry);
     }
     // What is not the archive's own stays where it lies.
-    if (before === null && existsSync(folder) && (await readdir(folder)).length === 0) await rmdir(folder);
+    if (existsSync(folder) && (await readdir(folder)).length === 0) await rmdir(folder);
   });
 }
 
-/** The entries that hold periods to drop, each with what is kept of it. */
-async function partsToDrop(
+/** The entries of a slice that hold periods to drop: all, or those that ended by the start of a day. Throws `STORAGE_FAILED`. */
+export async function answersToDrop(
   warehousePath: string,
   slice: string,
   before: Day | null,
-): Promise<{ readonly path: string; readonly kept: ArchivedWindow | undefined }[]> {
+): Promise<readonly DroppedAnswer[]> {
   if (before === null) {
     const folder = sliceFolder(warehousePath, slice);
     return onDisk('archive', folder, async () =>

@@ -57,7 +57,7 @@ const entryShape = z.object({
   ),
 });
 
-type BodyFile = z.infer<typeof bodyFile>;
+export type BodyFile = z.infer<typeof bodyFile>;
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
 /** An entry whose sidecar is whole; its bodies were not looked at yet. */
@@ -87,15 +87,16 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
   return asOf ?? requestedAt;
 }
 
-/** What the sidecar of an answer holds, with its bodies as they were kept, by answer. */
+/** What the sidecar of an answer holds, with its bodies as they were kept, in the order of its pages. */
 export function entryOf(
   { window, answers, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
-  bodies: readonly (readonly BodyFile[])[],
+  bodies: readonly BodyFile[],
 ): object {
   const { slice, fingerprint, asked, replaced, periods, parts } = window;
-  const kept = answers.map(({ partNo, metrics, unfollowed }, at) => {
-    return { partNo, metrics, bodies: bodies[at] ?? [], unfollowed };
+  const left = [...bodies];
+  const kept = answers.map(({ partNo, metrics, pages, unfollowed }) => {
+    return { partNo, metrics, bodies: left.splice(0, pages.length), unfollowed };
   });
   const of = { slice: slice.name, fingerprint, metrics: slice.metrics, asked, replaced, periods, parts };
   return { ...of, requests, requestedAt, receivedAt, asOf, answers: kept };

@@ -67,7 +67,7 @@ export async function requestedService(
     }
   };
   try {
-    return await withService(config, at, heard, async (service) => {
+    return await withService(config, { planAt: at, emit: heard }, async (service) => {
       let [bytes, lastAt] = [0, Date.now()];
       watch = setInterval(() => {
         const received = service.statistics().bytes;

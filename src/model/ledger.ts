@@ -63,7 +63,6 @@ export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize |
 
 /** One table that holds a slice under one meaning. */
 export interface SliceTable {
-  /** The slice's fingerprint, with an ending where the service began its weeks on another day since. */
   readonly fingerprint: string;
   readonly state: 'live' | 'building';
   /** As learned from the service's labels; null before. */
@@ -118,19 +117,9 @@ export interface SliceLedger {
 
 export const emptyLedger: SliceLedger = { live: null, building: null };
 
-/** The table that carries a meaning: the one being built where both do, as it has the weeks the service begins now. */
+/** The table that holds a slice under a meaning; null where there is none yet. */
 export function tableOf({ live, building }: SliceLedger, fingerprint: string): SliceTable | null {
-  return [building, live].find((table) => table !== null && carries(table.fingerprint, fingerprint)) ?? null;
-}
-
-/** Whether rows under a table's fingerprint have a slice's meaning, whichever day their weeks begin on. */
-export function carries(ofTable: string, ofSlice: string): boolean {
-  return ofTable === ofSlice || ofTable.startsWith(`${ofSlice}.`);
-}
-
-/** The fingerprint of a table that is built because the service begins its weeks on another day than before. */
-export function fingerprintFromWeek(ofSlice: string, weekStartsOn: WeekStart): string {
-  return `${ofSlice}.w${weekStartsOn}`;
+  return [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
 }
 
 /** Every period a table holds that will be there once a meaning's own table is complete. */

@@ -16,13 +16,12 @@ import { asFailure, Failure } from '../errors.ts';
 import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import { dayAt, weekdayOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { firstKeptDay, DEFAULT_WEEK_START } from '../model/period.ts';
+import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { carries } from '../model/ledger.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { nothingAsked } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { tolerated } from '../warehouse/ledger.ts';
+import { learnWeekStart, tolerated } from '../warehouse/ledger.ts';
 import { adoptCatalog } from '../catalog/refresh-catalog.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
@@ -88,17 +87,14 @@ function openSource(run: Run): Source {
 async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
-    for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
-    const newest = windows.at(-1);
-    if (newest === undefined) {
-      await tellEmpty('The archive held no answer that could be loaded.', slice, run);
-      return [];
-    }
-    refuseFuture(newest, run);
+    const future = futureDamages(windows, run);
+    for (const damage of [...damages, ...future]) recordFailed(damaged(damage), slice.name, run);
+    const past = windows.filter(({ path }) => !future.some((damage) => damage.path === path));
+    if (past.length === 0) await tellEmpty('The archive held no answer that could be loaded.', slice, run);
     const meaning = fingerprintOf(slice);
-    return await keeping(windows, 'carried another meaning than the slice has now', slice, {
+    return await keeping(past, 'carried another meaning than the slice has now', slice, {
       run,
-      isKept: ({ entry }) => carries(entry.fingerprint, meaning),
+      isKept: ({ entry }) => entry.fingerprint === meaning,
     });
   } catch (error) {
     const failure = asFailure(error);
@@ -108,34 +104,30 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
   }
 }
 
-/** Throws where the newest answer was fetched later than now: what was fetched when can then not be known. */
-function refuseFuture({ path, entry }: ArchivedWindow, { planAt }: Run): void {
+/** What is wrong with the answers that were recorded as fetched later than now: when the others were fetched is known. */
+function futureDamages(windows: readonly ArchivedWindow[], { planAt }: Run): Damage[] {
   const now = new Date(Math.max(Date.now(), planAt.getTime()));
-  const fetchedAt = fetchedAtOf(entry);
-  if (fetchedAt <= tolerated(now)) return;
-  throw new Failure(
-    'FETCH_IN_FUTURE',
-    `slice ${entry.slice}: ${basename(path)} in the archive was recorded as fetched at ${fetchedAt.toISOString()}, but this machine's clock says ${now.toISOString()}.`,
-    {
-      facts: { path, fetched_at: fetchedAt.toISOString() },
-      hint: `Set this machine's clock if it is behind; otherwise remove ${path}, as a clock that was ahead recorded it.`,
-    },
-  );
+  const because = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
+  const future = windows.filter(({ entry }) => fetchedAtOf(entry) > tolerated(now));
+  return future.map(({ path }) => ({ path, because }));
 }
 
 /** The entries with the periods of them that may be loaded into the table of a plan: of its weeks, and kept by `retain`. */
 async function loadable(
   entries: readonly ArchivedWindow[],
-  { slice, table, weekStartsOn }: SlicePlan,
+  { slice, fingerprint, table, ...plan }: SlicePlan,
   run: Run,
 ): Promise<readonly ArchivedWindow[]> {
   const newest = entries.at(-1);
   if (newest === undefined) return [];
-  const isKnown = table !== null && (table.periods.size > 0 || table.fingerprint !== fingerprintOf(slice));
-  const known = isKnown ? (table.weekStartsOn ?? DEFAULT_WEEK_START) : weekdayOf(newest.entry.replaced.start);
+  const isNew = table === null || table.periods.size === 0;
+  const weekStartsOn = isNew ? weekdayOf(newest.entry.replaced.start) : plan.weekStartsOn;
+  if (isNew && slice.grain === 'week') {
+    await learnWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
+  }
   const ofWeeks = await keeping(entries, 'had weeks that begin on another day than those of the table', slice, {
     run,
-    isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === known,
+    isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
   });
   // What was removed by the time of the newest fetch stays away, whatever the clock says now.
   const fetchedAt = fetchedAtOf(newest.entry);
@@ -180,12 +172,9 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
-  if (kept !== null && 'because' in kept) {
-    run.record.fail(damaged(kept));
-  } else if (kept !== null) {
-    if (seenAt === null || kept.seenAt > seenAt) {
-      return adoptCatalog(kept.items, kept.seenAt, run);
-    }
+  if (kept !== null && 'because' in kept) run.record.fail(damaged(kept));
+  else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
+    return adoptCatalog(kept.items, kept.seenAt, run);
   }
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {

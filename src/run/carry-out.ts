@@ -10,25 +10,22 @@ import { disownFutureFetch, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
-import { checkAsOf, checkReach, chosenSlices } from './circumstances.ts';
+import { checkAsOf, chosenSlices } from './circumstances.ts';
 import type { Run } from './run.ts';
 import { RunRecord, type SyncSummary } from './summary.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from '../publish/places.ts';
 
-type Stage = (run: Run) => Promise<void>;
-
 /** What a run does while it holds the warehouse. */
 export interface Stages {
-  readonly refresh: Stage;
-  readonly publish: Stage;
+  readonly refresh: (run: Run) => Promise<void>;
+  readonly publish: (run: Run) => Promise<void>;
   /** Looks at what is left once the run is over; does not throw. */
   readonly look: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 }
 
 /**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
- * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
- * be written or is another warehouse's, an as-of instant in the future or too early, a fetch on record that is later than now, an unknown slice.
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with every failure,
+ * and what `statistics` says of the wire at the end; throws only what kept the run from starting, with nothing requested.
  */
 export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
@@ -39,7 +36,6 @@ export async function carryOut(
   const startedAt = new Date();
   const startedMs = performance.now();
   checkAsOf(request.asOf, startedAt);
-  checkReach(request.asOf, startedAt, config.slices);
   const slices = chosenSlices(config, request.slices);
   await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;
@@ -57,15 +53,18 @@ export async function carryOut(
     else await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
-    await recordingFailure(record, stop, refresh(run));
+    await recordingFailure(run, async () => refresh(run));
     if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs, statistics()));
+    const publishing = { ...run, signal };
     if (!signal.aborted) {
-      const soFar = scrubbedJson(record.summary(new Date(), statistics()));
-      await recordingFailure(record, signal, publishAs(soFar, { ...run, signal }, publish));
+      await recordingFailure(publishing, async () => {
+        // A copy of the ledger says what the run did that made it.
+        await recordSummary(warehouse, runId, scrubbedJson(record.summary(new Date(), statistics())));
+        await publish(publishing);
+      });
     }
     if (signal.aborted) record.interrupt();
-    const finishedAt = new Date();
-    const summary = await finish(run, finishedAt, statistics, signal.aborted);
+    const summary = await finish(run, statistics, signal.aborted);
     emit({ type: 'run_finished', runId, status: summary.status, ms: Math.round(performance.now() - startedMs) });
     await look(warehouse, summary);
     return summary;
@@ -74,24 +73,17 @@ export async function carryOut(
   }
 }
 
-/** Publishes, once the ledger has the summary as it is so far: a copy then says what the run did that made it. */
-async function publishAs(summary: string, run: Run, publish: Stage): Promise<void> {
-  await recordSummary(run.warehouse, { runId: run.runId, summary });
-  await publish(run);
-}
-
 /** The summary, kept in the ledger too; a ledger that can no longer be written is a failure of the run like any other. */
 async function finish(
   { warehouse, record, runId }: Run,
-  finishedAt: Date,
   statistics: () => ServiceStatistics,
   isInterrupted: boolean,
 ): Promise<SyncSummary> {
+  const finishedAt = new Date();
   const summary = record.summary(finishedAt, statistics());
-  const { status } = summary;
-  const exitCode = isInterrupted ? null : record.exitCode;
+  const end = { finishedAt, status: summary.status, exitCode: isInterrupted ? null : record.exitCode };
   try {
-    await finishRun(warehouse, { runId, finishedAt, status, exitCode, summary: scrubbedJson(summary) });
+    await finishRun(warehouse, runId, end, scrubbedJson(summary));
     return summary;
   } catch (error) {
     const failure = asFailure(error);
@@ -102,23 +94,20 @@ async function finish(
   }
 }
 
-/** A stage's failure goes into the record; one that only says that the run was stopped does not. */
-async function recordingFailure(record: RunRecord, stop: AbortSignal, stage: Promise<void>): Promise<void> {
+/** Records the failure of a stage, unless it only says that the run was stopped. */
+async function recordingFailure({ record, signal }: Run, stage: () => Promise<void>): Promise<void> {
   try {
-    await stage;
+    await stage();
   } catch (error) {
-    if (!stop.aborted) record.fail(asFailure(error));
+    if (!signal.aborted) record.fail(asFailure(error));
   }
 }
 
 function deadlineFailure(deadlineMs: number | null, { lastSetback = null }: ServiceStatistics): Failure {
   const because = lastSetback === null ? '' : `; the latest request failed: ${lastSetback}`;
-  return new Failure(
-    'DEADLINE_PASSED',
-    `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded${because}.`,
-    {
-      facts: { deadline_ms: deadlineMs, because: lastSetback },
-      hint: 'Run again: what was loaded is kept, and only the rest is asked for.',
-    },
-  );
+  const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded${because}.`;
+  return new Failure('DEADLINE_PASSED', message, {
+    facts: { deadline_ms: deadlineMs, because: lastSetback },
+    hint: 'Run again: what was loaded is kept, and only the rest is asked for.',
+  });
 }

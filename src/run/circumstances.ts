@@ -7,9 +7,9 @@ import { nearest } from '../config/nearest.ts';
 import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type Emit, guarded } from '../events.ts';
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { DayInterval } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
-import { EARLIEST_DAY, resolveDatePeriod } from '../model/period.ts';
+import { EARLIEST_DAY } from '../model/period.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
@@ -58,7 +58,7 @@ export interface BackfillOptions extends Circumstances, Monitor {
 }
 
 /** Every circumstance, stated or usual. */
-interface FullCircumstances {
+export interface FullCircumstances {
   /** The instant that was stated; null: none. */
   readonly asOf: Date | null;
   /** The planning instant. */
@@ -75,7 +75,6 @@ export function circumstancesOf(config: Config, options: Circumstances): FullCir
   const now = new Date();
   const asOf = stated ?? simulatedNow(config);
   checkAsOf(stated, now);
-  checkReach(asOf, now, config.slices);
   return { asOf, planAt: asOf ?? now, emit, signal, lockWaitMs: lockWaitMs ?? LOCK_WAIT_MS };
 }
 
@@ -101,48 +100,17 @@ export async function onScratchWarehouse<T>(
   );
 }
 
-/** Connects to the configured service for as long as `use` runs. */
-export async function onService<T>(
-  config: Config,
-  { planAt, emit }: FullCircumstances,
-  use: (service: Service) => Promise<T>,
-): Promise<T> {
-  return withService(config, planAt, emit, use);
-}
-
-/** Refuses an instant that has not come: finality would be claimed for values nobody has seen. */
+/** Refuses an instant in the future, as nobody has seen its values, and one before any data, which a mistyped year makes. */
 export function checkAsOf(asOf: Date | null, now: Date): void {
-  if (asOf === null || asOf <= now) return;
-  throw new Failure(
-    'AS_OF_IN_FUTURE',
-    `The as-of instant ${asOf.toISOString()} was later than the clock, ${now.toISOString()}.`,
-    {
-      hint: 'Give an instant in the past, or leave --as-of out.',
-    },
-  );
-}
-
-/**
- * Refuses an instant that a mistyped year makes: it, or what a slice would ask for as of it, lies before any data, and periods
- * that were loaded once stay covered. Of a slice that reaches so far back as of now, too, the configuration says so.
- */
-export function checkReach(asOf: Date | null, now: Date, slices: readonly Slice[]): void {
   if (asOf === null) return;
-  const isEarly = asOf < new Date(EARLIEST_DAY);
-  const startAt = ({ datePeriod, utcOffset }: Slice, at: Date): Day =>
-    resolveDatePeriod(datePeriod, at, utcOffset)?.start ?? EARLIEST_DAY;
-  const early = slices.find(
-    (slice) => !isEarly && startAt(slice, asOf) < EARLIEST_DAY && startAt(slice, now) >= EARLIEST_DAY,
-  );
-  if (!isEarly && early === undefined) return;
-  const what = early === undefined ? 'it lay' : `slice ${early.name} would begin on ${startAt(early, asOf)},`;
-  throw new Failure(
-    'USAGE_INVALID',
-    `The as-of instant ${asOf.toISOString()} was too early: ${what} before ${EARLIEST_DAY}.`,
-    {
-      hint: 'Correct the year, or leave --as-of out.',
-    },
-  );
+  if (asOf > now) {
+    const message = `The as-of instant ${asOf.toISOString()} was later than the clock, ${now.toISOString()}.`;
+    throw new Failure('AS_OF_IN_FUTURE', message, { hint: 'Give an instant in the past, or leave --as-of out.' });
+  }
+  if (asOf < new Date(EARLIEST_DAY)) {
+    const message = `The as-of instant ${asOf.toISOString()} was too early: it lay before ${EARLIEST_DAY}.`;
+    throw new Failure('USAGE_INVALID', message, { hint: 'Correct the year, or leave --as-of out.' });
+  }
 }
 
 /** Refuses days that a mistyped year begins: they would be asked for week by week. */
@@ -231,16 +199,15 @@ export function simulatedNow(config: Config): Date | null {
   return config.service.kind === 'simulator' ? config.service.now : null;
 }
 
-/** Connects to the configured service for as long as `use` runs; `at` is the instant a simulated one stands at. */
+/** Connects to the configured service for as long as `use` runs; a simulated one stands at the instant to plan for. */
 export async function withService<T>(
   config: Config,
-  at: Date,
-  emit: Emit,
+  { planAt, emit }: Pick<FullCircumstances, 'planAt' | 'emit'>,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
   const { service: stated } = config;
   if (stated.kind === 'http') return connected(stated, emit, use);
-  const world = await startWorld(stated, stated.now ?? at);
+  const world = await startWorld(stated, stated.now ?? planAt);
   try {
     return await connected(world.service, emit, use);
   } finally {

@@ -6,10 +6,7 @@ import { asFailure, Failure, textOf } from '../errors.ts';
 import { parseDay } from '../model/calendar.ts';
 import { catalogSections } from '../model/catalog.ts';
 
-/**
- * A function of a configuration and options, with those it needs; it rejects with a `Failure`, whatever happens. One that takes
- * something else for a configuration, too, checks it itself.
- */
+/** A function of a configuration (which `checkFirst` checks) and options, with those it needs; it rejects with a `Failure`, whatever happens. */
 export function configVerb<Given extends readonly [config: unknown, options?: unknown], Result>(
   needed: readonly OptionName[],
   act: (...given: Given) => Promise<Result>,

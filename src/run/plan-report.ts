@@ -2,13 +2,12 @@
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
 import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalog } from '../catalog/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { carries, heldAt, type SliceTable } from '../model/ledger.ts';
+import type { Slice } from '../model/slice.ts';
+import { heldAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
@@ -18,8 +17,8 @@ import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
-import { chosenSlices, onScratchWarehouse, onWarehouse } from './circumstances.ts';
-import { futureFetch, countReleased, readSliceLedger } from '../warehouse/ledger.ts';
+import { chosenSlices, type FullCircumstances, onScratchWarehouse, onWarehouse } from './circumstances.ts';
+import { countReleased, readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { drawnTonight } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -78,24 +77,15 @@ export interface PlanReport {
   readonly saved_rows: number;
 }
 
-export interface ExplainRequest {
-  readonly planAt: Date;
-  readonly slices: readonly string[] | null;
-  readonly lockWaitMs: number;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
-
-/**
- * The plan of the next sync at an instant; everything is `new` when there is no warehouse yet. Throws what a sync would
- * refuse a slice with.
- */
-export async function explainPlan(config: Config, request: ExplainRequest): Promise<PlanReport> {
+/** The plan of the next sync; everything is `new` where there is no warehouse yet. Throws what a sync would refuse a slice with. */
+export async function explainPlan(
+  config: Config,
+  request: Omit<FullCircumstances, 'asOf'> & { readonly slices: readonly string[] | null },
+): Promise<PlanReport> {
   const slices = chosenSlices(config, request.slices);
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
-    const future = await futureFetch(warehouse, { slices: config.slices, planAt });
-    if (future !== null) throw future;
+    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     const explained = await explainedPlans(warehouse, slices, planAt);
     const plans = explained.map(({ plan }) => plan);
     const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, explained));
@@ -143,15 +133,10 @@ async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], pl
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
     const plan = planSlice({ slice, metrics, ledger, planAt, forced: null });
     const { live } = ledger;
-    const isOther = live !== null && !carries(live.fingerprint, fingerprintOf(slice));
+    const isChanged = live !== null && live.fingerprint !== plan.fingerprint;
+    const released = isChanged ? await countReleased(warehouse, slice.name) : 0;
     const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
-    explained.push({
-      plan,
-      metrics,
-      live,
-      stars,
-      released: isOther ? await countReleased(warehouse, slice.name) : 0,
-    });
+    explained.push({ plan, metrics, live, stars, released });
   }
   return explained;
 }

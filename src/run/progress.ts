@@ -2,7 +2,8 @@
 
 import { Failure } from '../errors.ts';
 import type { Shortfall, SplitResult } from '../load/load-result.ts';
-import { lastDay, weekdayName, type WeekStart } from '../model/calendar.ts';
+import { lastDay, spanOf, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import type { LoadedPeriod } from '../model/ledger.ts';
 import { partId, subjectOf, type Window } from '../model/window.ts';
 
 /** What a window that fell short had, before some of its parts were divided. */
@@ -16,16 +17,19 @@ export interface Round {
 }
 
 /**
- * What is to be done with a window of one period that fell short.
+ * What is to be done with a window that fell short, or is too large. What cannot ask again cannot divide.
  *
  * An assumption is no reason to refuse an answer for ever. If only metrics that seem to add up, by their names, disagree, and smaller
  * questions bring no more rows, the rows are whole and the assumption was wrong.
  */
 export function courseOf(
-  { values }: Pick<SplitResult, 'values'>,
-  { rows, differences, isAssumed, isCut }: Shortfall,
+  { values, window, shortfall }: Pick<SplitResult, 'values' | 'window' | 'shortfall'>,
   before: Round | undefined,
+  canAsk: boolean,
 ): 'divide' | 'not additive' | 'fail' {
+  if (!canAsk) return shortfall?.isAssumed === true ? 'not additive' : 'fail';
+  if (shortfall === null || window.periods.length > 1) return 'divide';
+  const { rows, differences, isAssumed, isCut } = shortfall;
   if (before === undefined) {
     const isOneValue = rows.size === 1 && [...values.values()].every((some) => some.length < 2);
     return isAssumed && isOneValue ? 'not additive' : 'divide';
@@ -73,15 +77,13 @@ export function beyondReplay(failure: Failure, { slice, asked }: Window): Failur
   return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
 }
 
-/** The failure of an archived answer whose weeks are not those it was loaded with. */
-export function otherWeeks(): Failure {
-  return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
-}
-
-/** The failure of a window whose weeks begin on another day than those of other windows of the run. */
-export function unsteadyWeeks(window: Window, weekStartsOn: WeekStart, turnedTo: WeekStart): Failure {
-  const names = `a ${weekdayName(weekStartsOn)}, and others of this run on a ${weekdayName(turnedTo)}`;
+/** The failure of a window whose weeks begin on another day than those that are held, which no table may mix. */
+export function otherWeeks(window: Window, weekStartsOn: WeekStart, held: readonly LoadedPeriod[]): Failure {
+  const { slice, asked, replaced } = window;
+  const { start, end } = spanOf(asked, ...held.map((period) => period.asked));
+  const names = `a ${weekdayName(weekStartsOn)}, and those loaded before on a ${weekdayName(weekdayOf(replaced.start))}`;
+  const backfill = `ripen backfill --slice ${slice.name} --from ${start} --to ${lastDay({ start, end })}`;
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: its weeks began on ${names}.`, {
-    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
+    hint: `If they stay so, begin anew: \`ripen drop --slice ${slice.name}\`, then \`${backfill}\`; or use the dimension day.`,
   });
 }

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { LoadResult, LoadWarning } from '../load/load-result.ts';
+import type { LoadWarning } from '../load/load-result.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
@@ -11,7 +11,7 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { learnParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { RunRecord } from './summary.ts';
+import { type LoadedWindow, namesOf, type RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
@@ -76,7 +76,7 @@ async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, 
 export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void> {
   const { window, rows, restatedPeriods, warnings } = result;
   const { name } = window.slice;
-  run.record.load(window.slice, result);
+  run.record.load(result);
   if (window.parts.length > 1) {
     await learnParts(run.warehouse, { slice: name, fingerprint: window.fingerprint }, window.parts, run.planAt);
   }
@@ -91,7 +91,7 @@ export function recordFailed(
   { record, emit }: Pick<Run, 'record' | 'emit'>,
 ): void {
   const { code, message, hint } = failure;
-  record.fail(failure, typeof about === 'string' ? { slice: about } : { window: about });
+  record.fail(failure, about);
   emit({ type: 'failed', code, ...namesOf(about), message, hint });
 }
 
@@ -106,10 +106,3 @@ export async function warn(
   await recordWarning(warehouse, { runId, slice: names.slice, days, code, message });
   emit({ type: 'warning', code, ...names, message });
 }
-
-function namesOf(about: Window | string | null): { readonly slice: string | null; readonly window: string | null } {
-  if (about === null || typeof about === 'string') return { slice: about, window: null };
-  return { slice: about.slice.name, window: labelOf(about) };
-}
-
-type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;

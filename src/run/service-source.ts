@@ -1,12 +1,12 @@
 /**
- * The service as a source of answers: asked for what is due, its answers spooled, read into columns, and
- * kept in the archive where one is configured.
+ * The service as a source of answers: asked for partners, links and what is due, its answers spooled, read into columns, and kept in
+ * the archive where one is configured.
  *
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
 import { keepCatalog, keepWindow, removeEntries } from '../archive/archive.ts';
-import { asFailure } from '../errors.ts';
+import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
@@ -14,11 +14,13 @@ import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../tables/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
-import { confirmedNow, machineClock } from '../service/machine-clock.ts';
+import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
+import { refreshPartners } from '../links/refresh-partners.ts';
+import { confirmedNow, type MachineClock, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
-import { refreshDimensions, refreshNamed } from './refresh-dimensions.ts';
+import { hasSucceededAt } from '../warehouse/runs.ts';
 import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
 import { planTargets, withNightlyAudits } from './tables.ts';
@@ -71,7 +73,7 @@ function openSource(run: Run, service: Service): Source {
         // Into the columns of its slice as they are now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);
-          if (target?.fingerprint !== window.fingerprint) return;
+          if (target === undefined) return;
           await columns.answers.readLanded(pages, narrowedTo(target, window.slice.metrics).columns);
         },
         adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
@@ -132,5 +134,43 @@ async function orWarn(what: string, window: Window | null, run: Run, act: () => 
     if (failure.code !== 'STORAGE_FAILED') throw failure;
     const message = `${what}: ${failure.message}`;
     await warn({ code: 'ARCHIVE_FAILED', message }, window, run);
+  }
+}
+
+/**
+ * Requests partners and links as configured, unless an earlier run of the same instant did. A failure is recorded and leaves the stored
+ * ones as they were; refused credentials, `CLOCK_UNTRUSTED` and `STORAGE_FAILED` are thrown, and end the run.
+ */
+async function refreshDimensions(run: Run, service: Service, clock: MachineClock): Promise<void> {
+  const { partners, links } = run.config;
+  const crawl = { ...run, service, clock };
+  if (run.request.command !== 'sync' || (await hasSucceededAt(run.warehouse, run.planAt))) return;
+  if (partners) await orRecord(run, async () => refreshPartners(crawl));
+  if (links !== null) await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
+}
+
+/** Crawls the apps whose loaded rows name links that are not known, where `every` lets apps wait. Fails as `refreshDimensions` does. */
+async function refreshNamed(run: Run, service: Service, clock: MachineClock): Promise<void> {
+  const { links } = run.config;
+  if (run.request.command !== 'sync' || links?.everyMs === undefined || run.signal.aborted) return;
+  const failed = new Set(run.record.failures.map(({ facts }) => facts['app_token']));
+  const crawl = { ...run, service, clock };
+  await orRecord(run, async () => recordLinks(run, await refreshNamedLinks(crawl, links, failed)));
+}
+
+function recordLinks({ record }: Run, { rows, removed, failures }: RefreshedLinks): void {
+  record.links = { rows, removed: record.links.removed + removed };
+  for (const failure of failures) record.fail(failure);
+}
+
+const endsRun: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
+
+async function orRecord(run: Run, act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const failure = asFailure(error);
+    if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted) throw failure;
+    run.record.fail(failure);
   }
 }

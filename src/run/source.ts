@@ -39,9 +39,8 @@ export interface Source {
   /** What is to be loaded into each table, by the ledger or by what the archive holds, and all windows in their order. */
   plan(targets: readonly Target[]): Promise<Planned>;
   /**
-   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. `came` is called with
-   * each answer and its bytes before the next window is requested, and may change the queue. Throws when nothing may be loaded any
-   * more.
+   * Takes windows off the queue until it is empty, and answers them in batches of one slice. `came` is called with each answer and its bytes
+   * before the next window is requested, and may change the queue. Throws when nothing may be loaded any more.
    */
   answers(
     queue: Asking[],

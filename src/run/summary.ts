@@ -1,6 +1,7 @@
 /** What a run did so far, and the summary of it as `--json` prints it, whose shape is public interface. Decides nothing. */
 
 import { exitCodeOf, Failure, type FailureCode } from '../errors.ts';
+import type { LoadResult } from '../load/load-result.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
@@ -50,25 +51,26 @@ export interface SyncSummary {
   readonly failures: readonly FailureSummary[];
 }
 
-const noCounts = () => ({
-  unfinished: 0,
-  loaded: 0,
-  failed: 0,
-  requests: 0,
-  fetched: 0,
-  loadedRows: 0,
-  rejected: 0,
-  restated: 0,
-  empty: new Array<string>(),
-  periods: new Map<string, number>(),
-});
+export type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
 
-type SliceCounts = ReturnType<typeof noCounts>;
+/** What was done for a slice, at first nothing; the usual reasons are listed also at zero. */
+function nothingDone(name: string) {
+  const periods: Record<string, number> = { new: 0, maturing: 0, missing: 0 };
+  return {
+    name,
+    windows: { planned: 0, loaded: 0, failed: 0 },
+    requests: 0,
+    rows: { fetched: 0, loaded: 0, rejected: 0 },
+    periods,
+    restated_periods: 0,
+    empty_periods: new Array<string>(),
+  };
+}
 
 export class RunRecord {
   readonly identity: RunStart;
-  readonly #slices = new Map<string, SliceCounts>();
-  readonly #failures: { readonly window: Window | null; readonly slice: string | null; readonly failure: Failure }[] =
+  readonly #slices = new Map<string, ReturnType<typeof nothingDone>>();
+  readonly #failures: { readonly slice: string | null; readonly window: string | null; readonly failure: Failure }[] =
     [];
   #interrupted = false;
   partnerRows = 0;
@@ -80,47 +82,36 @@ export class RunRecord {
   }
 
   plan({ slice, windows }: SlicePlan): void {
-    const counts = this.#of(slice.name);
+    const { periods } = this.#of(slice.name);
     for (const { reason } of windows.flatMap((window) => window.periods)) {
-      counts.periods.set(reason, (counts.periods.get(reason) ?? 0) + 1);
+      periods[reason] = (periods[reason] ?? 0) + 1;
     }
   }
 
-  /** A window that the run ended without was neither loaded nor failed. */
-  unfinished(slice: string): void {
-    this.#of(slice).unfinished += 1;
+  /** Counts the windows that a slice is to get beyond those it was to get so far; less than 0: that many fewer. */
+  planMore(slice: string, windows: number): void {
+    this.#of(slice).windows.planned += windows;
   }
 
   asked(slice: Slice, requests: number): void {
     this.#of(slice.name).requests += requests;
   }
 
-  load(
-    slice: Slice,
-    rows: {
-      readonly fetched: number;
-      readonly rows: number;
-      readonly rejected: number;
-      readonly restatedPeriods: number;
-      readonly empty: readonly string[];
-    },
-  ): void {
-    const counts = this.#of(slice.name);
-    counts.loaded += 1;
-    counts.fetched += rows.fetched;
-    counts.loadedRows += rows.rows;
-    counts.rejected += rows.rejected;
-    counts.restated += rows.restatedPeriods;
-    for (const stretch of rows.empty) counts.empty.push(stretch);
+  load({ window, fetched, rows, rejected, restatedPeriods, empty }: LoadedWindow): void {
+    const counts = this.#of(window.slice.name);
+    counts.windows.loaded += 1;
+    counts.rows.fetched += fetched;
+    counts.rows.loaded += rows;
+    counts.rows.rejected += rejected;
+    counts.restated_periods += restatedPeriods;
+    counts.empty_periods = joinedStretches([...counts.empty_periods, ...empty]);
   }
 
-  /** Records a failure; one that concerns the whole run (credentials, deadline) is recorded once. */
-  fail(failure: Failure, where: { readonly window?: Window; readonly slice?: string } = {}): void {
-    const window = where.window ?? null;
-    if (window !== null) this.#of(window.slice.name).failed += 1;
-    const isWholeRun = window === null && where.slice === undefined;
-    if (isWholeRun && this.#failures.some((known) => known.failure.message === failure.message)) return;
-    this.#failures.push({ window, slice: window?.slice.name ?? where.slice ?? null, failure });
+  /** Records a failure of a window, of a slice by its name, or of the whole run (credentials, deadline), which is recorded once. */
+  fail(failure: Failure, about: Window | string | null = null): void {
+    if (about !== null && typeof about !== 'string') this.#of(about.slice.name).windows.failed += 1;
+    if (about === null && this.#failures.some((known) => known.failure.message === failure.message)) return;
+    this.#failures.push({ ...namesOf(about), failure });
   }
 
   /** Records what became of a copy. */
@@ -135,7 +126,7 @@ export class RunRecord {
 
   /** Whether any window was loaded. */
   get hasLoaded(): boolean {
-    return [...this.#slices.values()].some(({ loaded }) => loaded > 0);
+    return [...this.#slices.values()].some(({ windows }) => windows.loaded > 0);
   }
 
   get failures(): readonly Failure[] {
@@ -154,7 +145,7 @@ export class RunRecord {
       as_of: planAt.toISOString(),
       started_at: startedAt.toISOString(),
       finished_at: finishedAt.toISOString(),
-      slices: [...this.#slices].map(([name, counts]) => sliceSummary(name, counts)),
+      slices: [...this.#slices.values()],
       partners: { rows: this.partnerRows },
       links: this.links,
       service: {
@@ -164,9 +155,8 @@ export class RunRecord {
         bytes: service.bytes,
       },
       published: this.#published,
-      failures: this.#failures.map(({ window, slice, failure }): FailureSummary => {
-        const label = window === null ? null : labelOf(window);
-        return { code: failure.code, slice, window: label, message: failure.message, hint: failure.hint };
+      failures: this.#failures.map(({ slice, window, failure: { code, message, hint } }) => {
+        return { code, slice, window, message, hint };
       }),
     };
   }
@@ -177,42 +167,27 @@ export class RunRecord {
     return this.hasLoaded ? 'partial' : 'failed';
   }
 
-  #of(slice: string): SliceCounts {
-    const counts = this.#slices.get(slice) ?? noCounts();
+  #of(slice: string): ReturnType<typeof nothingDone> {
+    const counts = this.#slices.get(slice) ?? nothingDone(slice);
     this.#slices.set(slice, counts);
     return counts;
   }
 }
 
-/** The reasons that are always listed, also at zero. */
-const listedReasons = ['new', 'maturing', 'missing'] as const;
-
-function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
-  const { loaded, failed, unfinished } = counts;
-  return {
-    name,
-    windows: { planned: loaded + failed + unfinished, loaded, failed },
-    requests: counts.requests,
-    rows: { fetched: counts.fetched, loaded: counts.loadedRows, rejected: counts.rejected },
-    periods: {
-      ...Object.fromEntries(listedReasons.map((reason) => [reason, 0])),
-      ...Object.fromEntries(counts.periods),
-    },
-    restated_periods: counts.restated,
-    empty_periods: joinedStretches(counts.empty),
-  };
+/** The slice and the days of what a window, a slice by its name, or the whole run is told of. */
+export function namesOf(about: Window | string | null): Pick<FailureSummary, 'slice' | 'window'> {
+  if (about === null || typeof about === 'string') return { slice: about, window: null };
+  return { slice: about.slice.name, window: labelOf(about) };
 }
 
 /** Stretches of days, `first:last`, in order; where one ends as the next begins, in whatever windows they came, they are one. */
 function joinedStretches(stretches: readonly string[]): string[] {
-  const joined: { first: Day; last: Day }[] = [];
+  const joined: { readonly first: string; last: Day }[] = [];
   for (const stretch of stretches.toSorted()) {
-    const [first, last] = [day(stretch.slice(0, DAY_WIDTH)), day(stretch.slice(-DAY_WIDTH))];
+    const [first = '', last = ''] = stretch.split(':');
     const before = joined.at(-1);
-    if (before !== undefined && addDays(before.last, 1) === first) before.last = last;
-    else joined.push({ first, last });
+    if (before !== undefined && addDays(before.last, 1) === first) before.last = day(last);
+    else joined.push({ first, last: day(last) });
   }
   return joined.map(({ first, last }) => `${first}:${last}`);
 }
-
-const DAY_WIDTH = '2026-01-01'.length;

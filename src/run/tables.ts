@@ -4,22 +4,21 @@ import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import { recordedUnknown } from '../tables/slice-metrics.ts';
-import { prepareTable, readAhead } from '../tables/slice-table.ts';
-import { deleteOld, swapTables, turnWeeks } from '../tables/swap-table.ts';
+import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
 import type { Target } from '../tables/target.ts';
-import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, withStars } from '../model/stars.ts';
-import type { Window } from '../model/window.ts';
 import { type AuditedPlan, type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
-import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
+import { heldBackBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
+import { refreshJoins } from '../links/joins.ts';
+import { completePartners } from '../links/refresh-partners.ts';
+import { storedRows } from '../links/replace.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
-import { measureTables } from '../insight/insight.ts';
 
 /** The slices with what their stars stand for in the catalog; one whose stars stand for nothing, or too much, fails by itself. */
 export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catalog): Slice[] {
@@ -75,28 +74,12 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return plans;
 }
 
-/** Puts every table that was built and is complete in the live one's place, and tells what keeps the others from it. */
-export async function swapComplete(run: Run, targets: Targets): Promise<void> {
-  for (const target of targets.values()) {
-    if (target.state !== 'building') continue;
-    const { live } = await readSliceLedger(run.warehouse, target.slice.name);
-    const [plan] = await planTargets(run, [target]);
-    if (plan === undefined) continue;
-    const heldBack = heldBackBy(plan, live);
-    if (heldBack === null) await swapTables(run.warehouse, target, run.runId);
-    else if (live !== null)
-      await warn({ code: 'MEANING_HELD_BACK', message: stillServed(heldBack) }, target.slice.name, run);
-  }
-}
-
-const stillServed = (because: string): string =>
-  `The changed meaning is not served yet: ${because}. Until then readers see the rows of the old one, which are not refreshed.`;
-
 /** The tables as they stand after the loads: one may have been swapped, or have learned which of its metrics add up. */
 export async function standingTargets(run: Run, targets: Targets, before: Targets): Promise<Target[]> {
   const standing: Target[] = [];
   for (const target of targets.values()) {
     const { slice, catalog, state, metrics, columns } = target;
+    if (state === 'building') await swapIfComplete(run, target);
     const was = before.get(slice.name);
     const isSame = state === 'live' && was?.metrics === metrics && was.columns === columns;
     standing.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
@@ -104,26 +87,24 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
   return standing;
 }
 
-/** Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. */
-export async function deleteOldPeriods(run: Run, standing: readonly Target[], keeps: boolean): Promise<void> {
-  for (const target of standing) {
-    const gone = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
-    if (gone !== null) run.emit({ type: 'periods_deleted', slice: target.slice.name, ...gone });
-  }
+/** Puts a table that was built and is complete in the live one's place, or warns of what keeps it from that. */
+async function swapIfComplete(run: Run, target: Target): Promise<void> {
+  const { slice, metrics } = target;
+  const ledger = await readSliceLedger(run.warehouse, slice.name);
+  const plan = planSlice({ slice, metrics, ledger, planAt: run.planAt, forced: null });
+  const heldBack = heldBackBy(plan, ledger.live);
+  if (heldBack === null) await swapTables(run.warehouse, target, run.runId);
+  if (heldBack === null || ledger.live === null) return;
+  const message = `The changed meaning is not served yet: ${heldBack}. Until then readers see the rows of the old one, which are not refreshed.`;
+  await warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
-/** Turns a table's weeks to the day the service begins them on; returns the windows that are due then. */
-export async function turnTarget(
-  { run, targets }: { readonly run: Run; readonly targets: Targets },
-  slice: Slice,
-  weekStartsOn: WeekStart,
-): Promise<Window[]> {
-  const target = targets.get(slice.name);
-  if (target === undefined) return [];
-  await turnWeeks(run.warehouse, target, weekStartsOn, run.runId);
-  const turned = await prepareTable(run.warehouse, slice, target.catalog, run.runId);
-  targets.set(slice.name, turned);
-  return inOrder(await planTargets(run, [turned]));
+/** Deletes what `retain` keeps no longer, also of a slice that had failures; `keeps` as `deleteOld` has it. */
+export async function deleteOldPeriods(run: Run, standing: readonly Target[], keeps: boolean): Promise<void> {
+  for (const target of standing) {
+    const deleted = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
+    if (deleted !== null) run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
+  }
 }
 
 /** The plans of a nightly sync with its audits, which are recorded before anything is requested; a backfill has none. */
@@ -134,10 +115,8 @@ export async function withNightlyAudits(
 ): Promise<readonly SlicePlan[]> {
   if (run.request.forced !== null) return plans;
   const metricsBy = new Map(targets.map(({ slice, metrics }) => [slice.name, metrics]));
-  const drawn = await drawnTonight(
-    run,
-    plans.map((plan) => ({ plan, metrics: metricsBy.get(plan.slice.name) ?? [] })),
-  );
+  const audited = plans.map((plan) => ({ plan, metrics: metricsBy.get(plan.slice.name) ?? [] }));
+  const drawn = await drawnTonight(run, audited);
   const draws = drawn.map(({ plan, period, seed, waits }) => {
     return { slice: plan.slice.name, period: period.bucket.start, seed, waits };
   });
@@ -157,15 +136,6 @@ export async function drawnTonight(
   return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);
 }
 
-/** Measures the live tables that have changed; the targets as they stand at the end of the run. */
-export async function measureSlices(
-  { warehouse, runId }: Pick<Run, 'warehouse' | 'runId'>,
-  targets: readonly Target[],
-): Promise<void> {
-  const live = targets.filter(({ state }) => state === 'live');
-  await measureTables(warehouse, live, runId);
-}
-
 const changedRow = z.object({
   slice: z.string(),
   metric: z.string(),
@@ -182,4 +152,16 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
     const message = `${of} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
+}
+
+/** Adds the partners that only loaded rows carry, if partners are configured, and rebuilds the views that join; asks the service nothing. */
+export async function completeDimensions({ config, warehouse, record, planAt }: Run): Promise<void> {
+  if (config.partners) await completePartners(warehouse, planAt);
+  record.partnerRows = await storedRows(warehouse, 'partners');
+  if (config.links !== null) {
+    // Also of a run that had no links to ask for.
+    const rows = await storedRows(warehouse, 'links');
+    record.links = { ...record.links, rows };
+  }
+  await refreshJoins(warehouse);
 }

@@ -6,32 +6,24 @@
  */
 
 import type { Failure } from '../errors.ts';
-import { type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
+import { type Asking, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../tables/slice-metrics.ts';
+import { turnWeeks } from '../tables/slice-table.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
 import { narrowedTo, withChanges } from '../tables/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
-import type { Slice } from '../model/slice.ts';
+import { tableOf } from '../model/ledger.ts';
 import { labelOf, requestId, requestsOf, type Window, windowOf } from '../model/window.ts';
-import { joined, rowsPerDay } from '../plan/plan.ts';
+import { inOrder, joined, rowsPerDay } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { learnMaxDays, learnWeekStart } from '../warehouse/ledger.ts';
-import {
-  beyondReplay,
-  courseOf,
-  otherWeeks,
-  type Round,
-  roundAfter,
-  unsteadyWeeks,
-  withoutProgress,
-} from './progress.ts';
+import { learnMaxDays, readSliceLedger } from '../warehouse/ledger.ts';
+import { beyondReplay, courseOf, otherWeeks, type Round, roundAfter, withoutProgress } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
-import type { AnswerBatch, Planned, Source, Targets } from './source.ts';
-import { turnTarget } from './tables.ts';
-import { WindowQueue } from './window-queue.ts';
+import type { AnswerBatch, Answers, Planned, Source, Targets } from './source.ts';
+import { planTargets } from './tables.ts';
 
 /** How often an unusable answer is requested again. */
 const MOST_REPEATS = 2;
@@ -43,8 +35,8 @@ export async function loadWindows(
   source: Source,
   targets: Targets,
 ): Promise<void> {
-  const loader = new WindowLoader(run, source, targets);
-  for (const { slice, table } of plans) if (rowsPerDay(table) === null) loader.sizeByFirstAnswer(slice);
+  const ofUnknownSize = plans.filter(({ table }) => source.canAsk && rowsPerDay(table) === null);
+  const loader = new WindowLoader(run, source, targets, new Set(ofUnknownSize.map(({ slice }) => slice.name)));
   await loader.load(windows);
 }
 
@@ -52,81 +44,90 @@ class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
   readonly #targets: Targets;
-  readonly #queue = new WindowQueue();
+  /** The windows that wait, the next one first; the source takes them off. */
+  readonly #waiting: Asking[] = [];
   /** By the window's id, what it had before it was divided for falling short. */
   readonly #rounds = new Map<string, Round>();
   /** By slice, the weekday its windows were aligned to since the run began. */
   readonly #weekStarts = new Map<string, WeekStart>();
-  /** The slices whose windows were planned before anything was known of their size. */
-  readonly #unsized = new Set<string>();
+  /** The slices whose windows were planned before anything was known of their size: their first answer says how long the others are. */
+  readonly #unsized: Set<string>;
   /** Ends all requests: credentials were refused. */
   readonly #stop = new AbortController();
 
-  constructor(run: Run, source: Source, targets: Targets) {
+  constructor(run: Run, source: Source, targets: Targets, unsized: Set<string>) {
     this.#run = run;
     this.#source = source;
     this.#targets = targets;
-  }
-
-  /** Lets the first answer of a slice say how long its other windows are. */
-  sizeByFirstAnswer({ name }: Slice): void {
-    if (this.#source.canAsk) this.#unsized.add(name);
+    this.#unsized = unsized;
   }
 
   async load(windows: readonly Window[]): Promise<void> {
     const { record, signal } = this.#run;
-    this.#queue.putFirst(windows.map((window) => unanswered(window)));
+    for (const { slice } of windows) record.planMore(slice.name, 1);
+    this.#waiting.push(...windows.map((window) => unanswered(window)));
     try {
       const until = AbortSignal.any([signal, this.#stop.signal]);
       const came = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
-      for await (const batch of this.#source.answers(this.#queue.waiting, this.#targets, until, came)) {
+      for await (const batch of this.#source.answers(this.#waiting, this.#targets, until, came)) {
         for (const miss of batch.missed) await this.#afterMiss(miss);
         for (const { slice, requests } of batch.asked) record.asked(slice, requests);
         const results = await this.#loadCurrent(batch);
         for (const result of results) await this.#afterLoad(result, batch.spooled);
         await this.#source.keep(batch.spooled, results);
-        await this.#source.discard(this.#queue.unneeded(batch.spooled.flatMap(({ answers }) => answers)));
+        await this.#discardUnneeded(batch.spooled.flatMap(({ answers }) => answers));
       }
     } finally {
       // What is still under way when the disk gave out would be written for nobody.
       this.#stop.abort();
-      for (const slice of this.#queue.openSlices) record.unfinished(slice);
     }
   }
 
-  /** Loads a batch, but for windows of a meaning, or of weeks, that are no longer the target's. */
+  /** Puts what is to be requested of a window, in its place, in front of all others. */
+  #putBack({ slice }: Window, askings: readonly Asking[]): void {
+    this.#run.record.planMore(slice.name, askings.length - 1);
+    this.#waiting.unshift(...askings);
+  }
+
+  /** Puts windows of a slice behind all others, in place of those that wait. */
+  #replaceWaiting(slice: string, windows: readonly Window[]): void {
+    const others = this.#waiting.filter(({ window }) => window.slice.name !== slice);
+    this.#run.record.planMore(slice, windows.length + others.length - this.#waiting.length);
+    this.#waiting.splice(0, Infinity, ...others, ...windows.map((window) => unanswered(window)));
+  }
+
+  /** Discards the answers that no waiting window needs. */
+  async #discardUnneeded(answers: Answers): Promise<void> {
+    const needed = new Set(this.#waiting.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf)));
+    await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !needed.has(path))));
+  }
+
+  /** Loads a batch, but for windows of weeks that are no longer the target's. */
   async #loadCurrent({ spooled, fetchedAt }: AnswerBatch): Promise<readonly LoadResult[]> {
     const [first] = spooled;
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
-    const { warehouse, runId, request, signal } = this.#run;
+    const { warehouse, record, runId, request, signal } = this.#run;
     if (first === undefined || target === undefined || signal.aborted) return [];
-    for (const { window } of spooled) this.#queue.close(window);
-    const { slice } = target;
     // The ledger learns which metrics came, so that those added since the answers were archived are due.
-    const loaded = await loadBatch(
-      spooled.filter(({ window }) => this.#isCurrent(window)),
-      {
-        warehouse,
-        runId,
-        target: narrowedTo(target, first.window.slice.metrics),
-        fetchedAt,
-        // Whatever was archived had been accepted, losses too.
-        acceptLoss: request.acceptLoss || !this.#source.canAsk,
-        read: this.#source.read,
-      },
-    );
-    this.#targets.set(slice.name, withChanges(target, loaded.target));
+    const current = spooled.filter(({ window }) => this.#isCurrent(window));
+    const loaded = await loadBatch(current, {
+      warehouse,
+      runId,
+      target: narrowedTo(target, first.window.slice.metrics),
+      fetchedAt,
+      // Whatever was archived had been accepted, losses too.
+      acceptLoss: request.acceptLoss || !this.#source.canAsk,
+      read: this.#source.read,
+    });
+    this.#targets.set(target.slice.name, withChanges(target, loaded.target));
+    // Of a window that is loaded in part each part is one from now on; the days of one that is not current wait in others.
+    record.planMore(target.slice.name, loaded.results.length - spooled.length);
     return loaded.results;
   }
 
-  /**
-   * Whether a window has the meaning and the weeks of its target. A table that was empty turns in place: only its weeks tell a
-   * window that was under way meanwhile, and is requested again.
-   */
-  #isCurrent({ slice, fingerprint, replaced }: Window): boolean {
-    if (!this.#source.canAsk) return true;
+  /** Whether a window has the weeks of its slice; one that was under way as they turned has not. */
+  #isCurrent({ slice, replaced }: Window): boolean {
     const turnedTo = this.#weekStarts.get(slice.name);
-    if (fingerprint !== this.#targets.get(slice.name)?.fingerprint) return false;
     return turnedTo === undefined || weekdayOf(replaced.start) === turnedTo;
   }
 
@@ -135,41 +136,40 @@ class WindowLoader {
     const { signal, record } = this.#run;
     if (signal.aborted || this.#stop.signal.aborted) return;
     if (failure.code === 'CREDENTIALS_REFUSED') {
-      this.#queue.stop();
+      this.#waiting.length = 0;
       this.#stop.abort(failure);
       record.fail(failure);
       return;
     }
-    this.#queue.close(window);
-    // The days of one that is not current were requested again under the weeks the service has.
-    if (!this.#isCurrent(window)) return;
+    if (!this.#isCurrent(window)) {
+      record.planMore(window.slice.name, -1);
+      return;
+    }
     if (heavy.size > 0) await this.#divide(missed);
     else recordFailed(failure, window, this.#run);
-    await this.#source.discard(this.#queue.unneeded([...missed.answered.values()]));
+    await this.#discardUnneeded([...missed.answered.values()]);
   }
 
   /** Acts on what became of a window. */
   async #afterLoad(result: LoadResult, batch: readonly Spooled[]): Promise<void> {
     const { window } = result;
-    const { canAsk } = this.#source;
     const spooled = batch.find((each) => each.window.id === window.id);
     if (result.kind === 'loaded') {
       this.#rounds.delete(window.id);
       await recordLoaded(result, this.#run);
-      if (!canAsk) await this.#learnWeek(window);
     } else if (result.kind === 'failed') recordFailed(result.failure, window, this.#run);
     else if (result.kind === 'split' && spooled !== undefined) await this.#afterSplit(result, spooled);
-    else if (result.kind === 'week start' && canAsk) await this.#afterWeekStart(window, result.weekStartsOn);
-    else this.#afterDoubt(window, result.kind === 'week start' ? otherWeeks() : result.failure, spooled?.attempt ?? 0);
+    else if (result.kind === 'week start') await this.#afterWeekStart(window, result.weekStartsOn);
+    else this.#afterDoubt(window, result.failure, spooled?.attempt ?? 0);
   }
 
   /** Joins the waiting windows of a slice whose first answer came, where they may be twice as long. */
   #joinWaiting({ slice, asked }: Window, bytes: number): void {
     if (!this.#unsized.delete(slice.name)) return;
-    const waiting = this.#queue.waitingOf(slice);
+    const waiting = this.#waiting.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
     const longer = joined(waiting, bytes / daysBetween(asked.start, asked.end));
     if (2 * longer.length > waiting.length) return;
-    this.#queue.replaceWaiting(slice, longer);
+    this.#replaceWaiting(slice.name, longer);
     this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });
   }
 
@@ -181,7 +181,7 @@ class WindowLoader {
     }
     const where = { slice: window.slice.name, window: labelOf(window) };
     this.#run.emit({ type: 'window_asked_again', ...where, because: failure.message });
-    this.#queue.putFirst([unanswered(window, attempt + 1)]);
+    this.#putBack(window, [unanswered(window, attempt + 1)]);
   }
 
   /** Divides a window that fell short or is too large, takes its rows for whole, or fails it. */
@@ -189,21 +189,12 @@ class WindowLoader {
     const { window, failure, shortfall, parts, values } = result;
     const { canAsk } = this.#source;
     const before = this.#rounds.get(window.id);
-    const isOnePeriod = window.periods.length === 1;
-    const course =
-      shortfall === null || (canAsk && !isOnePeriod)
-        ? 'divide'
-        : canAsk
-          ? courseOf(result, shortfall, before)
-          : shortfall.isAssumed
-            ? 'not additive'
-            : 'fail';
+    const course = courseOf(result, before, canAsk);
     if (course === 'not additive' && shortfall !== null) {
       await this.#stopSumming([...shortfall.differences.keys()], spooled);
-      this.#queue.putFirst([
-        unanswered(canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window, spooled.attempt),
-      ]);
-    } else if (course === 'fail' || !canAsk) {
+      const undivided = canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window;
+      this.#putBack(window, [unanswered(undivided, spooled.attempt)]);
+    } else if (course === 'fail') {
       recordFailed(canAsk ? withoutProgress(failure) : beyondReplay(failure, window), window, this.#run);
     } else {
       const answered = provenAnswers(spooled, parts);
@@ -214,8 +205,8 @@ class WindowLoader {
   }
 
   /**
-   * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not requested
-   * again; remembers what was too heavy; fails a window that cannot be divided. Returns the window in more parts, else null.
+   * Puts a window's halves into the queue, or the window in more parts, and remembers what was too heavy; fails one that cannot be divided.
+   * Returns the window in more parts, else null.
    */
   async #divide(missed: Missed, seen: KnownValues = new Map()): Promise<Window | null> {
     const { window, failure, heavy, attempt } = missed;
@@ -230,7 +221,10 @@ class WindowLoader {
       await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
       // First what was requested first: the newest.
-      this.#queue.putFirst(halves.toReversed().map((half) => unanswered(half)));
+      this.#putBack(
+        window,
+        halves.toReversed().map((half) => unanswered(half)),
+      );
       return null;
     }
     const target = this.#targets.get(slice.name);
@@ -246,7 +240,7 @@ class WindowLoader {
     const wanted = new Set(requestsOf(divided).map(requestId));
     // Not the batches of a part that was divided.
     const answered = new Map([...missed.answered].filter(([id]) => wanted.has(id)));
-    this.#queue.putFirst([{ window: divided, attempt, answered, whole }]);
+    this.#putBack(window, [{ window: divided, attempt, answered, whole }]);
     return divided;
   }
 
@@ -263,28 +257,31 @@ class WindowLoader {
     this.#targets.set(name, await rememberAdditivity(this.#run.warehouse, target, shown, requestedAt));
   }
 
-  /** The weekday an archived answer's weeks begin on, which the service said when it was loaded first. */
-  async #learnWeek({ slice, replaced }: Window): Promise<void> {
-    const target = this.#targets.get(slice.name);
-    if (slice.grain !== 'week' || target === undefined) return;
-    const { fingerprint } = target;
-    await learnWeekStart(this.#run.warehouse, { slice: slice.name, fingerprint }, weekdayOf(replaced.start));
-  }
-
+  /** Aligns a slice that has no rows yet to the weeks the service has; fails the window where rows of other weeks are held. */
   async #afterWeekStart(window: Window, weekStartsOn: WeekStart): Promise<void> {
-    const { slice } = window;
+    const { name } = window.slice;
+    const { warehouse, record } = this.#run;
     // Another window that was under way has said so already.
-    if (!this.#isCurrent(window)) return;
-    const turnedTo = this.#weekStarts.get(slice.name);
-    if (turnedTo !== undefined) {
-      recordFailed(unsteadyWeeks(window, weekStartsOn, turnedTo), window, this.#run);
+    if (!this.#isCurrent(window)) {
+      record.planMore(name, -1);
       return;
     }
-    this.#weekStarts.set(slice.name, weekStartsOn);
-    const turned = await turnTarget({ run: this.#run, targets: this.#targets }, slice, weekStartsOn);
+    const target = this.#targets.get(name);
+    const held = [...(tableOf(await readSliceLedger(warehouse, name), window.fingerprint)?.periods.values() ?? [])];
+    const isFixed = this.#weekStarts.has(name) || !this.#source.canAsk || held.some(({ rows }) => rows > 0);
+    if (target === undefined || isFixed) {
+      recordFailed(otherWeeks(window, weekStartsOn, held), window, this.#run);
+      return;
+    }
+    this.#weekStarts.set(name, weekStartsOn);
+    await turnWeeks(warehouse, target, weekStartsOn);
+    const turned = inOrder(await planTargets(this.#run, [target]));
     // Only now: windows are taken off the queue all the while.
-    this.#queue.replaceWaiting(slice, turned);
+    this.#replaceWaiting(name, turned);
+    record.planMore(name, -1);
     const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
     await warn({ code: 'WEEK_START', message }, window, this.#run);
   }
 }
+
+const pathsOf = ({ pages }: Answers[number]): string[] => pages.map(({ path }) => path);

@@ -46,7 +46,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   stated('RIPEN_TOKEN', 'RIPEN_TOKEN');
   const source = { file: 'the stated account', directory: '.', environment };
   const config = parseConfig(JSON.stringify({ service }), source);
-  const items = await withService(config, new Date(), emit, async (connected) =>
+  const items = await withService(config, { planAt: new Date(), emit }, async (connected) =>
     connected.filtersData({ filters: catalogFilters }, signal),
   );
   return textOf(items, service, options);

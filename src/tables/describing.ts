@@ -12,10 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
-/**
- * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's
- * transaction.
- */
+/** Brings views, comments and `ripen.slice_metrics` up to a table, also where they were lost. Inside the caller's transaction. */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';
@@ -36,28 +33,31 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   });
 }
 
+const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>
+  `main.${identifier(`${slice.name}_${ending}`)}`;
+
+/** A cube is itself what `_cohorts` makes of any other slice. */
 function viewStatements(target: Target): string[] {
-  if (target.columns.cube !== undefined) return cubeStatements(target);
-  const { slice } = target;
+  const { slice, columns } = target;
+  const isCube = columns.cube !== undefined;
+  const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
   const comments = columnComments(target);
-  const final = `main.${identifier(`${slice.name}_final`)}`;
-  const cohorts = cohortsName(slice.name);
-  const cohortsText = cohortsView(target, periodOf(target));
+  const cohortsText = isCube ? null : cohortsView(target);
   const dimensions = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
   const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${slice.dimensions.join(', ')}, metric and age that has a value.`;
+  const shown = isCube ? 'Final rows alone.' : 'Cells that are not final are NULL.';
   return [
-    finalView(target),
-    ...commentOn('view', final, `${tableComment(target)} Cells that are not final are NULL.`, comments),
+    isCube ? finalRows(target) : finalView(target),
+    ...commentOn('view', final, `${tableComment(target)} ${shown}`, comments),
     ...(cohortsText === null
       ? [`drop view if exists ${cohorts}`]
       : [cohortsText, ...commentOn('view', cohorts, about, new Map([...dimensions, ...cohortComments]))]),
   ];
 }
 
-/** Of a cube the view of its final rows; it is itself what `_cohorts` makes of any other slice. */
-function cubeStatements(target: Target): string[] {
-  const { slice, fingerprint, metrics, table } = target;
-  const final = `main.${identifier(`${slice.name}_final`)}`;
+/** The view of a cube's final rows. */
+function finalRows(target: Target): string {
+  const { slice, metrics, table } = target;
   const ripe = metrics.flatMap(({ id, horizonMs }) =>
     horizonMs === null ? [] : [`(${literal(id)}, ${(horizonMs + slice.settleMs) / 1000})`],
   );
@@ -68,13 +68,9 @@ function cubeStatements(target: Target): string[] {
       : `${table} as s
 join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
 join ripen.periods as p
-    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodOf(target)} and p.age = s.age
+    on ${periodOf(target)} and p.age = s.age
 where p.sound_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
-  return [
-    `create or replace view ${final} as\nselect\n    ${names.join(',\n    ')}\nfrom ${from}`,
-    ...commentOn('view', final, `${tableComment(target)} Final rows alone.`, columnComments(target)),
-    `drop view if exists ${cohortsName(slice.name)}`,
-  ];
+  return `create or replace view ${viewName(target, 'final')} as\nselect\n    ${names.join(',\n    ')}\nfrom ${from}`;
 }
 
 function tableComment({ slice, columns }: Target): string {
@@ -142,35 +138,32 @@ function horizonText(metric: Metric): string {
   return metric.horizonMs === null ? 'never final' : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
 }
 
-/** The view that shows a cell only once it is final. */
+/** The view that shows a cell only once it is final, as `ripen.finality` has it. */
 export function finalView(target: Target): string {
-  const { slice, fingerprint, metrics, table } = target;
+  const { slice, metrics, table } = target;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
   const cells = metrics.map(({ id, horizonMs }) => {
-    if (horizonMs === null) return `case when false then s.${identifier(id)} end as ${identifier(id)}`;
-    return `case when ${isFinalCell(id, horizonMs, slice)} then s.${identifier(id)} end as ${identifier(id)}`;
+    const isFinal =
+      horizonMs === null
+        ? 'false'
+        : `p.sound_at >= p.ends_at + to_seconds(${(horizonMs + slice.settleMs) / 1000}) and not coalesce(list_contains(p.immature, ${literal(id)}), false)`;
+    return `case when ${isFinal} then s.${identifier(id)} end as ${identifier(id)}`;
   });
-  return `create or replace view main.${identifier(`${slice.name}_final`)} as
+  return `create or replace view ${viewName(target, 'final')} as
 select
     ${[...dimensions, ...cells, 's.attr_dependency', 's."_extra"', 's."_load_id"'].join(',\n    ')}
 from ${table} as s
 left join ripen.periods as p
-    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodOf(target)}`;
-}
-
-/** Whether a metric's cells of the period `p` are final; as `ripen.finality` has it. */
-function isFinalCell(id: string, horizonMs: number, { settleMs }: Target['slice']): string {
-  const isRipe = `p.sound_at >= p.ends_at + to_seconds(${(horizonMs + settleMs) / 1000})`;
-  return `${isRipe} and not coalesce(list_contains(p.immature, ${literal(id)}), false)`;
+    on ${periodOf(target)}`;
 }
 
 /** How a row `s` finds its period `p`. */
-function periodOf({ slice: { grain } }: Target): string {
-  if (grain === null) return 'true';
-  return `p.start_day = ${grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`}`;
+function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
+  const ofTable = `p.slice = ${literal(name)} and p.fingerprint = ${literal(fingerprint)}`;
+  if (grain === null) return ofTable;
+  const start = grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`;
+  return `${ofTable} and p.start_day = ${start}`;
 }
-
-const cohortsName = (slice: string): string => `main.${identifier(`${slice}_cohorts`)}`;
 
 /** What its own columns say of themselves. */
 const cohortComments: readonly (readonly [string, string])[] = [
@@ -185,8 +178,8 @@ const cohortComments: readonly (readonly [string, string])[] = [
 ];
 
 /** The view's text; null for a slice without cohort metrics, or with a dimension that would stand twice in it. */
-function cohortsView(target: Target, periodCondition: string): string | null {
-  const { slice, metrics, fingerprint, table, columns } = target;
+function cohortsView(target: Target): string | null {
+  const { slice, metrics, table, columns } = target;
   const cells = cohortCells(metrics);
   if (cells.length === 0 || !areApart(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
@@ -200,7 +193,7 @@ function cohortsView(target: Target, periodCondition: string): string | null {
   });
   const choice = (of: (column: string, type: ColumnType) => string): string =>
     cells.map(({ id }, at) => `when ${at} then ${of(`s.${identifier(id)}`, types.get(id) ?? DOUBLE)}`).join(' ');
-  return `create or replace view ${cohortsName(slice.name)} as
+  return `create or replace view ${viewName(target, 'cohorts')} as
 select * from (
     select
         ${dimensions},
@@ -212,7 +205,7 @@ select * from (
         case c.place ${choice((column) => `cast(${column} as varchar)`)} end as value_text
     from ${table} as s
     left join ripen.periods as p
-        on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodCondition}
+        on ${periodOf(target)}
     cross join (values ${list.join(', ')}) as c(place, id, metric, age_days, seconds)
 )
 where value_text is not null`;

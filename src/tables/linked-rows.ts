@@ -82,8 +82,8 @@ function periodEnd(slice: StoredSlice): string {
 const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
 
 /**
- * The labels of links that fit a reported one, as a list: itself with 0; with the row's id after it or no longer after it, 1; of
- * a row without an id, without the number in brackets that ends it, 2.
+ * The labels of links that fit a reported one, each with how loosely: itself 0; with the row's id added or removed 1; of a row without an
+ * id, without the number in brackets that ends it, 2.
  */
 function fittingLabels({ dimension, id }: Level): string {
   const reported = `d.${keyName(dimension)}`;
@@ -118,9 +118,8 @@ left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 const joinedLink = 'coalesce(settled.link, chosen.link)';
 
 /**
- * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids of a slice.
- * Most combinations fit one link whenever they occur; only for the others are the periods looked at, of which a large
- * slice has millions.
+ * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids. Most fit one link whenever
+ * they occur; only for the others are the periods looked at, of which a large slice has millions.
  */
 function fittingLinks(slice: StoredSlice): string {
   const own = levelsOf(slice);
@@ -200,8 +199,8 @@ chosen as (
 }
 
 /**
- * A query of a slice's columns, then the joined ones; of a slice whose rows name neither link nor partner they are NULL. What it says
- * of a row follows from the rows of the same period, so `slice.table` may stand for some periods alone.
+ * A query of a slice's columns, then the joined ones, NULL where its rows name neither link nor partner. What it says of a row follows from
+ * the rows of the same period, so `slice.table` may stand for some periods alone.
  */
 export function linkedRows(slice: StoredSlice): string {
   const own = slice.columns.map((name) => `s.${identifier(name)}`);
@@ -240,10 +239,7 @@ const telling = [
 
 const summedHash = (columns: readonly string[]): string => `coalesce(sum(hash(${columns.join(', ')})::hugeint), 0)`;
 
-/**
- * A query of what `linkedRows` reads beside the slice, as texts that stay equal while it does: `links`, the versions of links, and `rule`,
- * all else.
- */
+/** A query of what `linkedRows` reads beside the slice, as texts that change with it: `links`, versions of links, and `rule`, all else. */
 export function listsFingerprint(slice: StoredSlice): string {
   const text = createHash('sha256').update(linkedRows(slice)).digest('hex').slice(0, 16);
   return `select
@@ -258,9 +254,8 @@ export function listsFingerprint(slice: StoredSlice): string {
 const deepestOf = (slice: StoredSlice): number => levelsOf(slice).at(-1)?.level ?? 0;
 
 /**
- * A query of `period` and `links`, a number that stays equal while no link that could be one of the period's rows changes: those of the
- * same app and network and, below the network, whose campaign has the same name. Only what stands before ` (` is compared of a campaign,
- * as an id in brackets may follow its name.
+ * A query of `period` and `links`, a number that changes with any link that could be one of the period's rows: of the same app and network
+ * and, below the network, of the same campaign name, of which only what stands before ` (` is compared, as an id may follow it.
  */
 export function linksOfPeriods(slice: StoredSlice, period: string): string {
   const hasCampaigns = slice.columns.includes('campaign');

@@ -1,7 +1,4 @@
-/**
- * What the ledger says of a slice's metrics: their types and horizons, whether their values were seen to add up, and how every
- * period stands because of that.
- */
+/** What the ledger says of a slice's metrics: type, horizon, whether their values add up, and the state of each period because of that. */
 
 import * as z from 'zod';
 
@@ -10,6 +7,7 @@ import { formatColumnType } from '../model/column-type.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import type { Metric, SeenAdditivity } from '../model/metric.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
+import { tableOf } from '../model/ledger.ts';
 import type { Window } from '../model/window.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
@@ -17,10 +15,7 @@ import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 
-/**
- * Records a slice's metrics where they changed. If one ripens otherwise than before, the state of every period is recorded anew, as
- * that alone makes no period due.
- */
+/** Records a slice's metrics where they changed, and the state of each period where they ripen otherwise: that makes none due. */
 export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, metrics, columns } = target;
   const settleSeconds = slice.settleMs / 1000;
@@ -111,10 +106,7 @@ export async function recordedUnknown(warehouse: Warehouse, slice: string): Prom
 
 const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape, age: z.string() });
 
-/**
- * Records anew when the next refresh is expected of the periods whose refresh was expected by an instant, and which are not `due`
- * then: since they were loaded, other ages have become worth a request.
- */
+/** Records a later refresh of the periods that are overdue but not requested now: other ages have become worth a request since. */
 export async function recordPostponed(
   warehouse: Warehouse,
   planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
@@ -149,8 +141,7 @@ async function recordStates(
   { slice, metrics, fingerprint }: Target,
   isMeant: (start: Day, age: string) => boolean = () => true,
 ): Promise<void> {
-  const { live, building } = await readSliceLedger(warehouse, slice.name);
-  const table = [live, building].find((known) => known?.fingerprint === fingerprint);
+  const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
   const states = [...metricsByAge(slice, metrics)].flatMap(([age, some]) => {
     const periods = age === '' ? table?.periods : table?.ages?.get(age);
     const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
@@ -185,21 +176,14 @@ export async function rememberAdditivity(
   { notAdditive, addsUp }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
   seenAt: Date,
 ): Promise<Target> {
-  const odd = new Set(notAdditive);
-  const seen = new Map([
-    ...addsUp.filter((id) => !odd.has(id)).map((id) => [id, true] as const),
-    ...[...odd].map((id) => [id, false] as const),
-  ]);
-  const news = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
-  if (news.length === 0) return target;
-  const rows = news.map(({ id }) => ({ metric: id, adds_up: seen.get(id) === true }));
-  await warehouse.run(statement('ledger/remember_additivity'), [
-    target.slice.name,
-    timestamp(seenAt),
-    JSON.stringify(rows),
-  ]);
-  await warehouse.run(statement('ledger/apply_additivity'), [target.slice.name, JSON.stringify(rows)]);
-  const learned = new Map(rows.map((row) => [row.metric, row.adds_up]));
+  const seen = new Map([...addsUp.map((id) => [id, true] as const), ...notAdditive.map((id) => [id, false] as const)]);
+  const assumed = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
+  if (assumed.length === 0) return target;
+  const learned = new Map(assumed.map(({ id }) => [id, seen.get(id) === true]));
+  const rows = JSON.stringify([...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })));
+  const { name } = target.slice;
+  await warehouse.run(statement('ledger/remember_additivity'), [name, timestamp(seenAt), rows]);
+  await warehouse.run(statement('ledger/apply_additivity'), [name, rows]);
   const metrics = target.metrics.map((metric) => {
     const additive = learned.get(metric.id);
     return additive === undefined ? metric : ({ ...metric, additive, additivity: 'seen' } as const);

@@ -1,34 +1,45 @@
 /**
- * The table of a slice: made, and kept in step with the configuration.
+ * The table of a slice: made, kept in step with the configuration, swapped, and cut to what `retain` keeps.
  *
- * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen` until every period
- * of its coverage is in it; `swap-table.ts` then puts it in the live one's place.
+ * A slice has one live table. When its fingerprint changes, a second one is built in `ripen_internal` until every period of its
+ * coverage is in it, and then takes the live one's place.
  */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Catalog } from '../model/catalog.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { type SliceLedger, tableOf, weekStartOf } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
+import { coverageOf, firstKeptDay } from '../model/period.ts';
 import { heldColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { readAdditivity, recordedIds, recordedUnknown } from './slice-metrics.ts';
-import { buildingTable, dropBuilding, dropProjected, recordTable } from './swap-table.ts';
-import { castExactly, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
+import {
+  castExactly,
+  columnsOf,
+  createTable,
+  insideDays,
+  ledgerBounds,
+  liveTable,
+  tableColumns,
+  type Target,
+} from './target.ts';
+
+/** Where the rows of a slice are while its second table is built. */
+const buildingTable = (slice: string): string => `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
- * Makes or alters the table a slice's rows go to, so that it has exactly the configured columns in configured order; a
- * column that was widened stays wide, and one whose type the catalog or the configuration widened is altered here, before
- * anything is inserted. Removed metrics disappear, added ones are NULL until their periods are fetched. Throws
- * `CONFIG_INVALID` for a slice that lost its date dimension: its periods would have no place any more.
+ * Makes or alters the table a slice's rows go to, so that it has the configured columns in their order, none narrower than before. Removed
+ * metrics disappear, added ones are NULL until their periods are fetched. Throws as `refuseUnloadable` does.
  */
 export async function prepareTable(
   warehouse: Warehouse,
@@ -36,22 +47,28 @@ export async function prepareTable(
   catalog: Catalog,
   runId: string,
 ): Promise<Target> {
-  const meaning = fingerprintOf(slice);
+  const fingerprint = fingerprintOf(slice);
   const ledger = await readSliceLedger(warehouse, slice.name);
   await refuseUnloadable(warehouse, slice, ledger);
-  const known = tableOf(ledger, meaning);
+  const known = tableOf(ledger, fingerprint);
   const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
-  const fingerprint = known?.fingerprint ?? meaning;
   const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
   const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
   const made = { slice, fingerprint, metrics, state, table, catalog, columns: columnsOf(slice, metrics, new Map()) };
   await warehouse.transact(async () => {
-    if (ledger.building !== null && ledger.building !== known) await dropBuilding(warehouse, slice, ledger.building);
+    if (ledger.building !== null && ledger.building !== known) {
+      // It was being built for a meaning that is no longer wanted.
+      await warehouse.run(`drop table if exists ${buildingTable(slice.name)}`);
+      await forget(warehouse, slice.name, ledger.building.fingerprint);
+    }
     if (known !== null) return;
     // A view of another slice gives way, or was left by one that is not configured any more.
     await warehouse.run(`drop view if exists ${table}`);
     await warehouse.run(createTable(table, made.columns));
-    await recordTable(warehouse, made, weekStartOf(ledger, meaning), runId);
+    const weekStartsOn = weekStartOf(ledger, fingerprint);
+    await warehouse.run(statement('load/record_table'), [slice.name, fingerprint, table, state, weekStartsOn]);
+    const change = { name: null, change: `${state} table made`, before: null, after: fingerprint };
+    await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
   });
   if (slice.cube !== undefined && known !== null) await removeMetrics(warehouse, made, runId);
   const existing = await heldColumnTypes(warehouse, table, slice.name);
@@ -65,10 +82,7 @@ export async function prepareTable(
   });
 }
 
-/**
- * Gives columns of a table the types of the target, without loss, as recorded schema changes; returns whether there were any.
- * Inside the caller's transaction, before it touches any row.
- */
+/** Gives columns the types of the target, as recorded changes; returns whether any changed. In a transaction that has touched no row yet. */
 export async function alterTypes(
   warehouse: Warehouse,
   { slice, table, columns }: Target,
@@ -153,44 +167,112 @@ export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]):
 }
 
 /**
- * Why a slice cannot be loaded as it is configured; null where it can. What ripen makes of a slice is named after it, and may not
- * stand in the place of a table. A report without a date has one period: the dated ones would have no place in its table, and
- * be lost with the old one.
+ * Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured: what is named after it must not stand in the place of a
+ * table; a report without a date has one period, so that the dated ones would be lost.
  */
-export async function refusalOf(
+export async function refuseUnloadable(
   warehouse: Warehouse,
   { name, grain }: Slice,
   { live }: Pick<SliceLedger, 'live'>,
-): Promise<{ readonly setting: 'name' | 'dimensions'; readonly message: string; readonly hint: string } | null> {
-  const views = ['_cohorts', '_final', '_maturation', '_projected'].map((ending) => name + ending);
+): Promise<void> {
   const tables = await readMainTables(warehouse, '');
-  const other = views.find((view) => tables.has(view));
+  const other = ['_cohorts', '_final', '_maturation', '_projected']
+    .map((ending) => name + ending)
+    .find((view) => tables.has(view));
   if (other !== undefined) {
-    return {
-      setting: 'name',
-      message: `a view of it would have the name of the table ${other}, which the warehouse holds.`,
-      hint: `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`,
-    };
+    const message = `slice ${name}: a view of it would have the name of the table ${other}, which the warehouse holds.`;
+    const hint = `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`;
+    throw new Failure('CONFIG_INVALID', message, { facts: { slice: name }, hint });
   }
-  if (grain !== null || live === null || live.periods.size === 0) return null;
+  const periods = live?.periods.size ?? 0;
+  if (grain !== null || periods === 0) return;
   const columns = await heldColumnTypes(warehouse, liveTable(name), name);
-  if (![...columns.keys()].some(isDateDimension)) return null;
-  return {
-    setting: 'dimensions',
-    message: `it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
-    hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`,
-  };
+  if (![...columns.keys()].some(isDateDimension)) return;
+  const message = `slice ${name}: it has no date dimension any more, and its table holds ${periods} periods, which would be lost.`;
+  const hint = `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`;
+  throw new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured. */
-export async function refuseUnloadable(
+/** The run makes it again at its end; until then it would name columns that the table may not have any more. */
+async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
+  await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
+}
+
+/** Learns the weekday that the service begins its weeks with; periods under other weeks, which had no rows, are forgotten. */
+export async function turnWeeks(
   warehouse: Warehouse,
-  slice: Slice,
-  ledger: Pick<SliceLedger, 'live'>,
+  { slice, fingerprint }: Pick<Target, 'slice' | 'fingerprint'>,
+  weekStartsOn: WeekStart,
 ): Promise<void> {
-  const refusal = await refusalOf(warehouse, slice, ledger);
-  if (refusal === null) return;
-  const { message, hint } = refusal;
-  const facts = { slice: slice.name, periods: ledger.live?.periods.size ?? 0 };
-  throw new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}`, { facts, hint });
+  await warehouse.transact(async () => {
+    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, null, null, null]);
+    await learnWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
+  });
+}
+
+/** Forgets what the ledger says of a dropped table; that its totals moved compares with none of another's. */
+async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
+  await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
+  await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
+  await warehouse.run(statement('load/forget_released'), [slice, fingerprint, null, null]);
+  await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
+}
+
+/** Puts a complete table in the live one's place, in one transaction: no reader ever sees a mixture. */
+export async function swapTables(warehouse: Warehouse, target: Target, runId: string): Promise<void> {
+  const { slice, fingerprint } = target;
+  const { live } = await readSliceLedger(warehouse, slice.name);
+  const table = liveTable(slice.name);
+  await warehouse.transact(async () => {
+    await warehouse.run(`drop table ${table}`);
+    await warehouse.run(`create table ${table} as from ${target.table}`);
+    await warehouse.run(`drop table ${target.table}`);
+    await dropProjected(warehouse, slice);
+    if (live !== null) await forget(warehouse, slice.name, live.fingerprint);
+    await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);
+    await describeSlice(warehouse, { ...target, state: 'live', table });
+    const change = { name: null, change: 'table swapped', before: live?.fingerprint ?? null, after: fingerprint };
+    await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+  });
+}
+
+interface Deleted {
+  readonly periods: number;
+  readonly rows: number;
+  /** The first day that is kept. */
+  readonly before: Day;
+}
+
+/**
+ * Deletes the periods that `retain` keeps no longer, rows and ledger in one transaction; null when there is none. The newest stays while
+ * nothing that is kept could be loaded, as the coverage would be forgotten with it. The loads stay on record. With `keeps`, copies keep
+ * the periods of the live table, and the ledger what finality says of them.
+ */
+export async function deleteOld(
+  warehouse: Warehouse,
+  { slice, fingerprint, table, state }: Target,
+  { planAt, keeps }: { readonly planAt: Date; readonly keeps: boolean },
+): Promise<Deleted | null> {
+  if (slice.retainDays === null) return null;
+  const ledger = await readSliceLedger(warehouse, slice.name);
+  const weekStartsOn = weekStartOf(ledger, fingerprint);
+  const kept = firstKeptDay(slice, planAt, weekStartsOn);
+  const starts = [...(tableOf(ledger, fingerprint)?.periods.values() ?? [])]
+    .map(({ bucket }) => bucket.start)
+    .toSorted();
+  const [first, newest] = [starts.at(0), starts.at(-1)];
+  if (kept === null || first === undefined || newest === undefined) return null;
+  const before = newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
+  const periods = starts.filter((start) => start < before).length;
+  if (periods === 0) return null;
+  const days = { start: first, end: before };
+  return warehouse.transact(async () => {
+    const isKept = keeps && state === 'live';
+    if (isKept) await warehouse.run(statement('load/release_periods'), [slice.name, fingerprint, first, before]);
+    const rows = await warehouse.run(`delete from ${table} where ${insideDays(slice.grain, days)}`);
+    if (rows > 0) warehouse.reclaimAtClose();
+    const bounds = ledgerBounds(slice.grain, days);
+    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds, null]);
+    return { periods, rows, before };
+  });
 }

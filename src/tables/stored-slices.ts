@@ -44,9 +44,8 @@ const readTables = remembering(async (warehouse): Promise<readonly StoredSlice[]
 });
 
 /**
- * A row's own id of a kind, as SQL over the alias `s`: the column when the slice has one that says it, else what the service
- * attached to the row. A list of one id is that id; of several ids none is the row's (observed: attr_dependency). An empty id
- * and `unknown` are none.
+ * A row's own id of a kind, as SQL over the alias `s`: the column where the slice has it, else what the service attached to the row. Of a
+ * list of several ids none is the row's (observed: attr_dependency). An empty id and `unknown` are none.
  */
 export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';

@@ -143,10 +143,7 @@ function keepWide(wanted: ColumnType, existing: string | undefined, isStated: bo
   return widen(has, capacityOf(wanted)) ?? has;
 }
 
-/**
- * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
- * or multiplies, and ends beside the nearest one.
- */
+/** A value in another type that holds it; between decimal and double by its text, as the engine would end beside the nearest double. */
 export function castExactly(value: string, from: string, to: string): string {
   const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
   return `cast(${text} as ${to})`;

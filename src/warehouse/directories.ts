@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { Failure, textOf } from '../errors.ts';
 
 /**
- * Makes a directory, and those above it that are missing; returns the highest that was made, null where all were there. Throws
- * the error of the file system, also where a directory that is there, as of `/proc`, says for ever that it is not.
+ * Makes a directory and those above it; returns the highest that was made, or null. Throws what the file system says, also where it is as
+ * `/proc`, on which Node's own way never ends.
  */
 export function makeDirectories(path: string): string | null {
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -25,10 +25,7 @@ export function makeDirectories(path: string): string | null {
   }
 }
 
-/**
- * Lends an empty private folder among the temporary ones, and removes it: for what may have no right to write beside the
- * warehouse. Throws `STORAGE_FAILED` where none can be made.
- */
+/** Lends an empty private temporary folder: the one beside the warehouse may not be writable. Throws `STORAGE_FAILED` where none can be made. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
     throw new Failure('STORAGE_FAILED', `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`, {

@@ -14,8 +14,9 @@ export interface HeldTable {
   /** Whether the warehouse has it; somebody may have removed it by hand. */
   readonly isThere: boolean;
   readonly grain: DateDimension | null;
-  /** Its periods that are to be forgotten. */
+  /** Its periods that are to be forgotten, and their rows. */
   readonly periods: number;
+  readonly rows: number;
   /** The day before which its rows are to be forgotten; null for all rows. */
   readonly endDay: Day | null;
 }
@@ -33,24 +34,15 @@ export async function heldTables(warehouse: Warehouse, slice: string, before: Da
         throw error;
       });
       const grain = dateDimensions.find((each) => columns?.has(each) === true) ?? null;
-      return { name, isThere: columns !== null, grain, periods, endDay };
+      const sql = `select count(*) as rows from ${name} where ${isForgotten({ grain, endDay })}`;
+      const [found] = columns === null ? [] : await warehouse.rows(sql, [], rowCount);
+      return { name, isThere: columns !== null, grain, periods, rows: found?.rows ?? 0, endDay };
     }),
   );
 }
 
-/** How many rows of the tables are to be forgotten. */
-export async function rowsIn(warehouse: Warehouse, tables: readonly HeldTable[]): Promise<number> {
-  let rows = 0;
-  for (const table of tables.filter(({ isThere }) => isThere)) {
-    const sql = `select count(*) as rows from ${table.name} where ${isForgotten(table)}`;
-    const [found] = await warehouse.rows(sql, [], rowCount);
-    rows += found?.rows ?? 0;
-  }
-  return rows;
-}
-
 /** The bare column is compared, so that only the blocks of those days are read. */
-function isForgotten({ grain, endDay }: HeldTable): string {
+function isForgotten({ grain, endDay }: Pick<HeldTable, 'grain' | 'endDay'>): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
   return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;

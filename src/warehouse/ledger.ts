@@ -8,6 +8,7 @@ import { resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Part } from '../model/window.ts';
 import {
+  type Evidence,
   type LoadedPeriod,
   periodsTogether,
   sizesKeptSince,
@@ -97,7 +98,7 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
       rejected: row.rejected,
       emptyRuns: row.empty_runs,
       verdict: row.verdict,
-      ...evidenceOf(row.computed_at, row.immature),
+      ...(row.computed_at === null && row.immature === null ? {} : { evidence: evidenceOf(row) }),
     });
   }
   const undivided = ages.get('') ?? new Map<Day, LoadedPeriod>();
@@ -105,10 +106,10 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
   return { periods: periodsTogether(ages), ages };
 }
 
-function evidenceOf(computedAt: string | null, immature: readonly string[] | null): Pick<LoadedPeriod, 'evidence'> {
-  if (computedAt === null && immature === null) return {};
-  return { evidence: { computedAt: computedAt === null ? null : instantOf(computedAt), immature: immature ?? [] } };
-}
+const evidenceOf = ({ computed_at: at, immature }: z.infer<typeof periodShape>): Evidence => ({
+  computedAt: at === null ? null : instantOf(at),
+  immature: immature ?? [],
+});
 
 /** Names a table in the ledger. */
 interface TableKey {
@@ -117,33 +118,25 @@ interface TableKey {
 }
 
 /** Remembers the weekday the service begins its weeks with. */
-export async function learnWeekStart(
-  warehouse: Warehouse,
-  { slice, fingerprint }: TableKey,
-  weekStartsOn: WeekStart,
-): Promise<void> {
-  await warehouse.run(statement('ledger/learn_week_start'), [slice, fingerprint, weekStartsOn]);
+export async function learnWeekStart(warehouse: Warehouse, of: TableKey, weekStartsOn: WeekStart): Promise<void> {
+  await warehouse.run(statement('ledger/learn_week_start'), [of.slice, of.fingerprint, weekStartsOn]);
 }
 
 /** Remembers that a request for more than this many days was too heavy, for a week. */
 export async function learnMaxDays(warehouse: Warehouse, of: TableKey, maxDays: number, at: Date): Promise<void> {
-  const { slice, fingerprint } = of;
-  const parameters = [slice, fingerprint, Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
-  await warehouse.run(statement('ledger/learn_max_days'), parameters);
+  const learned = [of.slice, of.fingerprint, Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/learn_max_days'), learned);
 }
 
 /** Remembers the parts in which a single period was light enough, for a week; those of an earlier load give way to them. */
 export async function learnParts(warehouse: Warehouse, of: TableKey, parts: readonly Part[], at: Date): Promise<void> {
-  const { slice, fingerprint } = of;
-  const parameters = [slice, fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
-  await warehouse.run(statement('ledger/learn_parts'), parameters);
+  const learned = [of.slice, of.fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/learn_parts'), learned);
 }
-
-const releasedRow = z.object({ periods: count });
 
 /** How many deleted periods of a slice copies with `keep_released` still hold. */
 export async function countReleased(warehouse: Pick<Warehouse, 'rows'>, slice: string): Promise<number> {
-  const [found] = await warehouse.rows(statement('status/released'), [slice], releasedRow);
+  const [found] = await warehouse.rows(statement('status/released'), [slice], z.object({ periods: count }));
   return found?.periods ?? 0;
 }
 
@@ -194,20 +187,16 @@ export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Look
   );
 }
 
-/**
- * Throws `FETCH_IN_FUTURE` where there are such periods; those of days that have not begun are forgotten, as nothing is known of
- * them.
- */
+/** Throws `FETCH_IN_FUTURE` where there are such periods. */
 export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
-  if ((await futureFetch(warehouse, looking)) === null) return;
-  await warehouse.transact(async () => {
-    await warehouse.run(statement('ledger/forget_unbegun'), [timestamp(tolerated(nowOf(looking.planAt)))]);
-    const failure = await futureFetch(warehouse, looking);
-    if (failure !== null) throw failure;
-  });
+  const failure = await futureFetch(warehouse, looking);
+  if (failure !== null) throw failure;
 }
 
-/** Makes a slice's periods of that kind count as fetched when they began, so that nothing of them is final and each is replaced. */
+/**
+ * Makes a slice's periods of that kind count as fetched when they began, so that nothing of them is final and each is replaced;
+ * those of days that have not begun are forgotten, as nothing is known of them.
+ */
 export async function disownFutureFetch(warehouse: Warehouse, slice: string, planAt: Date): Promise<void> {
   const at = timestamp(tolerated(nowOf(planAt)));
   await warehouse.transact(async () => {

@@ -39,40 +39,33 @@ export async function claimFile(path: string, mode: Mode, open: () => Promise<At
   const others = [...openFiles].filter((other) => other.end === end || isSame(other.identity, identity));
   if (others.some((other) => other.mode === 'write' || mode === 'write')) return { holder: 'this process' };
   // A copy that was published since lies at the path of the one before it, which others may still read.
-  const file = others.find((other) => isSame(other.identity, identity)) ?? {
-    end,
-    mode,
-    identity,
-    attempt: open(),
-    users: 0,
-  };
+  const shared = others.find((other) => isSame(other.identity, identity));
+  const file = shared ?? { end, mode, identity, attempt: open(), users: 0 };
   openFiles.add(file);
   file.users += 1;
+  let instance: DuckDBInstance | null = null;
+  let hasLeft = false;
+  const letGo = (): void => {
+    if (hasLeft) return;
+    hasLeft = true;
+    file.users -= 1;
+    if (file.users > 0) return;
+    openFiles.delete(file);
+    instance?.closeSync();
+  };
   try {
     const attempt = await file.attempt;
     file.identity ??= identityOf(path);
-    if ('instance' in attempt) return { ...attempt, letGo: leaving(file, attempt.instance) };
-    leave(file);
+    if ('instance' in attempt) {
+      ({ instance } = attempt);
+      return { instance, letGo };
+    }
+    letGo();
     return attempt;
   } catch (error) {
-    leave(file);
+    letGo();
     throw error;
   }
-}
-
-function leaving(file: OpenFile, instance: DuckDBInstance): () => void {
-  let hasLeft = false;
-  return () => {
-    if (hasLeft) return;
-    hasLeft = true;
-    if (leave(file)) instance.closeSync();
-  };
-}
-
-/** Whether nobody is left. */
-function leave(file: OpenFile): boolean {
-  file.users -= 1;
-  return file.users === 0 && openFiles.delete(file);
 }
 
 /** Whether another file took the place of one that this process has open for writing, as by a rename. */
@@ -91,11 +84,7 @@ function identityOf(path: string): string | null {
 
 /** Where a path leads once every link is followed, also where no file lies there yet. */
 function endOf(path: string): string {
-  for (const [found, rest] of [
-    [path, ''],
-    [dirname(path), basename(path)],
-  ] as const) {
-    if (existsSync(found)) return join(realpathSync(found), rest);
-  }
-  return resolve(path);
+  if (existsSync(path)) return realpathSync(path);
+  const folder = dirname(path);
+  return existsSync(folder) ? join(realpathSync(folder), basename(path)) : resolve(path);
 }

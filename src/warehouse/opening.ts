@@ -5,7 +5,7 @@
  * the process dies; it is the run lock.
  */
 
-import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -81,17 +81,14 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
 const LOCK_POLL_MS = 250;
 
 /**
- * Opens the warehouse; in `write` mode creates and migrates it. In one process those that read it share it. Throws `WAREHOUSE_LOCKED` after the wait,
- * `WAREHOUSE_FOREIGN` for a file that is not a warehouse (any DuckDB database without ripen's ledger, or a corrupt
- * one), `WAREHOUSE_NEWER` for one of another version that this program may not change, `STORAGE_FAILED` when the path cannot be used.
+ * Opens the warehouse; in `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN` for a file
+ * that is none, `WAREHOUSE_NEWER` for one of another version that may not be changed, `STORAGE_FAILED` when the path cannot be used.
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
-  const exists = warehouseExists(file);
-  if (request.mode === 'read' && !exists) {
+  if (!warehouseExists(file) && request.mode === 'read') {
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
-  if (exists) refuseOtherThanFile(file);
   try {
     if (request.mode === 'write') makeDirectories(dirname(file));
   } catch (error) {
@@ -108,22 +105,9 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   }
 }
 
-/**
- * Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does, and `STORAGE_FAILED` for a link into
- * a folder that is not there, such as that of a disk that is not mounted.
- */
+/** Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does. */
 export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
-    const to = resolve(dirname(path), readlinkSync(path));
-    if (!existsSync(dirname(to))) {
-      const message = `The warehouse ${path} was a symbolic link to ${to}, whose folder is not there.`;
-      throw new Failure('STORAGE_FAILED', message, {
-        facts: { path, to },
-        hint: 'Mount the disk or make the folder it leads to, or give `warehouse` another path.',
-      });
-    }
-  }
   // DuckDB would replay the log of somebody else's database into a new file.
   if (existsSync(`${path}.wal`)) {
     throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${path}.wal without its database.`, {
@@ -133,35 +117,28 @@ export function warehouseExists(path: string): boolean {
   return false;
 }
 
-/** Whoever opens a pipe waits for another end that never comes, in a thread that nothing can stop. */
-function refuseOtherThanFile(file: string): void {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined || found.isFile() || found.isDirectory()) return;
-  throw new Failure('STORAGE_FAILED', `The warehouse ${file} was no file, but a pipe, a device or a socket.`, {
-    hint: 'Remove it, or point `warehouse` at another path.',
-  });
-}
-
-async function acquire(file: string, request: OpenRequest): Promise<{ instance: DuckDBInstance; letGo: () => void }> {
-  const giveUpAt = Date.now() + request.lockWaitMs;
+async function acquire(
+  file: string,
+  { mode, lockWaitMs, emit, signal }: OpenRequest,
+): Promise<{ instance: DuckDBInstance; letGo: () => void }> {
+  const giveUpAt = Date.now() + lockWaitMs;
   for (let told = false; ; told = true) {
-    const attempt = await claimFile(file, request.mode, async () => tryOpen(file, request.mode));
+    const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));
     if (!('holder' in attempt)) return attempt;
     if (Date.now() >= giveUpAt) {
       throw new Failure('WAREHOUSE_LOCKED', `The warehouse ${file} was held by ${attempt.holder}.`, {
-        facts: { warehouse: file, holder: attempt.holder, waited_ms: request.lockWaitMs },
+        facts: { warehouse: file, holder: attempt.holder, waited_ms: lockWaitMs },
         hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
       });
     }
-    if (!told)
-      request.emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: request.lockWaitMs });
-    await sleep(
-      Math.min(LOCK_POLL_MS, request.lockWaitMs),
-      undefined,
-      request.signal ? { signal: request.signal } : {},
-    );
+    if (!told) emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: lockWaitMs });
+    await sleep(Math.min(LOCK_POLL_MS, lockWaitMs), undefined, signal === undefined ? {} : { signal });
   }
 }
+
+/** DuckDB's words for what is no database of its own; for a file of another engine it asks for the extension that reads it. */
+const isUnreadable =
+  /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 
 async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
   try {
@@ -182,25 +159,16 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
     const holder = /held in (.+?) \(PID (\d+)\)/.exec(text);
     if (holder !== null) return { holder: `${holder[1]} (process ${holder[2]})` };
     if (/Could not set lock/.test(text)) return { holder: 'another process' };
-    // For a file of another engine DuckDB asks for the extension that reads it.
-    if (
-      /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i.test(
-        text,
-      )
-    ) {
-      throw new Failure('WAREHOUSE_FOREIGN', `The file ${file} could not be read as a DuckDB warehouse: ${text}`, {
-        hint:
-          statSync(file).size === 0
-            ? 'The file is empty: remove it, and the next sync makes a new one.'
-            : 'Point `warehouse` at another path, or restore the file from a copy.',
-        cause: error,
-      });
-    }
-    throw storageFailure(`The warehouse ${file} could not be opened`, error);
+    if (!isUnreadable.test(text)) throw storageFailure(`The warehouse ${file} could not be opened`, error);
+    throw new Failure('WAREHOUSE_FOREIGN', `The file ${file} could not be read as a DuckDB warehouse: ${text}`, {
+      hint:
+        statSync(file).size === 0
+          ? 'The file is empty: remove it, and the next sync makes a new one.'
+          : 'Point `warehouse` at another path, or restore the file from a copy.',
+      cause: error,
+    });
   }
 }
-
-const appliedRow = z.object({ version: count, name: z.string() });
 
 /** Applies the migrations that are missing, in one transaction; a warehouse that may not be changed has to have them all. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
@@ -208,7 +176,7 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const known = migrations();
   // To look through the tables first takes five times as long.
   const applied = await warehouse
-    .rows('select version, name from ripen_internal.migrations order by version', [], appliedRow)
+    .rows('select version from ripen_internal.migrations order by version', [], z.object({ version: count }))
     .catch((error: unknown) => {
       if (!isUnknownToEngine(error)) throw error;
       return null;
@@ -219,14 +187,6 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
     });
   }
   const missing = known.slice(applied?.length ?? 0);
-  const stranger = applied?.find(({ name }, at) => at < known.length && name !== known[at]?.name);
-  if (stranger !== undefined) {
-    const message = `The warehouse ${path} had a migration this program does not know: ${stranger.name}.`;
-    throw new Failure('WAREHOUSE_FOREIGN', message, {
-      facts: { version: stranger.version, migration: stranger.name },
-      hint: 'Use the version of ripen that wrote it, or restore the file from a copy.',
-    });
-  }
   const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
   if (versions.found > versions.known || (mode === 'read' && missing.length > 0)) {
     const message = `The warehouse ${path} had version ${versions.found}; this program knows ${versions.known}.`;

@@ -61,10 +61,7 @@ export async function columnsOf(warehouse: Warehouse, relation: string): Promise
   return found === undefined ? [] : columnsNow(warehouse, 'main', found);
 }
 
-/**
- * The columns of a relation in the types it gives now. The engine remembers a view with those from when it was made; a
- * column that was widened since has more digits.
- */
+/** The columns of a relation in the types it gives now: the engine remembers a view with those from when it was made. */
 export async function columnsNow(
   warehouse: Warehouse,
   schema: string,

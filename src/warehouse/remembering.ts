@@ -10,9 +10,8 @@ interface Kept<T> {
 }
 
 /**
- * The same reading, by its key, made once between two changes: whoever needs it asks for it, and nobody hands it on or
- * has to know when it is out of date. Keys that are asked for at once are read together. The values are shared, so they must
- * not be altered. A reading `of` relations is not made again because of rows.
+ * The same reading, by its key, made once between two changes: nobody hands it on or has to know when it is out of date. Keys that are asked
+ * for at once are read together. The values are shared, so they must not be altered. Rows change nothing `of` relations.
  */
 export function rememberingEach<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,

@@ -18,24 +18,6 @@ export interface RunStart {
   readonly startedAt: Date;
 }
 
-export interface EndedRun {
-  readonly runId: string;
-  readonly finishedAt: Date;
-  readonly status: string;
-  /** Null for a run that a signal stopped: the process returns the signal's. */
-  readonly exitCode: number | null;
-  /** The printed summary, as JSON. */
-  readonly summary: string;
-}
-
-export interface Warning {
-  readonly runId: string;
-  readonly slice: string | null;
-  readonly days: DayInterval | null;
-  readonly code: WarningCode;
-  readonly message: string;
-}
-
 /** Records that a run began; it stays `running` until `finishRun`, also after a kill. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   const { runId, command, planAt, startedAt } = run;
@@ -53,17 +35,29 @@ export async function hasSucceededAt(warehouse: Warehouse, planAt: Date): Promis
   return found !== undefined && found.runs > 0;
 }
 
-export async function finishRun(warehouse: Warehouse, run: EndedRun): Promise<void> {
-  const ended = [run.runId, timestamp(run.finishedAt), run.status, run.exitCode, run.summary];
+/** Records how a run ended; the exit code is null where a signal stopped it, as the process then returns the signal's. */
+export async function finishRun(
+  warehouse: Warehouse,
+  runId: string,
+  end: { readonly finishedAt: Date; readonly status: string; readonly exitCode: number | null },
+  summary: string,
+): Promise<void> {
+  const ended = [runId, timestamp(end.finishedAt), end.status, end.exitCode, summary];
   await warehouse.run(statement('ledger/record_run_end'), ended);
 }
 
-/** Keeps what a run has done before it publishes: a copy that holds the ledger then says so, though the run goes on. */
-export async function recordSummary(
-  warehouse: Warehouse,
-  { runId, summary }: Pick<EndedRun, 'runId' | 'summary'>,
-): Promise<void> {
+/** Keeps the summary so far of a run, as JSON, before it publishes: a copy that holds the ledger then says so, though the run goes on. */
+export async function recordSummary(warehouse: Warehouse, runId: string, summary: string): Promise<void> {
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
+}
+
+/** What was odd in a run: about some days of a slice, about a slice, or about the whole run. */
+interface Warning {
+  readonly runId: string;
+  readonly slice: string | null;
+  readonly days: DayInterval | null;
+  readonly code: WarningCode;
+  readonly message: string;
 }
 
 export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
@@ -72,7 +66,8 @@ export async function recordWarning(warehouse: Warehouse, warning: Warning): Pro
   await warehouse.run(statement('ledger/record_warning'), odd);
 }
 
-export interface SchemaChange {
+/** A change of a table or of a column of it, which `name` is. */
+interface SchemaChange {
   readonly runId: string;
   readonly object: string;
   readonly name: string | null;

@@ -140,11 +140,6 @@ export function sumText(sum: string, type: ColumnType): string {
   return isWide(type) ? scaled(sum, type.scale) : `${sum}::varchar`;
 }
 
-/** The same as a decimal, rounded to its scale; NULL where it does not fit. */
-export function sumAsDecimal(sum: string, type: ColumnType, into: string): string {
-  return `try_cast(${isWide(type) ? scaled(sum, type.scale) : sum} as ${into})`;
-}
-
 /** The sum of a column of this type as a double. */
 export function doubleSum(column: string, type: ColumnType): string {
   return isWide(type) ? `sum(${column}::double)` : `sum(${column})::double`;

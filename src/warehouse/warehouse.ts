@@ -39,9 +39,8 @@ export interface Warehouse {
    */
   apart<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
   /**
-   * Says that many rows were removed, whose room is to be reclaimed at close. Without it the file is written as it is:
-   * to merge the row groups that several transactions added takes as long again as to write them, and leaves the file
-   * half as large again (measured).
+   * Says that many rows were removed, whose room is to be reclaimed at close. To do so always takes as long again as to write the file, and
+   * leaves it half as large again (measured).
    */
   reclaimAtClose(): void;
   /** Another number as soon as something was changed, or a change taken back, over any session: anything, or tables and views. */
@@ -142,10 +141,7 @@ export async function warehouseOn(
   };
 }
 
-/**
- * A statement, or the first of a script, that makes, alters, comments or removes a table or view that lasts, which is always
- * named with its schema; a comment of the statement may go before.
- */
+/** A statement, or the first of a script, that makes, alters, comments or removes a lasting table or view, always named with its schema. */
 const declares =
   /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+(?:if\s+exists\s+)?"[^"]*"\s*$)|alter|comment)\b/i;
 
@@ -185,11 +181,6 @@ export function storageFailure(what: string, error: unknown): Failure {
 /** What can be bound to a parameter of a statement. */
 export type Bindable = string | number | boolean | null;
 
-export interface Statements {
-  /** Runs one statement, or a script of several without parameters. Throws DuckDB's own errors. */
-  run(sql: string, parameters: readonly Bindable[]): Promise<DuckDBMaterializedResult>;
-}
-
 /** The texts that a night runs more than once are fewer, and each holds memory. */
 const MOST_KEPT = 30;
 
@@ -205,11 +196,13 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 ]);
 
 /**
- * The statements of a connection, each in as few awaited calls of the engine as there can be: a call waits for a turn of the event
- * loop, 20 ms while answers come in (measured), whatever it takes. It destroys those that stay prepared, each of which would hold the file, as
- * it is closed.
+ * The statements of a connection, in as few awaited calls of the engine as can be: each waits for a turn of the event loop, 20 ms while
+ * answers come in (measured). Those that stay prepared are destroyed at close, as they would hold the file.
  */
-export function statementsOn(connection: DuckDBConnection): Statements {
+export function statementsOn(connection: DuckDBConnection): {
+  /** Runs one statement, or a script of several without parameters. Throws DuckDB's own errors. */
+  run(sql: string, parameters: readonly Bindable[]): Promise<DuckDBMaterializedResult>;
+} {
   /** Those that do not run just now, the one that ran last at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
   const forget = (sql: string): void => {

@@ -114,9 +114,8 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
   const after = await inLake(root);
   for (const each of days) expect(after.get(each)).toBe(widened(before.get(each)));
 
-  const telling = { emit: () => {}, signal: AbortSignal.timeout(60_000) };
-  const request = { slice: 'daily', before: day('2026-06-03'), lockWaitMs: 0 };
-  const dropped = await dropSlice(config, request, { ...telling, agree: async () => true });
+  const patience = { lockWaitMs: 0, emit: () => {}, signal: AbortSignal.timeout(60_000) };
+  const dropped = await dropSlice(config, { ...patience, slice: 'daily', before: day('2026-06-03') }, async () => true);
   expect(dropped.dropped).toMatchObject({ periods: 1, files: 1 });
   expect(await released()).toEqual(days.slice(1));
   expect([...(await inLake(root)).keys()]).not.toContain('2026-06-02');
@@ -131,9 +130,9 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
   expect(old).toBeDefined();
 
   const changed = { ...config, slices: [{ ...daily, dimensions: ['day', 'network', 'os_name'], retainDays: 30 }] };
-  const asking = { ...telling, planAt: at(3), slices: null, lockWaitMs: 0 };
+  const asking = { ...patience, planAt: at(3), slices: null };
   expect((await explainPlan(changed, asking)).slices[0]).toMatchObject({ released_periods: 1 });
-  const told = (await findingsOf(changed, { at: at(3), stated: unplaced, signal: telling.signal }, () => {}))
+  const told = (await findingsOf(changed, { at: at(3), stated: unplaced, signal: patience.signal }, () => {}))
     .map(({ message }) => message)
     .join('\n');
   expect(told).toContain('1 period that Delta tables alone hold will go with it then');

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 
 import { column, storedAndTrue } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
-import { openScenario, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario, TOKEN } from '../support/scenario.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
@@ -46,3 +47,22 @@ test.each([
     ]);
   },
 );
+
+test('a service that turns from Monday to Sunday weeks changes no row: the windows fail, naming the drop and the backfill to begin anew', async () => {
+  const lately = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
+  scenario = await openScenario([lately], { simulator: { world: smallWorld } });
+  await runNight(scenario, NOW);
+  const before = await column(scenario, 'select sum(hash(w))::varchar from weekly as w');
+  const turned = await startSimulator({ world: { ...smallWorld, weekStartsOn: 0 }, now: NOW, token: TOKEN });
+  const service = { baseUrl: turned.url, reportsUrl: turned.url };
+  const { status, failures } = await runNight(scenario, new Date('2026-06-04T02:30:00Z'), { service });
+  await turned.close();
+
+  expect(status).toBe('failed');
+  expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
+  expect(failures[0]?.message).toContain('weeks began on a Sunday, and those loaded before on a Monday.');
+  expect(failures[0]?.hint).toContain(
+    '`ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to',
+  );
+  expect(await column(scenario, 'select sum(hash(w))::varchar from weekly as w')).toEqual(before);
+});

@@ -219,10 +219,13 @@ describe('an instant on the command line', () => {
     },
   );
 
-  test('one later than the clock by a second is AS_OF_IN_FUTURE; the clock itself is not', () => {
+  test('one later than the clock by a second is AS_OF_IN_FUTURE, the clock itself is not; a mistyped year is too early', () => {
     expect(() => {
       checkAsOf(new Date('2026-02-14T12:00:01Z'), now);
     }).toThrow(expect.objectContaining({ code: 'AS_OF_IN_FUTURE' }));
+    expect(() => {
+      checkAsOf(new Date('0026-02-14T12:00:00Z'), now);
+    }).toThrow('it lay before 1970-01-01');
     expect(() => {
       checkAsOf(now, now);
       checkAsOf(null, now);
