@@ -97,7 +97,7 @@ export async function dropSlice(
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, before);
     await refreshJoins(warehouse);
     const publishing = { publish: config.publish, ...(files === null ? {} : { dropped: files }) };
-    return { dropped: loss, ...(await publish(publishing, warehouse, emit, signal)) };
+    return { dropped: loss, ...(await publish(publishing, warehouse, { emit, signal })) };
   } finally {
     await warehouse.close();
   }

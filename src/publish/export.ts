@@ -20,14 +20,14 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './lake-table.ts';
 import { codeOf, outputAt, replaceShared } from './replacement.ts';
 
+/** DuckDB's options. */
 const options = {
   parquet: 'format parquet, compression zstd',
   csv: 'format csv, header true',
   ndjson: 'format json',
 } as const;
-
-export const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
+type ExportFormat = (typeof exportFormats)[number];
 
 /** What to export, and where to. */
 export interface ExportOptions {

@@ -155,7 +155,8 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
       tables.push(table);
       continue;
     }
-    const metrics = columns.filter(isMetric).map((column) => column.name);
+    // Metrics alone are numbers. The live table decides: the ledger already lists those of a new meaning that is being built.
+    const metrics = columns.filter(({ type }) => parseColumnType(type) !== null).map((column) => column.name);
     const view = existing.get(`${name}_cohorts`);
     const ofSlice = cells
       .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
@@ -212,22 +213,16 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
 export async function finalityTable(warehouse: Warehouse, released: string | null = null): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
-  const table = await tableOf(warehouse, 'ripen', finality, FETCHED_AT);
-  const { columns } = table;
-  const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
+  const table = { ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)), name: FINALITY, comment };
+  const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const order = 'order by slice, metric, period';
-  if (released === null) {
-    const rows = rowsOf(`(select ${names} from ripen.finality ${order})`);
-    return { ...table, name: FINALITY, comment, columns, rows };
-  }
+  if (released === null) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
   const kept = `select ${names}, true as released from ripen.released where ${released}`;
   const words = 'Whether the period left the warehouse by `retain` and is held here alone';
   return {
     ...table,
-    name: FINALITY,
-    comment,
-    columns: [...columns, { name: 'released', type: 'BOOLEAN', comment: words }],
+    columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
     rows: rowsOf(`(select ${names}, false as released from ripen.finality union all ${kept} ${order})`),
   };
 }
@@ -250,14 +245,6 @@ export function shownColumns({ columns, key }: Pick<LakeTable, 'columns' | 'key'
  */
 export const fileColumns = ({ columns, key }: LakeTable): readonly LakeColumn[] =>
   columns.filter(({ name }) => name !== key);
-
-/**
- * Whether a slice's column is a metric: those alone are numbers. The live table decides, as with the grain: a name says
- * nothing, and the ledger already lists the metrics of a new meaning while it is being built.
- */
-function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
-  return name !== LOAD_ID && parseColumnType(type) !== null;
-}
 
 /** The finest date dimension among columns; null for none. The live table decides: while a new meaning is built it still has the old dimensions. */
 export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {

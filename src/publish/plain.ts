@@ -14,10 +14,9 @@ import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { castCell, planTable, writeFiles, type CopyReport, type TablePlan } from './plan.ts';
-import type { PeriodContent } from './stamps.ts';
+import { castCell, planTable, writeFiles, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftText, inBatches, type LakeStore, type StoredFile } from './store.ts';
+import { draftText, type LakeStore, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
@@ -96,12 +95,7 @@ export async function publishPlain(
     return !wanted.has(path) && (isOfTable || (dropped !== undefined && isOfSlice(path, dropped)));
   });
   signal.throwIfAborted();
-  await inBatches(
-    store,
-    surplus,
-    async (path) => path,
-    async (path) => store.remove(path),
-  );
+  for (const path of surplus) await store.remove(path);
   const files: LakeFile[] = [];
   for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, lying })));
   // Rows that came again unchanged have another stamp, which alone is no reason to write.

@@ -1,23 +1,20 @@
-/** What a table should hold and what lies there, and so which files to write, to keep and to remove; and how a file is written. */
+/**
+ * What a table should hold and what lies there, and so which files to write, to keep and to remove; and how a file is written.
+ *
+ * A file states what its rows follow from, so that a publication reads the rows of those periods alone that can have changed.
+ */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
+import { addDays, day, type Day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
+import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
+import { namesLinks } from '../tables/stored-slices.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { fileColumns, isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
-import {
-  conditionOn,
-  isSameStamp,
-  type PeriodContent,
-  periodIn,
-  periodOf,
-  readStamps,
-  type StatedFiles,
-} from './stamps.ts';
-import { inBatches, type LakeStore, type StoredFile } from './store.ts';
+import { fileColumns, isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
+import type { LakeStore, StoredFile } from './store.ts';
 
 /** What bringing a copy up to the warehouse took. */
 export interface CopyReport {
@@ -28,6 +25,23 @@ export interface CopyReport {
   /** What stands beside the files and was written: the catalog, the manifest. */
   readonly also_written: readonly string[];
 }
+
+/** What the rows of a period are known by. */
+export interface PeriodContent {
+  readonly rows: number;
+  /** Equal for equal rows. */
+  readonly content: string;
+  /** Which load brought all of the rows; empty where none did. */
+  readonly stamp: string;
+  /** Per column of an exact type the sum as decimal text; null when every value is. */
+  readonly sums: Readonly<Record<string, string | null>>;
+}
+
+/**
+ * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
+ * files of a period cannot stay: damaged, of other columns, several, or of another program.
+ */
+export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be; the period is null for a table that is not divided. */
 export interface PlannedFile extends PeriodContent {
@@ -76,7 +90,11 @@ export async function planTable(
   const chosen = unread.size > stamps.size / 2 || unread.has('') ? [] : [...unread.keys()].map(periodOf);
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
-    if (period === null && table.key !== null) throw withoutPeriod(table, rows);
+    if (period === null && table.key !== null) {
+      throw new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
+        hint: 'Backfill the slice; its copies have no place for rows without a period.',
+      });
+    }
     const key = period ?? '';
     const stamp = unread.get(key);
     if (stamp === undefined && wanted.has(key)) continue;
@@ -88,10 +106,115 @@ export async function planTable(
   return { write, keep, removed: [...held.keys()].filter((key) => !wanted.has(key)) };
 }
 
-function withoutPeriod(table: LakeTable, rows: number): Failure {
-  return new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
-    hint: 'Backfill the slice; its copies have no place for rows without a period.',
-  });
+const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
+const linksRow = z.object({ period: z.string().nullable(), links: z.string() });
+const listsRow = z.object({ rule: z.string(), links: z.string() });
+
+/**
+ * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
+ * found in the rows, where any link at all changed since its file was written.
+ */
+export async function readStamps(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+  held: StatedFiles,
+): Promise<ReadonlyMap<string, string>> {
+  const loads = await loadsOfPeriods(warehouse, table);
+  const [lists] = table.linked === null ? [] : await warehouse.rows(listsFingerprint(table.linked), [], listsRow);
+  if (table.linked === null || lists === undefined) return loads;
+  const { rule, links: all } = lists;
+  const stamps = new Map<string, string>();
+  for (const [key, load] of loads) {
+    const stated = held.get(key)?.stamp.split(STAMP_PARTS) ?? [];
+    const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
+    if (load === '' || isSame) stamps.set(key, isSame ? stated.join(STAMP_PARTS) : '');
+  }
+  const changed = [...loads].filter(([key]) => !stamps.has(key));
+  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed.map(([key]) => periodOf(key)));
+  const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
+  const links = new Map<string, string>();
+  if (changed.length > 0 && namesLinks(rows)) {
+    const sums = await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow);
+    for (const { period, links: sum } of sums) links.set(period ?? '', sum);
+  }
+  for (const [key, load] of changed) stamps.set(key, [load, rule, links.get(key) ?? '', all].join(STAMP_PARTS));
+  return stamps;
+}
+
+/** No id of a run has it. */
+const STAMP_PARTS = '\t';
+
+/** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
+export const isSameStamp = (one: string, other: string): boolean =>
+  one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
+
+/**
+ * Which load brought the rows of each period: the ledger says it, where it accounts for as many rows as the table has; of a cube and of a
+ * table that is not divided the rows themselves do, which takes a scan.
+ */
+async function loadsOfPeriods(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = table.linked?.table ?? table.rows(null);
+  const ledger = `select p.start_day as period, p.rows, p.load_id as oldest, p.load_id as newest
+    from ripen.periods as p
+    join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+    where p.slice = ${literal(table.slice ?? table.name)} and p.rows > 0
+    qualify sum(p.rows) over () = (select count(*) from ${rows})`;
+  const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
+    from ${rows}
+    group by 1`;
+  const known = table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
+  const found = known.length > 0 ? known : await warehouse.rows(stampPeriods(table, scan), [], stampRow);
+  return new Map(found.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
+}
+
+/**
+ * Period (null: not divided) and stamp, null where no single load brought all rows, from rows of period, rows, oldest and newest load.
+ *
+ * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
+ * before a publish without it, it holds nothing of those loads any more. So removals count too.
+ */
+function stampPeriods(table: LakeTable, held: string): string {
+  return `with held as (
+    ${held}
+)
+select
+    held.period::varchar as period,
+    case
+        when held.oldest = held.newest
+            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
+    end as stamp
+from held
+cross join (
+    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    from ripen.schema_changes
+    where object = ${literal(table.slice ?? table.name)} and change = 'column removed'
+) as removed
+left join ripen.loads as l on l.load_id = held.newest
+order by held.period`;
+}
+
+/** The first day of a period, from its key in `StatedFiles`; null for a table that is not divided. */
+export const periodOf = (key: string): Day | null => (key === '' ? null : day(key));
+
+/** The first day of the period of a row, as SQL. */
+export const periodIn = ({ grain }: LakeTable): string =>
+  grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
+
+/**
+ * The condition for some periods, null for no condition: of none, or of a table that is not divided. The bare column is compared, so
+ * that only the blocks of the periods are read.
+ */
+export function conditionOn({ grain }: LakeTable, periods: readonly (Day | null)[]): string | null {
+  const days = periods.filter((each) => each !== null);
+  if (grain === null || days.length === 0) return null;
+  const column = identifier(grain);
+  if (grain !== 'hour') return `${column} in (${days.map((each) => `DATE ${literal(each)}`).join(', ')})`;
+  return days
+    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${literal(addDays(each, 1))}`)
+    .join(' or ');
 }
 
 /**
@@ -156,7 +279,7 @@ export interface WrittenFile extends PlannedFile {
   readonly stored: StoredFile;
 }
 
-/** Writes files of a table one query at a time and puts them in place, each where `pathOf` says. */
+/** Writes files of a table one query at a time and puts them in place, as many at once as the store takes, each where `pathOf` says. */
 export async function writeFiles(
   place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
@@ -165,23 +288,30 @@ export async function writeFiles(
 ): Promise<WrittenFile[]> {
   const { warehouse, store, signal } = place;
   const written: WrittenFile[] = [];
-  const draft = async (file: PlannedFile): Promise<Omit<WrittenFile, 'stored'>> => {
-    signal.throwIfAborted();
-    const path = pathOf(file.period);
-    const sql = copyPeriod(table, file.period, await store.draft(path), form);
-    const [copied] = await warehouse.rows(sql, [], copyRow);
-    if (copied?.count !== file.rows) throw incomplete(path, copied?.count ?? 0, file.rows);
-    return { ...file, path, copied };
-  };
-  await inBatches(store, planned, draft, async (file) => {
-    written.push({ ...file, stored: await store.place(file.path) });
-  });
+  for (let start = 0; start < planned.length; start += store.atOnce) {
+    const drafts: Omit<WrittenFile, 'stored'>[] = [];
+    for (const file of planned.slice(start, start + store.atOnce)) {
+      signal.throwIfAborted();
+      const path = pathOf(file.period);
+      const sql = copyPeriod(table, file.period, await store.draft(path), form);
+      const [copied] = await warehouse.rows(sql, [], copyRow);
+      if (copied?.count !== file.rows) {
+        const found = copied?.count ?? 0;
+        const message = `The file ${path} got ${found} rows where the period had ${file.rows}.`;
+        throw new Failure('STORAGE_FAILED', message, {
+          facts: { written: found, expected: file.rows },
+          hint: 'Run `ripen publish` again; the old file is still served.',
+        });
+      }
+      drafts.push({ ...file, path, copied });
+    }
+    // Whatever began is waited for, before what failed is thrown.
+    const placed = await Promise.allSettled(drafts.map(async ({ path }) => store.place(path)));
+    for (const [index, outcome] of placed.entries()) {
+      const draft = drafts[index];
+      if (outcome.status === 'rejected') throw outcome.reason;
+      if (draft !== undefined) written.push({ ...draft, stored: outcome.value });
+    }
+  }
   return written;
-}
-
-function incomplete(path: string, written: number, expected: number): Failure {
-  return new Failure('STORAGE_FAILED', `The file ${path} got ${written} rows where the period had ${expected}.`, {
-    facts: { written, expected },
-    hint: 'Run `ripen publish` again; the old file is still served.',
-  });
 }

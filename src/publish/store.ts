@@ -44,19 +44,3 @@ export interface LakeStore {
 export async function draftText(store: LakeStore, path: string, text: string): Promise<void> {
   await writeFile(await store.draft(path), text);
 }
-
-/** Prepares items one after the other and acts on as many at once as the store takes; waits for all that began before it throws. */
-export async function inBatches<T, P>(
-  { atOnce }: Pick<LakeStore, 'atOnce'>,
-  items: readonly T[],
-  prepare: (item: T) => Promise<P>,
-  act: (prepared: P) => Promise<void>,
-): Promise<void> {
-  for (let start = 0; start < items.length; start += atOnce) {
-    const batch: P[] = [];
-    for (const item of items.slice(start, start + atOnce)) batch.push(await prepare(item));
-    for (const outcome of await Promise.allSettled(batch.map(act))) {
-      if (outcome.status === 'rejected') throw outcome.reason;
-    }
-  }
-}

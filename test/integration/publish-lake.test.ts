@@ -90,6 +90,8 @@ describe('a lake', () => {
       );
       const [comment] = await inViews(`select comment from duckdb_columns() where column_name = 'cost'`);
       expect(comment?.['comment']).toContain('money in USD');
+      const finalCells = 'select count(installs)::integer as n from network_daily_final';
+      expect(await inViews(finalCells)).toEqual(await rowsOf(sample.warehouse, finalCells));
     } finally {
       process.chdir(before);
     }

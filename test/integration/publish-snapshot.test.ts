@@ -153,18 +153,3 @@ describe('publishing refuses', () => {
     expect(other.said).toContain('Could not set lock');
   });
 });
-
-describe('several targets', () => {
-  test('a snapshot that is refused does not keep the lake behind it back, and is thrown', async () => {
-    await writeFile(target, 'x'.repeat(20_000));
-    const publishing = sample.publish([
-      { kind: 'duckdb', path: target, mode: 0o644 },
-      { kind: 'parquet', path: sample.path('lake'), mode: 0o644 },
-    ]);
-    await expect(publishing).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
-    expect(existsSync(sample.path('lake/_manifest.json'))).toBe(true);
-    expect(sample.events.filter(({ type }) => type === 'published')).toMatchObject([
-      { kind: 'parquet', path: sample.path('lake') },
-    ]);
-  });
-});

@@ -32,7 +32,7 @@ const PROGRAM = (built: string): string => `
   const emit = () => {};
   const warehouse = await openWarehouse(process.argv[1], { mode: 'write', lockWaitMs: 0, emit });
   const config = { publish: JSON.parse(process.argv[2]) };
-  const { published, failures } = await publish(config, warehouse, emit, new AbortController().signal);
+  const { published, failures } = await publish(config, warehouse, { emit, signal: new AbortController().signal });
   await warehouse.close();
   console.log(JSON.stringify({ published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) }));`;
 

@@ -19,7 +19,7 @@ import type { Database } from '../other-database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, LOG, logFiles } from './log.ts';
 import { newestVersion, replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
-import { OWNER } from './table.ts';
+import { OWNER, type NightStamp } from './table.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -94,12 +94,11 @@ export async function ownTables(
   return found;
 }
 
-/** The version that every table of a night gets, and where and when that is. */
-export interface NightVersion {
+/** The version that every table of a night gets, and where that is. */
+export interface NightVersion extends NightStamp {
   readonly store: LakeStore;
   readonly warehouse: Database;
   readonly version: number;
-  readonly nowMs: number;
   /** What left earlier is no longer kept; -Infinity: everything is. */
   readonly keptSinceMs: number;
 }
@@ -119,7 +118,13 @@ export async function commitVersion(
   const checkpointed = tableActions(next, night.keptSinceMs);
   const begins = version !== before + 1 || isLast;
   const placeNew = async (path: string): Promise<void> => {
-    if (!(await store.placeNew(path))) throw taken(`${store.root}/${name}`, version);
+    if (await store.placeNew(path)) return;
+    const taken = `${store.root}/${name}`;
+    const message = `Another program committed version ${version} to ${taken} while this one was at work.`;
+    throw new Failure('STORAGE_FAILED', message, {
+      facts: { table: taken, version },
+      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+    });
   };
   if (begins) await placeNew(await draftCheckpoint(night, name, checkpointed));
   const info = {
@@ -143,14 +148,6 @@ export async function commitVersion(
     await store.place(`${name}/${HINT}`);
   }
   return next;
-}
-
-function taken(table: string, version: number): Failure {
-  const message = `Another program committed version ${version} to ${table} while this one was at work.`;
-  return new Failure('STORAGE_FAILED', message, {
-    facts: { table, version },
-    hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
-  });
 }
 
 const actionRow = z.object({ action: z.string() });

@@ -11,17 +11,6 @@ import { Failure } from '../../errors.ts';
 
 const texts = z.record(z.string(), z.string().nullable());
 
-/** Relative to the table, percent-encoded. */
-const filePath = z.string().refine(isDecodable, 'is not percent-encoded');
-
-function isDecodable(path: string): boolean {
-  try {
-    return decodeURIComponent(path) !== '';
-  } catch {
-    return false;
-  }
-}
-
 /** What a JSON text says; null for what is none. */
 export function jsonIn(text: string): unknown {
   try {
@@ -32,7 +21,8 @@ export function jsonIn(text: string): unknown {
 }
 
 const add = z.object({
-  path: filePath,
+  /** Relative to the table, percent-encoded. */
+  path: z.string(),
   partitionValues: texts,
   size: z.number(),
   modificationTime: z.number(),
@@ -43,7 +33,7 @@ const add = z.object({
 });
 
 const remove = z.object({
-  path: filePath,
+  path: z.string(),
   /** Milliseconds since 1970. */
   deletionTimestamp: z.number().nullish(),
   dataChange: z.boolean(),

@@ -7,8 +7,7 @@ import * as z from 'zod';
 import { parseColumnType } from '../../model/column-type.ts';
 import { identifier } from '../../warehouse/sql.ts';
 import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import { castCell, type CopyRow, type FileForm } from '../plan.ts';
-import type { PeriodContent } from '../stamps.ts';
+import { castCell, type CopyRow, type FileForm, type PeriodContent } from '../plan.ts';
 import { jsonIn, protocolFor, schema, type Add, type MetaData, type Protocol } from './log.ts';
 
 /** Names the warehouse that a table is of. */
