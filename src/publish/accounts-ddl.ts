@@ -96,7 +96,9 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
           ];
           return `select ${cells.join(', ')}\nfrom ${from(name)}`;
         });
-        statements.push(...viewStatements(words, union, { name, comment, columns, rows: rows.join('\nunion all\n') }));
+        statements.push(
+          ...viewStatements(words, union.schema, { name, comment, columns, rows: rows.join('\nunion all\n') }),
+        );
       }
     }
   }

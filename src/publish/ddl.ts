@@ -6,7 +6,7 @@ import { literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { newestNight } from './delta/commit.ts';
 import { engines, type Engine } from './engines.ts';
-import { engineWords, type Described, type EngineWords } from './engine-words.ts';
+import { engineWords, type EngineWords, type FileTable, type EngineRelation } from './engine-words.ts';
 import { deltaTables, lakeTables, shownColumns, type LakeTable } from './lake-table.ts';
 import { withStore } from './open-store.ts';
 import { sliceViews, type Dialect, type LakeView } from './slice-views.ts';
@@ -119,8 +119,8 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
   return asText(heading, [
     ...(engine === 'duckdb' ? duckdbSecret(store) : []),
     ...schemaStatements(words, lake),
-    ...tables.flatMap((each) => table(describedAs(words, lake, each))),
-    ...views.flatMap((each) => viewStatements(words, lake, each)),
+    ...tables.flatMap((each) => table(tableIn(words, lake, each))),
+    ...views.flatMap((each) => viewStatements(words, lake.schema, each)),
   ]);
 }
 
@@ -143,8 +143,8 @@ export function schemaStatements(words: EngineWords, { schema, isDelta }: Descri
 }
 
 /** The statements of a view over tables of a lake, with every comment. */
-export function viewStatements(words: EngineWords, lake: DescribedLake, view: LakeView): readonly string[] {
-  return words.view(describedAs({ ...words, ...words.views }, lake, { ...view, key: null }), view.rows);
+export function viewStatements(words: EngineWords, schema: string, view: LakeView): readonly string[] {
+  return words.view(relationIn({ ...words, ...words.views }, schema, view), view.rows);
 }
 
 /** A relation's name in an engine, with its schema. */
@@ -163,24 +163,30 @@ export function dialectOf(words: EngineWords, { schema, isDelta, night }: Descri
   };
 }
 
-function describedAs(
+function relationIn(
   words: EngineWords,
-  { schema, store, root, night }: DescribedLake,
-  table: Pick<LakeTable, 'name' | 'comment' | 'columns' | 'key'>,
-): Described {
+  schema: string,
+  { name, comment, columns }: Pick<LakeTable, 'name' | 'comment' | 'columns'>,
+): EngineRelation {
   const { quote, text, mostCommentBytes = Infinity } = words;
-  const columns = shownColumns(table).map(({ name, type, comment }) => ({
-    plain: name,
-    name: quote(name),
-    type: words.type(type),
-    comment: comment === null ? null : text(shortened(comment, mostCommentBytes)),
-  }));
   return {
-    name: nameIn(words, schema, table.name),
-    comment: text(table.comment ?? ''),
-    columns,
-    own: columns.slice(0, table.columns.length),
-    key: columns.find(({ plain }) => plain === table.key) ?? null,
+    name: nameIn(words, schema, name),
+    comment: text(comment ?? ''),
+    columns: columns.map((column) => ({
+      plain: column.name,
+      name: quote(column.name),
+      type: words.type(column.type),
+      comment: column.comment === null ? null : text(shortened(column.comment, mostCommentBytes)),
+    })),
+  };
+}
+
+function tableIn(words: EngineWords, { schema, store, root, night }: DescribedLake, table: LakeTable): FileTable {
+  const relation = relationIn(words, schema, { ...table, columns: shownColumns(table) });
+  return {
+    ...relation,
+    own: relation.columns.slice(0, table.columns.length),
+    key: relation.columns.find(({ plain }) => plain === table.key) ?? null,
     table: table.name,
     schema,
     folder: `${words.place?.(root, store) ?? root}/${table.name}`,

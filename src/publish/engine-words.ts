@@ -13,13 +13,15 @@ interface Column {
   readonly comment: string | null;
 }
 
-/** A table or view as an engine writes it; name and comment are quoted. */
-export interface Described {
-  /** As it stands in a query, with its schema. */
+/** A table or view as an engine writes it; name, with its schema, and comment are quoted. */
+export interface EngineRelation {
   readonly name: string;
   readonly comment: string;
-  /** As readers see them. */
   readonly columns: readonly Column[];
+}
+
+/** A table of files. */
+export interface FileTable extends EngineRelation {
   /** The one among them that divides plain files into folders; null for none. */
   readonly key: Column | null;
   /** Those of the table itself: its files may lie below a date that is none of them. */
@@ -40,7 +42,7 @@ interface EngineReading {
   readonly notes: readonly string[];
   /** What is to be known of a lake on a disk besides. */
   readonly local?: string;
-  readonly table: (described: Described) => readonly string[];
+  readonly table: (of: FileTable) => readonly string[];
   /** What comes before the schema. */
   readonly before?: readonly string[];
 }
@@ -63,7 +65,7 @@ export interface EngineWords {
   /** None where it reads Delta tables alone. */
   readonly plain?: EngineReading;
   readonly delta: EngineReading;
-  readonly view: (described: Described, rows: string) => readonly string[];
+  readonly view: (of: EngineRelation, rows: string) => readonly string[];
   /** What stands behind a table's name before the night to be read; empty where its own statement names one, none where nothing does. */
   readonly version?: string;
 }
@@ -92,8 +94,8 @@ const commentOf = ({ comment }: Column): string => (comment === null ? '' : ` co
 const typed = (column: Column): string => `${column.name} ${column.type}${commentOf(column)}`;
 const commented = (column: Column): string => `${column.name}${commentOf(column)}`;
 const nameOf = ({ name }: Column): string => name;
-const inFiles = ({ columns, key }: Described): readonly Column[] => columns.filter((column) => column !== key);
-const keyLast = (of: Described): readonly Column[] => [...inFiles(of), ...(of.key === null ? [] : [of.key])];
+const inFiles = ({ columns, key }: FileTable): readonly Column[] => columns.filter((column) => column !== key);
+const keyLast = (of: FileTable): readonly Column[] => [...inFiles(of), ...(of.key === null ? [] : [of.key])];
 
 const notRun = (documentation: string): string =>
   `Not run by the tests; written after the documentation of ${documentation}.`;
@@ -108,10 +110,10 @@ const NONE = literal('');
 const clickhouseView: EngineWords['view'] = ({ name, columns, comment }, rows) => [
   `create or replace view ${name}\n(\n${listed(columns, typed)}\n)\nas ${rows}\ncomment ${comment}`,
 ];
-const commentedView: EngineWords['view'] = ({ name, comment, own }, rows) => [
+const commentedView: EngineWords['view'] = ({ name, comment, columns }, rows) => [
   `create or replace view ${name} as\n${rows}`,
   ...(comment === NONE ? [] : [`comment on view ${name} is ${comment}`]),
-  ...own.flatMap((column) =>
+  ...columns.flatMap((column) =>
     column.comment === null ? [] : [`comment on column ${name}.${column.name} is ${column.comment}`],
   ),
 ];
@@ -123,7 +125,7 @@ const inSpark = {
   type: renamed({ INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' }),
   container: 'database',
   version: ' version as of ',
-  view: ({ name, columns, comment }: Described, rows: string) => [
+  view: ({ name, columns, comment }: EngineRelation, rows: string) => [
     `create or replace view ${name} (\n${listed(columns, commented)}\n)\ncomment ${comment} as\n${rows}`,
   ],
 } as const;
@@ -133,11 +135,8 @@ const sparkTable: EngineReading['table'] = ({ name, folder }) => [
 
 const inClickhouse = renamed({
   BOOLEAN: 'Bool',
-  TINYINT: 'Int8',
-  SMALLINT: 'Int16',
   INTEGER: 'Int32',
   BIGINT: 'Int64',
-  FLOAT: 'Float32',
   DOUBLE: 'Float64',
   // Date ends in 2149 and begins in 1970, which is enough for periods alone.
   DATE: 'Date32',
@@ -168,7 +167,7 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
         const structure = backslashed(columns.map(({ name, type }) => `${name} ${type}`).join(', '));
         const from = `${of.isOnDisk ? 'file' : 's3'}(${files}, 'Parquet', ${structure})`;
         const rows = `select\n${listed(columns, nameOf)}\nfrom ${from}\nsettings use_hive_partitioning = 1`;
-        return clickhouseView({ ...of, columns, key }, rows);
+        return clickhouseView({ ...of, columns }, rows);
       },
     },
     delta: {
@@ -188,7 +187,7 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
     ...standard,
     catalog: 'hive.',
     // The connector's precision is milliseconds unless it is configured otherwise, and a finer table is refused.
-    type: renamed({ FLOAT: 'real', TIMESTAMP: 'timestamp(3)' }),
+    type: renamed({ TIMESTAMP: 'timestamp(3)' }),
     readsDisks: true,
     place: (root, store) => `${store === null ? 'local://' : ''}${root}`,
     container: 'schema',
@@ -357,11 +356,11 @@ ${divided}stored as parquet\nlocation ${backslashed(`${folder}/`)}`;
         'A view is made where the files are; for a bucket the secret takes the credentials of the environment.',
       ],
       table: (of) => {
-        const { folder, key, columns } = of;
+        const { folder, key, columns, own } = of;
         const files = fileText(folder).slice(0, -1) + `${key === null ? '' : `/${key.plain}=*`}/data.parquet'`;
         const divided = key === null ? 'false' : `true, hive_types = {${literal(key.plain)}: DATE}`;
         const from = `read_parquet(${files}, hive_partitioning = ${divided})`;
-        return commentedView(of, `select\n${listed(columns, nameOf)}\nfrom ${from}`);
+        return commentedView({ ...of, columns: own }, `select\n${listed(columns, nameOf)}\nfrom ${from}`);
       },
     },
     delta: {
@@ -373,10 +372,8 @@ ${divided}stored as parquet\nlocation ${backslashed(`${folder}/`)}`;
       before: ['install delta', 'load delta'],
       table: (of) => {
         const pinned = of.night === null ? '' : `, version => ${of.night}`;
-        return commentedView(
-          of,
-          `select\n${listed(of.columns, nameOf)}\nfrom delta_scan(${literal(of.folder)}${pinned})`,
-        );
+        const from = `delta_scan(${literal(of.folder)}${pinned})`;
+        return commentedView({ ...of, columns: of.own }, `select\n${listed(of.columns, nameOf)}\nfrom ${from}`);
       },
     },
     version: '',

@@ -253,10 +253,8 @@ export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimen
 
 /** The nearest type without nesting, 128-bit integers or extensions, in which every value stays exact. */
 export function plainType(type: string): string {
-  if (/^(BOOLEAN|TINYINT|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type))
-    return type;
-  if (type === 'HUGEINT') return 'DECIMAL(38,0)';
-  return 'VARCHAR';
+  if (/^(BOOLEAN|INTEGER|BIGINT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type)) return type;
+  return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
 /** A path as DuckDB reads it: it takes some characters for wildcards, with no escape but brackets. */

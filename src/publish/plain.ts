@@ -14,9 +14,9 @@ import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { castCell, planTable, writeFiles, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
+import { castCell, planTable, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftText, type LakeStore, type StoredFile } from './store.ts';
+import { draftText, writeFiles, type LakeStore, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';

@@ -1,5 +1,5 @@
 /**
- * What a table should hold and what lies there, and so which files to write, to keep and to remove; and how a file is written.
+ * What a table should hold and what lies there, and so which files to write, to keep and to remove.
  *
  * A file states what its rows follow from, so that a publication reads the rows of those periods alone that can have changed.
  */
@@ -13,8 +13,7 @@ import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
 import { namesLinks } from '../tables/stored-slices.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { fileColumns, isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
-import type { LakeStore, StoredFile } from './store.ts';
+import { isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
 
 /** What bringing a copy up to the warehouse took. */
 export interface CopyReport {
@@ -244,74 +243,3 @@ ${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(
 }
 
 export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
-
-/** How the columns of a file are written: each by an expression, and DuckDB's further options. */
-export interface FileForm {
-  readonly cell: (column: LakeColumn) => string;
-  readonly options?: string;
-}
-
-/** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out. */
-function copyPeriod(table: LakeTable, period: Day | null, path: string, { cell, options = '' }: FileForm): string {
-  const cells = fileColumns(table).map((column) => `${cell(column)} as ${identifier(column.name)}`);
-  return `copy (
-select
-    ${cells.join(',\n    ')}
-from ${table.rows(conditionOn(table, [period]))}
-) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
-}
-
-const copyRow = z.object({
-  count: z.coerce.number(),
-  file_size_bytes: z.coerce.number(),
-  column_statistics: z.array(
-    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
-  ),
-});
-
-/** What DuckDB says of a file it wrote. */
-export type CopyRow = z.infer<typeof copyRow>;
-
-/** A file that was written: where, what DuckDB says of it, and how it lies there. */
-export interface WrittenFile extends PlannedFile {
-  readonly path: string;
-  readonly copied: CopyRow;
-  readonly stored: StoredFile;
-}
-
-/** Writes files of a table one query at a time and puts them in place, as many at once as the store takes, each where `pathOf` says. */
-export async function writeFiles(
-  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
-  table: LakeTable,
-  planned: readonly PlannedFile[],
-  { pathOf, ...form }: FileForm & { readonly pathOf: (period: Day | null) => string },
-): Promise<WrittenFile[]> {
-  const { warehouse, store, signal } = place;
-  const written: WrittenFile[] = [];
-  for (let start = 0; start < planned.length; start += store.atOnce) {
-    const drafts: Omit<WrittenFile, 'stored'>[] = [];
-    for (const file of planned.slice(start, start + store.atOnce)) {
-      signal.throwIfAborted();
-      const path = pathOf(file.period);
-      const sql = copyPeriod(table, file.period, await store.draft(path), form);
-      const [copied] = await warehouse.rows(sql, [], copyRow);
-      if (copied?.count !== file.rows) {
-        const found = copied?.count ?? 0;
-        const message = `The file ${path} got ${found} rows where the period had ${file.rows}.`;
-        throw new Failure('STORAGE_FAILED', message, {
-          facts: { written: found, expected: file.rows },
-          hint: 'Run `ripen publish` again; the old file is still served.',
-        });
-      }
-      drafts.push({ ...file, path, copied });
-    }
-    // Whatever began is waited for, before what failed is thrown.
-    const placed = await Promise.allSettled(drafts.map(async ({ path }) => store.place(path)));
-    for (const [index, outcome] of placed.entries()) {
-      const draft = drafts[index];
-      if (outcome.status === 'rejected') throw outcome.reason;
-      if (draft !== undefined) written.push({ ...draft, stored: outcome.value });
-    }
-  }
-  return written;
-}

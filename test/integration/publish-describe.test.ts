@@ -89,14 +89,10 @@ describe('--ddl', () => {
 const sourcesFile = z.object({
   sources: z.array(
     z.object({
-      name: z.string(),
-      database: z.string(),
       schema: z.string(),
-      quoting: z.record(z.string(), z.literal(true)),
       tables: z.array(
         z.object({
           name: z.string(),
-          description: z.string().optional(),
           columns: z.array(
             z.object({
               name: z.string(),
