@@ -40,7 +40,7 @@ export interface PeriodContent {
  * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
  * files of a period cannot stay: damaged, of other columns, several, or of another program.
  */
-export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
+type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be; the period is null for a table that is not divided. */
 export interface PlannedFile extends PeriodContent {
@@ -113,7 +113,7 @@ const listsRow = z.object({ rule: z.string(), links: z.string() });
  * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
  * found in the rows, where any link at all changed since its file was written.
  */
-export async function readStamps(
+async function readStamps(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
   held: StatedFiles,
@@ -144,7 +144,7 @@ export async function readStamps(
 const STAMP_PARTS = '\t';
 
 /** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
-export const isSameStamp = (one: string, other: string): boolean =>
+const isSameStamp = (one: string, other: string): boolean =>
   one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
 
 /**
@@ -199,7 +199,7 @@ order by held.period`;
 export const periodOf = (key: string): Day | null => (key === '' ? null : day(key));
 
 /** The first day of the period of a row, as SQL. */
-export const periodIn = ({ grain }: LakeTable): string =>
+const periodIn = ({ grain }: LakeTable): string =>
   grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
 
 /**

@@ -83,7 +83,7 @@ const copyRow = z.object({
 export type CopyRow = z.infer<typeof copyRow>;
 
 /** A file that was written: where, what DuckDB says of it, and how it lies there. */
-export interface WrittenFile extends PlannedFile {
+interface WrittenFile extends PlannedFile {
   readonly path: string;
   readonly copied: CopyRow;
   readonly stored: StoredFile;
