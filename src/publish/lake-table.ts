@@ -177,6 +177,19 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   return tables;
 }
 
+/** A table that is no slice's and is not divided. */
+export const undivided = {
+  comment: null,
+  grain: null,
+  key: null,
+  summed: [],
+  metrics: [],
+  isCube: false,
+  cohorts: null,
+  slice: null,
+  linked: null,
+} as const satisfies Partial<LakeTable>;
+
 /** A relation, but one column, as a table that is not divided, in types that every engine reads. */
 async function tableOf(
   warehouse: Warehouse,
@@ -188,17 +201,7 @@ async function tableOf(
   const columns = (await columnsNow(warehouse, schema, relation))
     .filter((column) => column.name !== leftOut)
     .map(({ name: column, type, comment: words }) => ({ name: column, type: plainType(type), comment: words }));
-  const undivided = {
-    grain: null,
-    key: null,
-    summed: [],
-    metrics: [],
-    isCube: false,
-    cohorts: null,
-    slice: null,
-    linked: null,
-  };
-  return { name, comment, columns, ...undivided, rows: rowsOf(`${schema}.${identifier(name)}`) };
+  return { ...undivided, name, comment, columns, rows: rowsOf(`${schema}.${identifier(name)}`) };
 }
 
 function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'key'> {
