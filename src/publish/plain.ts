@@ -58,8 +58,8 @@ export async function plainOwner(store: LakeStore): Promise<string | null> {
 
 const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d{4}-\\d{2}-\\d{2})/)?data\\.parquet$`);
 
-const pathOf = ({ name, key }: LakeTable, period: string | null): string =>
-  [name, ...(period === null ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
+const pathOf = ({ name, key }: LakeTable, period: string): string =>
+  [name, ...(period === '' ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
 
 /** Whether a file is one of a slice, or of its periods that begin before a day. */
 function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
@@ -130,12 +130,12 @@ function stated(
   const held = new Map<string, PeriodContent | null>();
   const columns = columnsHash(table);
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
-    const period = PERIOD_FILE.exec(path)?.[2] ?? null;
+    const period = PERIOD_FILE.exec(path)?.[2] ?? '';
     if (path !== pathOf(table, period)) continue;
     const [entry, file] = [known.get(path), lying.get(path)];
     const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);
-    held.set(period ?? '', stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
+    held.set(period, stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
   }
   return held;
 }

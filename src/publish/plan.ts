@@ -7,7 +7,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { addDays, day, type Day } from '../model/calendar.ts';
+import { addDays, day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
 import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
 import { namesLinks } from '../tables/stored-slices.ts';
@@ -42,21 +42,26 @@ export interface PeriodContent {
  */
 type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
-/** A file as it should be; the period is null for a table that is not divided. */
+/** A file as it should be. */
 export interface PlannedFile extends PeriodContent {
-  readonly period: Day | null;
+  /** As in `StatedFiles`. */
+  readonly period: string;
 }
 
 export interface TablePlan {
   readonly write: readonly PlannedFile[];
   /** Files whose rows are unchanged; the load that brought them may be another. */
   readonly keep: readonly PlannedFile[];
-  /** Keys of `StatedFiles` that have no rows any more. */
+  /** Periods of `StatedFiles` that have no rows any more. */
   readonly removed: readonly string[];
 }
 
+const ofPeriod = z
+  .string()
+  .nullable()
+  .transform((period) => period ?? '');
 const contentRow = z.object({
-  period: z.string().nullable(),
+  period: ofPeriod,
   rows: count,
   content: z.string(),
   sums: z.array(z.string().nullable()),
@@ -64,8 +69,7 @@ const contentRow = z.object({
 
 /**
  * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
- * table one. Rows of a period are read only where their load, or
- * a link they may belong to, is not the one with which they lie there.
+ * table one. Rows of a period are read only where their load, or a link they may belong to, is not the one with which they lie there.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
@@ -78,35 +82,34 @@ export async function planTable(
   const keep: PlannedFile[] = [];
   const unread = new Map(stamps);
   const wanted = new Set(unread.keys());
-  for (const [key, stamp] of unread) {
-    const stated = held.get(key);
+  for (const [period, stamp] of unread) {
+    const stated = held.get(period);
     if (stated === null || stated === undefined || stamp === '' || !isSameStamp(stated.stamp, stamp)) continue;
-    keep.push({ ...stated, stamp, period: periodOf(key) });
-    unread.delete(key);
+    keep.push({ ...stated, stamp, period });
+    unread.delete(period);
   }
   const isAllKnown = stamps.size > 0 && unread.size === 0;
   // Where most periods are to be read, one pass over all of them is shorter.
-  const chosen = unread.size > stamps.size / 2 || unread.has('') ? [] : [...unread.keys()].map(periodOf);
+  const chosen = unread.size > stamps.size / 2 ? [] : [...unread.keys()];
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
-    if (period === null && table.key !== null) {
+    if (period === '' && table.key !== null) {
       throw new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
         hint: 'Backfill the slice; its copies have no place for rows without a period.',
       });
     }
-    const key = period ?? '';
-    const stamp = unread.get(key);
-    if (stamp === undefined && wanted.has(key)) continue;
-    wanted.add(key);
+    const stamp = unread.get(period);
+    if (stamp === undefined && wanted.has(period)) continue;
+    wanted.add(period);
     const named = Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]));
-    const file = { period: periodOf(key), rows, content, stamp: stamp ?? '', sums: named };
-    (held.get(key)?.content === content ? keep : write).push(file);
+    const file = { period, rows, content, stamp: stamp ?? '', sums: named };
+    (held.get(period)?.content === content ? keep : write).push(file);
   }
-  return { write, keep, removed: [...held.keys()].filter((key) => !wanted.has(key)) };
+  return { write, keep, removed: [...held.keys()].filter((period) => !wanted.has(period)) };
 }
 
-const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
-const linksRow = z.object({ period: z.string().nullable(), links: z.string() });
+const stampRow = z.object({ period: ofPeriod, stamp: z.string().nullable() });
+const linksRow = z.object({ period: ofPeriod, links: z.string() });
 const listsRow = z.object({ rule: z.string(), links: z.string() });
 
 /**
@@ -123,20 +126,20 @@ async function readStamps(
   if (table.linked === null || lists === undefined) return loads;
   const { rule, links: all } = lists;
   const stamps = new Map<string, string>();
-  for (const [key, load] of loads) {
-    const stated = held.get(key)?.stamp.split(STAMP_PARTS) ?? [];
+  for (const [period, load] of loads) {
+    const stated = held.get(period)?.stamp.split(STAMP_PARTS) ?? [];
     const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
-    if (load === '' || isSame) stamps.set(key, isSame ? stated.join(STAMP_PARTS) : '');
+    if (load === '' || isSame) stamps.set(period, isSame ? stated.join(STAMP_PARTS) : '');
   }
-  const changed = [...loads].filter(([key]) => !stamps.has(key));
-  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed.map(([key]) => periodOf(key)));
+  const changed = [...loads.keys()].filter((period) => !stamps.has(period));
+  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed);
   const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
-  const links = new Map<string, string>();
-  if (changed.length > 0 && namesLinks(rows)) {
-    const sums = await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow);
-    for (const { period, links: sum } of sums) links.set(period ?? '', sum);
+  const isRead = changed.length > 0 && namesLinks(rows);
+  const sums = isRead ? await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow) : [];
+  const links = new Map(sums.map(({ period, links: sum }) => [period, sum]));
+  for (const period of changed) {
+    stamps.set(period, [loads.get(period), rule, links.get(period) ?? '', all].join(STAMP_PARTS));
   }
-  for (const [key, load] of changed) stamps.set(key, [load, rule, links.get(key) ?? '', all].join(STAMP_PARTS));
   return stamps;
 }
 
@@ -166,7 +169,7 @@ async function loadsOfPeriods(
     group by 1`;
   const known = table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
   const found = known.length > 0 ? known : await warehouse.rows(stampPeriods(table, scan), [], stampRow);
-  return new Map(found.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
+  return new Map(found.map(({ period, stamp }) => [period, stamp ?? '']));
 }
 
 /**
@@ -195,24 +198,21 @@ left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
 }
 
-/** The first day of a period, from its key in `StatedFiles`; null for a table that is not divided. */
-export const periodOf = (key: string): Day | null => (key === '' ? null : day(key));
-
 /** The first day of the period of a row, as SQL. */
 const periodIn = ({ grain }: LakeTable): string =>
   grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
 
 /**
- * The condition for some periods, null for no condition: of none, or of a table that is not divided. The bare column is compared, so
- * that only the blocks of the periods are read.
+ * The condition for some periods, null for no condition: of none, or where one is no day. The bare column is compared, so that only the
+ * blocks of the periods are read.
  */
-export function conditionOn({ grain }: LakeTable, periods: readonly (Day | null)[]): string | null {
-  const days = periods.filter((each) => each !== null);
-  if (grain === null || days.length === 0) return null;
+export function conditionOn({ grain }: LakeTable, periods: readonly string[]): string | null {
+  if (grain === null || periods.length === 0 || periods.includes('')) return null;
   const column = identifier(grain);
-  if (grain !== 'hour') return `${column} in (${days.map((each) => `DATE ${literal(each)}`).join(', ')})`;
-  return days
-    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${literal(addDays(each, 1))}`)
+  if (grain !== 'hour') return `${column} in (${periods.map((each) => `DATE ${literal(each)}`).join(', ')})`;
+  const after = (each: string): string => literal(addDays(day(each), 1));
+  return periods
+    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${after(each)}`)
     .join(' or ');
 }
 
@@ -223,7 +223,7 @@ export function conditionOn({ grain }: LakeTable, periods: readonly (Day | null)
  * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
  * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
  */
-function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
+function summarizePeriods(table: LakeTable, periods: readonly string[]): string {
   const cells = table.columns.map((column) => {
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;

@@ -39,16 +39,11 @@ export async function removeUnfinished(target: string): Promise<void> {
   }
 }
 
-/** Where an output goes. */
-interface OutputFile {
-  /** Without links, where a file is put in its place. */
-  readonly path: string;
-  /** A pipe or a device is written to and stays what it is; a file is replaced whole. */
-  readonly isStream: boolean;
-}
-
-/** Looks at what a user named. Throws `STORAGE_FAILED` where its folder is missing. */
-export async function outputAt(path: string): Promise<OutputFile> {
+/**
+ * Where an output goes that a user named: a pipe or a device is written to and stays what it is, a file is replaced whole, at its path
+ * without links. Throws `STORAGE_FAILED` where its folder is missing.
+ */
+export async function outputAt(path: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   const found = await ifThere(stat(path));
   if (found !== null) {
     const isStream = !found.isFile() && !found.isDirectory();

@@ -11,7 +11,6 @@ import { writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fileColumns, type LakeColumn, type LakeTable } from './lake-table.ts';
@@ -62,7 +61,7 @@ export interface FileForm {
 }
 
 /** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out. */
-function copyPeriod(table: LakeTable, period: Day | null, path: string, { cell, options = '' }: FileForm): string {
+function copyPeriod(table: LakeTable, period: string, path: string, { cell, options = '' }: FileForm): string {
   const cells = fileColumns(table).map((column) => `${cell(column)} as ${identifier(column.name)}`);
   return `copy (
 select
@@ -94,7 +93,7 @@ export async function writeFiles(
   place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
   planned: readonly PlannedFile[],
-  { pathOf, ...form }: FileForm & { readonly pathOf: (period: Day | null) => string },
+  { pathOf, ...form }: FileForm & { readonly pathOf: (period: string) => string },
 ): Promise<WrittenFile[]> {
   const { warehouse, store, signal } = place;
   const written: WrittenFile[] = [];

@@ -112,26 +112,6 @@ export function logFiles(paths: Iterable<string>): LogFiles {
   return found;
 }
 
-/**
- * How to read the newest version: from which checkpoint, and the commits after it. Null for no table. Throws
- * `STORAGE_FAILED` for a log with a hole, which no engine reads.
- */
-export function newestVersion(
-  table: string,
-  { commits, checkpoints }: LogFiles,
-): { readonly version: number; readonly checkpoint: number | null; readonly after: readonly number[] } | null {
-  const checkpoint = checkpoints.at(-1) ?? null;
-  const after = commits.filter((version) => version > (checkpoint ?? -1));
-  const version = after.at(-1) ?? checkpoint;
-  if (version === null) return null;
-  const expected = version - (checkpoint ?? -1);
-  if (after.length === expected) return { version, checkpoint, after };
-  throw new Failure('STORAGE_FAILED', `The log of ${table} held ${after.length} of the ${expected} newest commits.`, {
-    facts: { table, version, commits: after.length, expected },
-    hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
-  });
-}
-
 /** The actions of a file of the log, one a line. Throws `STORAGE_FAILED` with the file's name for what is none. */
 export function actionsIn(path: string, text: string): Action[] {
   return text

@@ -12,7 +12,6 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
-import { day } from '../../model/calendar.ts';
 import { count } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, FINALITY, finalityTable, type LakeTable, type SliceFiles } from '../lake-table.ts';
@@ -140,16 +139,16 @@ async function commitTable(
     const files = filesOf.get(period)?.files ?? [];
     const source = await releasedSource(store, form, stored, { period, files });
     const [found] = await warehouse.rows(`select count(*) as rows from ${source}`, [], rowCount);
-    const file = { period: day(period), rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
+    const file = { period, rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
     added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
   const restamped = plan.keep.flatMap((kept): Add[] => {
-    const found = filesOf.get(kept.period ?? '');
+    const found = filesOf.get(kept.period);
     const [add] = found?.files ?? [];
     if (add === undefined || found?.content?.stamp === kept.stamp) return [];
     return [{ ...add, dataChange: false, tags: tagsOf(kept) }];
   });
-  const replaced = [...plan.write.map(({ period }) => period ?? ''), ...leaving, ...outdated];
+  const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
   const { metaData, protocol } = form;
   const actions: Action[] = [
     ...(before === null || needsNewer(before.protocol, protocol) ? [{ protocol }] : []),
@@ -196,7 +195,7 @@ async function addFiles(night: Night, form: DeltaForm, planned: readonly Planned
   const { key, name } = table;
   const written = await writeFiles(night, table, planned, {
     ...fileForm,
-    pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period ?? ''}/`}ripen-${randomUUID()}.parquet`,
+    pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period}/`}ripen-${randomUUID()}.parquet`,
   });
   return written.map((file) => ({
     path: file.path.slice(name.length + 1),
