@@ -24,7 +24,7 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
     const { planAt } = standing;
     await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await refreshJoins(warehouse);
-    return withEvents(await publishCopies(config, warehouse, standing.emit, standing.signal), standing.emit);
+    return withEvents(await publishCopies(config, warehouse, standing), standing.emit);
   });
 });
 

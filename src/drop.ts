@@ -85,7 +85,7 @@ export async function dropSlice(
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
     const publishing = { publish: config.publish, ...(files === null ? {} : { dropped: files }) };
-    return { dropped: loss, ...(await publish(publishing, warehouse, emit, signal)) };
+    return { dropped: loss, ...(await publish(publishing, warehouse, { emit, signal })) };
   });
 }
 

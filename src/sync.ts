@@ -13,7 +13,7 @@ import { measureTables } from './insight/insight.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import type { Target } from './tables/target.ts';
-import { publishEach } from './publish/publish.ts';
+import { publish } from './publish/publish.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
@@ -95,7 +95,7 @@ async function publishLoaded(run: Run, from: SourceDoor, standing: readonly Targ
   const publishing = { ...config, confirmedNow: from.confirmedNow() };
   // Each as it is done: what a signal ends has published what came before.
   const missing = keepersIn(run);
-  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => {
+  await publish(publishing, warehouse, { emit, signal }, (outcome) => {
     if (!(outcome instanceof Failure)) missing.delete(outcome.path);
     record.published(outcome);
   });

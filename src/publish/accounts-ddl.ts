@@ -75,11 +75,10 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
   const statements: string[] = [];
   for (const slice of new Set(accounts.flatMap(({ lake }) => lake.tables.filter(isOfSlice).map(({ name }) => name)))) {
     const tables = accounts.map(({ lake }) => lake.tables.find((table) => table.name === slice && isOfSlice(table)));
-    const [shape, ...shapes] = tables.map(shapeOf);
-    const other = shapes.findIndex((each) => each !== shape);
     const [model] = tables;
-    if (model === undefined || other >= 0) {
-      const names = [first, accounts[other + 1] ?? first].map(({ account }) => account).join(' and ');
+    const other = accounts.find((_, at) => shapeOf(tables[at]) !== shapeOf(model));
+    if (model === undefined || other !== undefined) {
+      const names = `${first.account} and ${(other ?? first).account}`;
       differing.push(`${slice} has no view: its columns or their types differ between ${names}`);
     } else if (model.columns.some(({ name }) => name === ACCOUNT)) {
       differing.push(`${slice} has no view: it has a column ${ACCOUNT} of its own`);
@@ -96,7 +95,9 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
           ];
           return `select ${cells.join(', ')}\nfrom ${from(name)}`;
         });
-        statements.push(...viewStatements(words, union, { name, comment, columns, rows: rows.join('\nunion all\n') }));
+        statements.push(
+          ...viewStatements(words, union.schema, { name, comment, columns, rows: rows.join('\nunion all\n') }),
+        );
       }
     }
   }

@@ -28,13 +28,13 @@ export async function dbtSourcesYaml(
   if (snapshot !== undefined) {
     const main = await relationsOf(warehouse, 'main', namesOf(slices));
     const ledger = await relationsOf(warehouse, 'ripen', ledgerTables);
-    return sourcesYaml(snapshot.path, { main, ripen: ledger });
+    return sourcesYaml(snapshot.path, main, ledger);
   }
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
   if (lake?.kind === 'delta') {
     const tables = await deltaTables(warehouse, lake.keepReleased === true ? 'true' : null);
     const main: DbtTable[] = [...tables, ...tables.flatMap((table) => sliceViews(table, inDuckdb))];
-    return sourcesYaml(join(lake.path, CATALOG), { main });
+    return sourcesYaml(join(lake.path, CATALOG), main, []);
   }
   const message = 'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
   throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
@@ -59,26 +59,22 @@ async function relationsOf(warehouse: Warehouse, schema: string, names: readonly
   return Promise.all(tables);
 }
 
-const sourceOf = {
-  main: ['ripen', 'Attribution reports, one table per slice, with partners, links and the catalog of metrics.'],
-  ripen: ['ripen_ledger', 'What was requested, what was loaded, what moved, and which cells are final.'],
-} as const;
-
 /** Words that some engine takes for its own among the service's names; whatever is no plain word is quoted too. */
 const troubleNames = new Set('hour day week month year quarter cost index value name label level'.split(' '));
 const isTrouble = (name: string): boolean => troubleNames.has(name) || !/^[a-z_][a-z0-9_]*$/.test(name);
 
 const LINE_WIDTH = 120;
 
-function sourcesYaml(path: string, tablesOf: Readonly<Partial<Record<keyof typeof sourceOf, DbtTable[]>>>): string {
+function sourcesYaml(path: string, main: readonly DbtTable[], ledger: readonly DbtTable[]): string {
   const database = schemaName(basename(path, '.duckdb'), new Set());
-  const sources = (['main', 'ripen'] as const).flatMap((schema) => {
-    const tables = tablesOf[schema];
-    if (tables === undefined) return [];
-    const [name, description] = sourceOf[schema];
+  const source = (name: string, schema: string, description: string, tables: readonly DbtTable[]): object => {
     const quoting = { database: true, schema: true, identifier: true };
-    return [{ name, description, database, schema, loader: 'ripen', quoting, tables: tables.map(tableNode) }];
-  });
+    return { name, description, database, schema, loader: 'ripen', quoting, tables: tables.map(tableNode) };
+  };
+  const reports = 'Attribution reports, one table per slice, with partners, links and the catalog of metrics.';
+  const bookkeeping = 'What was requested, what was loaded, what moved, and which cells are final.';
+  const sources = [source('ripen', 'main', reports, main)];
+  if (ledger.length > 0) sources.push(source('ripen_ledger', 'ripen', bookkeeping, ledger));
   const document = new Document({ version: 2, sources });
   document.commentBefore = [
     'Sources for dbt 1.10.5 or newer with dbt-duckdb, made by `ripen publish --dbt`: make them again after a slice',

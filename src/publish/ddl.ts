@@ -5,9 +5,9 @@ import { Failure } from '../errors.ts';
 import { literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { newestNight } from './delta/commit.ts';
-import { engines, type Described, type Engine, type EngineWords } from './engines.ts';
-import { engineWords } from './engine-words.ts';
-import { deltaTables, lakeTables, shownColumns, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { engines, type Engine } from './engines.ts';
+import { engineWords, type EngineWords, type FileTable, type EngineRelation } from './engine-words.ts';
+import { deltaTables, lakeTables, shownColumns, type LakeTable } from './lake-table.ts';
 import { withStore } from './open-store.ts';
 import { sliceViews, type Dialect, type LakeView } from './slice-views.ts';
 
@@ -116,13 +116,12 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
     'Make and run the statements again after a slice or its columns changed.',
   ];
   const views = tables.flatMap((each) => sliceViews(each, dialectOf(words, lake)));
-  const statements = [
+  return asText(heading, [
     ...(engine === 'duckdb' ? duckdbSecret(store) : []),
     ...schemaStatements(words, lake),
-    ...tables.flatMap((each) => table(describedAs(words, lake, each, false))),
-    ...views.flatMap((each) => viewStatements(words, lake, each)),
-  ];
-  return asText(heading, statements);
+    ...tables.flatMap((each) => table(tableIn(words, lake, each))),
+    ...views.flatMap((each) => viewStatements(words, lake.schema, each)),
+  ]);
 }
 
 /** Comments and statements as one text. */
@@ -130,7 +129,7 @@ export const asText = (heading: readonly string[], statements: readonly string[]
   [...heading.map((line) => `-- ${line}\n`), ...statements.map((sql) => `\n${sql};\n`)].join('');
 
 function nightNote({ version, title }: EngineWords, night: number | null): string {
-  if (version === null)
+  if (version === undefined)
     return `${title} reads the newest version of each table, which is another night while one is published.`;
   if (night === null) return 'No night was found there: the views show the newest version of each table.';
   const what = version === '' ? 'Tables and views show' : 'The views show';
@@ -140,77 +139,59 @@ function nightNote({ version, title }: EngineWords, night: number | null): strin
 /** The statements that come before those of the tables of a lake. */
 export function schemaStatements(words: EngineWords, { schema, isDelta }: DescribedLake): string[] {
   const before = isDelta ? (words.delta.before ?? []) : [];
-  return [...before, words.schema(`${words.catalog ?? ''}${words.quote(schema)}`)];
+  return [...before, `create ${words.container} if not exists ${words.catalog ?? ''}${words.quote(schema)}`];
 }
 
 /** The statements of a view over tables of a lake, with every comment. */
-export function viewStatements(words: EngineWords, lake: DescribedLake, view: LakeView): readonly string[] {
-  return words.view(describedAs(words, lake, { ...view, key: null }, true), view.rows);
+export function viewStatements(words: EngineWords, schema: string, view: LakeView): readonly string[] {
+  return words.view(relationIn({ ...words, ...words.views }, schema, view), view.rows);
 }
 
 /** A relation's name in an engine, with its schema. */
-const nameIn = (
-  { quote, catalog = '' }: Pick<EngineWords, 'quote' | 'catalog'>,
-  schema: string,
-  name: string,
-): string => `${catalog}${quote(schema)}.${quote(name)}`;
+const nameIn = ({ quote, catalog = '' }: EngineWords, schema: string, name: string): string =>
+  `${catalog}${quote(schema)}.${quote(name)}`;
 
 /** How an engine writes a query over the tables of a lake; of its views with `isOfViews`, which show one night already. */
 export function dialectOf(words: EngineWords, { schema, isDelta, night }: DescribedLake, isOfViews = false): Dialect {
-  const { quote, text } = words.views ?? words;
+  const ofViews = { ...words, ...words.views };
   const pinned = isDelta && night !== null && words.version && !isOfViews ? `${words.version}${night}` : '';
   return {
-    column: quote,
-    from: (table) => `${nameIn({ ...words, quote }, schema, table)}${pinned}`,
-    text,
-    type: (column) => typeOf(words, column),
+    column: ofViews.quote,
+    from: (table) => `${nameIn(ofViews, schema, table)}${pinned}`,
+    text: ofViews.text,
+    type: (column) => words.type(column.type),
   };
 }
 
-function typeOf({ types, nullable = (type) => type }: EngineWords, { type }: LakeColumn): string {
-  return nullable(types[type] ?? (type.startsWith('DECIMAL') ? types['DECIMAL'] : undefined) ?? type.toLowerCase());
+function relationIn(
+  words: EngineWords,
+  schema: string,
+  { name, comment, columns }: Pick<LakeTable, 'name' | 'comment' | 'columns'>,
+): EngineRelation {
+  const { quote, text, mostCommentBytes = Infinity } = words;
+  return {
+    name: nameIn(words, schema, name),
+    comment: text(comment ?? ''),
+    columns: columns.map((column) => ({
+      plain: column.name,
+      name: quote(column.name),
+      type: words.type(column.type),
+      comment: column.comment === null ? null : text(shortened(column.comment, mostCommentBytes)),
+    })),
+  };
 }
 
-function describedAs(
-  words: EngineWords,
-  lake: DescribedLake,
-  table: Pick<LakeTable, 'name' | 'comment' | 'columns' | 'key'>,
-  isView: boolean,
-): Described {
-  const { quote, text } = isView ? (words.views ?? words) : words;
-  const { mostCommentBytes = Infinity, commentClause = (comment) => ` comment ${comment}` } = words;
-  const name = nameIn({ ...words, quote }, lake.schema, table.name);
-  const shown = shownColumns(table);
-  const key = shown.find((column) => column.name === table.key) ?? null;
-  const lines = (columns: readonly string[]): string => columns.map((each) => `    ${each}`).join(',\n');
-  const type = (column: LakeColumn): string =>
-    column === key && !lake.isDelta && words.keyType !== undefined ? words.keyType : typeOf(words, column);
-  const commentOf = ({ comment }: LakeColumn): string =>
-    comment === null ? '' : commentClause(text(shortened(comment, mostCommentBytes)));
-  const typed = (column: LakeColumn): string => `${quote(column.name)} ${type(column)}${commentOf(column)}`;
-  const inFiles = shown.filter((column) => column !== key);
-  const place = words.place?.(lake.root, lake.store) ?? lake.root;
+function tableIn(words: EngineWords, { schema, store, root, night }: DescribedLake, table: LakeTable): FileTable {
+  const relation = relationIn(words, schema, { ...table, columns: shownColumns(table) });
   return {
-    name,
-    comment: text(table.comment ?? ''),
-    typed: lines(shown.map(typed)),
-    keyLast: lines([...inFiles, ...(key === null ? [] : [key])].map(typed)),
-    inFiles: lines(inFiles.map(typed)),
-    commented: lines(table.columns.map((column) => `${quote(column.name)}${commentOf(column)}`)),
-    names: lines(shown.map((column) => quote(column.name))),
-    structure: shown.map((column) => `${quote(column.name)} ${type(column)}`).join(', '),
-    commentStatements: [
-      ...(table.comment === null ? [] : [`comment on view ${name} is ${text(table.comment)}`]),
-      ...table.columns.flatMap(({ name: column, comment }) =>
-        comment === null ? [] : [`comment on column ${name}.${quote(column)} is ${text(comment)}`],
-      ),
-    ],
-    key: key === null ? null : { plain: key.name, name: quote(key.name), typed: typed(key) },
+    ...relation,
+    own: relation.columns.slice(0, table.columns.length),
+    key: relation.columns.find(({ plain }) => plain === table.key) ?? null,
     table: table.name,
-    schema: lake.schema,
-    folder: `${place}/${table.name}`,
-    isOnDisk: lake.store === null,
-    night: lake.night,
+    schema,
+    folder: `${words.place?.(root, store) ?? root}/${table.name}`,
+    isOnDisk: store === null,
+    night,
   };
 }
 

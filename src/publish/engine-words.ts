@@ -1,74 +1,158 @@
-/** How each engine writes types and comments, and declares plain files, Delta tables and views; pure. */
+/** How each engine writes names, texts and types, and declares plain files, Delta tables and views. Pure. */
 
+import type { ObjectStore } from '../config/config.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import {
-  backslashed,
-  httpAddress,
-  backticked,
-  escaped,
-  type Described,
-  type Engine,
-  type EngineWords,
-  type EngineReading,
-} from './engines.ts';
+import type { Engine } from './engines.ts';
 import { fileText } from './lake-table.ts';
+
+/** A column as an engine writes it; all but the plain name is quoted. */
+interface Column {
+  readonly plain: string;
+  readonly name: string;
+  readonly type: string;
+  readonly comment: string | null;
+}
+
+/** A table or view as an engine writes it; name, with its schema, and comment are quoted. */
+export interface EngineRelation {
+  readonly name: string;
+  readonly comment: string;
+  readonly columns: readonly Column[];
+}
+
+/** A table of files. */
+export interface FileTable extends EngineRelation {
+  /** The one among them that divides plain files into folders; null for none. */
+  readonly key: Column | null;
+  /** Those of the table itself: its files may lie below a date that is none of them. */
+  readonly own: readonly Column[];
+  /** Its own name, and that of its schema, as they are. */
+  readonly table: string;
+  readonly schema: string;
+  /** Where its files lie, as the engine reaches the place. */
+  readonly folder: string;
+  readonly isOnDisk: boolean;
+  /** The version that is shown; null for the newest. */
+  readonly night: number | null;
+}
+
+/** How an engine reads one kind of lake. */
+interface EngineReading {
+  /** Whether ripen's tests ran statements like these and in what; then what whoever runs them has to know. */
+  readonly notes: readonly string[];
+  /** What is to be known of a lake on a disk besides. */
+  readonly local?: string;
+  readonly table: (of: FileTable) => readonly string[];
+  /** What comes before the schema. */
+  readonly before?: readonly string[];
+}
+
+export interface EngineWords {
+  readonly title: string;
+  readonly quote: (name: string) => string;
+  readonly text: (value: string) => string;
+  /** Where views are written otherwise than tables. */
+  readonly views?: Pick<EngineWords, 'quote' | 'text'>;
+  /** What stands before the name of a schema. */
+  readonly catalog?: string;
+  readonly type: (type: string) => string;
+  readonly mostCommentBytes?: number;
+  /** Whether it reads a disk, or object stores alone. */
+  readonly readsDisks: boolean;
+  readonly place?: (root: string, store: ObjectStore | null) => string;
+  /** What holds its tables. */
+  readonly container: 'database' | 'schema';
+  /** None where it reads Delta tables alone. */
+  readonly plain?: EngineReading;
+  readonly delta: EngineReading;
+  readonly view: (of: EngineRelation, rows: string) => readonly string[];
+  /** What stands behind a table's name before the night to be read; empty where its own statement names one, none where nothing does. */
+  readonly version?: string;
+}
+
+/** Text in single quotes for engines in which a backslash escapes. */
+const backslashed = (value: string): string =>
+  `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
+const standard = { quote: identifier, text: literal } as const;
+/** Names in backticks, which are doubled in them. */
+const ofHive = { quote: (name: string) => `\`${name.replaceAll('`', '``')}\``, text: backslashed } as const;
+/** Names in backticks, before which a backslash stands in them. */
+const ofEscapes = {
+  quote: (name: string) => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``,
+  text: backslashed,
+} as const;
+
+/** Types in small letters, but for those an engine calls otherwise; DECIMAL keeps its digits where it is not listed. */
+const renamed =
+  (names: Readonly<Record<string, string>>) =>
+  (type: string): string =>
+    names[type] ?? (type.startsWith('DECIMAL') ? names['DECIMAL'] : undefined) ?? type.toLowerCase();
+
+const listed = (columns: readonly Column[], line: (column: Column) => string): string =>
+  columns.map((column) => `    ${line(column)}`).join(',\n');
+const commentOf = ({ comment }: Column): string => (comment === null ? '' : ` comment ${comment}`);
+const typed = (column: Column): string => `${column.name} ${column.type}${commentOf(column)}`;
+const commented = (column: Column): string => `${column.name}${commentOf(column)}`;
+const nameOf = ({ name }: Column): string => name;
+const inFiles = ({ columns, key }: FileTable): readonly Column[] => columns.filter((column) => column !== key);
+const keyLast = (of: FileTable): readonly Column[] => [...inFiles(of), ...(of.key === null ? [] : [of.key])];
 
 const notRun = (documentation: string): string =>
   `Not run by the tests; written after the documentation of ${documentation}.`;
 const IN_CHDB = 'Run by the tests (npm run test:lake): in chDB 3.4.0, which is ClickHouse 26.7, from disk and from S3.';
 const ONE_AT_A_TIME = 'Run each statement by itself, as Athena takes one at a time.';
 
-const inDatabase = (name: string): string => `create database if not exists ${name}`;
-const inSchema = (name: string): string => `create schema if not exists ${name}`;
+/** Of a table whose files lie elsewhere dropping takes the description, never the files. */
+const madeAnew = (name: string, create: string): string[] => [`drop table if exists ${name}`, create];
 
-const clickhouseView: EngineWords['view'] = ({ name, typed, comment }, rows) => [
-  `create or replace view ${name}\n(\n${typed}\n)\nas ${rows}\ncomment ${comment}`,
+const NONE = literal('');
+
+const clickhouseView: EngineWords['view'] = ({ name, columns, comment }, rows) => [
+  `create or replace view ${name}\n(\n${listed(columns, typed)}\n)\nas ${rows}\ncomment ${comment}`,
 ];
-const commentedView: EngineWords['view'] = ({ name, commentStatements }, rows) => [
+const commentedView: EngineWords['view'] = ({ name, comment, columns }, rows) => [
   `create or replace view ${name} as\n${rows}`,
-  ...commentStatements,
+  ...(comment === NONE ? [] : [`comment on view ${name} is ${comment}`]),
+  ...columns.flatMap((column) =>
+    column.comment === null ? [] : [`comment on column ${name}.${column.name} is ${column.comment}`],
+  ),
 ];
 
 /** What Spark and Databricks share. */
 const inSpark = {
-  quote: backticked,
-  text: backslashed,
+  ...ofHive,
   // A plain timestamp would move the digits of the file to the zone of the session.
-  types: { INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' },
-  schema: inDatabase,
+  type: renamed({ INTEGER: 'int', VARCHAR: 'string', TIMESTAMP: 'timestamp_ntz' }),
+  container: 'database',
   version: ' version as of ',
-  view: ({ name, commented, comment }: Described, rows: string) => [
-    `create or replace view ${name} (\n${commented}\n)\ncomment ${comment} as\n${rows}`,
+  view: ({ name, columns, comment }: EngineRelation, rows: string) => [
+    `create or replace view ${name} (\n${listed(columns, commented)}\n)\ncomment ${comment} as\n${rows}`,
   ],
 } as const;
 const sparkTable: EngineReading['table'] = ({ name, folder }) => [
   `create table if not exists ${name} using delta location ${backslashed(folder)}`,
 ];
 
+const inClickhouse = renamed({
+  BOOLEAN: 'Bool',
+  INTEGER: 'Int32',
+  BIGINT: 'Int64',
+  DOUBLE: 'Float64',
+  // Date ends in 2149 and begins in 1970, which is enough for periods alone.
+  DATE: 'Date32',
+  // Without a zone the digits of the file would be shown in that of the server.
+  TIMESTAMP: "DateTime64(6, 'UTC')",
+  VARCHAR: 'String',
+});
+
 export const engineWords: Readonly<Record<Engine, EngineWords>> = {
   clickhouse: {
     title: 'ClickHouse',
-    quote: escaped,
-    text: backslashed,
-    types: {
-      BOOLEAN: 'Bool',
-      TINYINT: 'Int8',
-      SMALLINT: 'Int16',
-      INTEGER: 'Int32',
-      BIGINT: 'Int64',
-      FLOAT: 'Float32',
-      DOUBLE: 'Float64',
-      // Date ends in 2149 and begins in 1970, which is enough for periods alone.
-      DATE: 'Date32',
-      // Without a zone the digits of the file would be shown in that of the server.
-      TIMESTAMP: "DateTime64(6, 'UTC')",
-      VARCHAR: 'String',
-    },
-    nullable: (type) => `Nullable(${type.replace(/^decimal/, 'Decimal')})`,
-    keyType: 'Date',
+    ...ofEscapes,
+    type: (type) => `Nullable(${inClickhouse(type).replace(/^decimal/, 'Decimal')})`,
     readsDisks: true,
     place: (root, store) => (store === null ? root : httpAddress(store)),
-    schema: inDatabase,
+    container: 'database',
     plain: {
       notes: [
         IN_CHDB,
@@ -76,10 +160,14 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
         'A query with a condition on the days opens the files of those days alone.',
       ],
       local: 'A server reads files below its user_files_path alone; clickhouse local and chDB read any.',
-      table: (of) => {
-        const files = backslashed(`${of.folder}/${of.key === null ? '' : `${of.key.plain}=*/`}data.parquet`);
-        const from = `${of.isOnDisk ? 'file' : 's3'}(${files}, 'Parquet', ${backslashed(of.structure)})`;
-        return clickhouseView(of, `select\n${of.names}\nfrom ${from}\nsettings use_hive_partitioning = 1`);
+      table: ({ columns: shown, key, ...of }) => {
+        // What only the names of folders state is never NULL.
+        const columns = shown.map((column) => (column === key ? { ...column, type: 'Date' } : column));
+        const files = backslashed(`${of.folder}/${key === null ? '' : `${key.plain}=*/`}data.parquet`);
+        const structure = backslashed(columns.map(({ name, type }) => `${name} ${type}`).join(', '));
+        const from = `${of.isOnDisk ? 'file' : 's3'}(${files}, 'Parquet', ${structure})`;
+        const rows = `select\n${listed(columns, nameOf)}\nfrom ${from}\nsettings use_hive_partitioning = 1`;
+        return clickhouseView({ ...of, columns }, rows);
       },
     },
     delta: {
@@ -88,7 +176,7 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
       table: (of) => {
         const from = `${of.isOnDisk ? 'deltaLakeLocal' : 'deltaLake'}(${backslashed(`${of.folder}/`)})`;
         const pinned = of.night === null ? '' : `\nsettings delta_lake_snapshot_version = ${of.night}`;
-        return clickhouseView(of, `select\n${of.names}\nfrom ${from}${pinned}`);
+        return clickhouseView(of, `select\n${listed(of.columns, nameOf)}\nfrom ${from}${pinned}`);
       },
     },
     version: '',
@@ -96,14 +184,13 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
   },
   trino: {
     title: 'Trino',
-    quote: identifier,
-    text: literal,
+    ...standard,
     catalog: 'hive.',
     // The connector's precision is milliseconds unless it is configured otherwise, and a finer table is refused.
-    types: { FLOAT: 'real', TIMESTAMP: 'timestamp(3)' },
+    type: renamed({ TIMESTAMP: 'timestamp(3)' }),
     readsDisks: true,
     place: (root, store) => `${store === null ? 'local://' : ''}${root}`,
-    schema: inSchema,
+    container: 'schema',
     plain: {
       notes: [
         notRun('the Hive connector'),
@@ -111,16 +198,15 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
         'Call sync_partition_metadata again after a publish that made or removed periods.',
       ],
       local: 'A local lake needs fs.native-local.enabled=true and local.location=/ in it.',
-      // Of an external table dropping takes the description, never the files.
-      table: ({ name, keyLast, comment, folder, key, schema, table }) => [
-        `drop table if exists ${name}`,
-        `create table ${name} (\n${keyLast}\n)\ncomment ${comment}\nwith (
+      table: (of) => {
+        const { name, comment, folder, key } = of;
+        const divided = key === null ? '' : `,\n    partitioned_by = array[${literal(key.plain)}]`;
+        const sync = `call hive.system.sync_partition_metadata(${literal(of.schema)}, ${literal(of.table)}, 'FULL')`;
+        const create = `create table ${name} (\n${listed(keyLast(of), typed)}\n)\ncomment ${comment}\nwith (
     external_location = ${literal(folder)},
-    format = 'PARQUET'${key === null ? '' : `,\n    partitioned_by = array[${literal(key.plain)}]`}\n)`,
-        ...(key === null
-          ? []
-          : [`call hive.system.sync_partition_metadata(${literal(schema)}, ${literal(table)}, 'FULL')`]),
-      ],
+    format = 'PARQUET'${divided}\n)`;
+        return [...madeAnew(name, create), ...(key === null ? [] : [sync])];
+      },
     },
     delta: {
       notes: [
@@ -145,13 +231,13 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
         'Needs Spark 3.4 or newer, for timestamp_ntz.',
         'Run repair table … sync partitions again after a publish that made or removed periods, refresh table after any.',
       ],
-      // Of a table with a location dropping takes the description, never the files.
-      table: ({ name, keyLast, key, folder, comment }) => [
-        `drop table if exists ${name}`,
-        `create table ${name} (\n${keyLast}\n)\nusing parquet
-${key === null ? '' : `partitioned by (${key.name})\n`}location ${backslashed(folder)}\ncomment ${comment}`,
-        ...(key === null ? [] : [`repair table ${name} sync partitions`]),
-      ],
+      table: (of) => {
+        const { name, comment, folder, key } = of;
+        const divided = key === null ? '' : `partitioned by (${key.name})\n`;
+        const create = `create table ${name} (\n${listed(keyLast(of), typed)}\n)\nusing parquet
+${divided}location ${backslashed(folder)}\ncomment ${comment}`;
+        return [...madeAnew(name, create), ...(key === null ? [] : [`repair table ${name} sync partitions`])];
+      },
     },
     delta: { notes: [notRun('Delta Lake for Spark SQL')], table: sparkTable },
   },
@@ -169,14 +255,13 @@ ${key === null ? '' : `partitioned by (${key.name})\n`}location ${backslashed(fo
   },
   athena: {
     title: 'Amazon Athena',
-    quote: backticked,
-    text: backslashed,
-    views: { quote: identifier, text: literal },
-    types: { INTEGER: 'int', VARCHAR: 'string' },
+    ...ofHive,
+    views: standard,
+    type: renamed({ INTEGER: 'int', VARCHAR: 'string' }),
     // The Glue catalog takes no longer comment of a column.
     mostCommentBytes: 255,
     readsDisks: false,
-    schema: inDatabase,
+    container: 'database',
     plain: {
       notes: [
         notRun('Athena engine version 3'),
@@ -184,13 +269,13 @@ ${key === null ? '' : `partitioned by (${key.name})\n`}location ${backslashed(fo
         'Comments of columns are cut at 255 bytes, the most the Glue catalog takes.',
         'Run msck repair table again after a publish that made periods.',
       ],
-      // Of an external table dropping takes the description, never the files.
-      table: ({ name, inFiles, comment, key, folder }) => [
-        `drop table if exists ${name}`,
-        `create external table ${name} (\n${inFiles}\n)\ncomment ${comment}
-${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocation ${backslashed(`${folder}/`)}`,
-        ...(key === null ? [] : [`msck repair table ${name}`]),
-      ],
+      table: (of) => {
+        const { name, comment, folder, key } = of;
+        const divided = key === null ? '' : `partitioned by (${typed(key)})\n`;
+        const create = `create external table ${name} (\n${listed(inFiles(of), typed)}\n)\ncomment ${comment}
+${divided}stored as parquet\nlocation ${backslashed(`${folder}/`)}`;
+        return [...madeAnew(name, create), ...(key === null ? [] : [`msck repair table ${name}`])];
+      },
     },
     delta: {
       notes: [notRun('Athena engine version 3'), ONE_AT_A_TIME],
@@ -198,16 +283,15 @@ ${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocat
         `create external table if not exists ${name}\nlocation ${backslashed(`${folder}/`)}\ntblproperties ('table_type' = 'DELTA')`,
       ],
     },
-    version: null,
     view: ({ name }, rows) => [`create or replace view ${name} as\n${rows}`],
   },
   snowflake: {
     title: 'Snowflake',
     quote: identifier,
     text: backslashed,
-    types: {},
+    type: renamed({}),
     readsDisks: false,
-    schema: inSchema,
+    container: 'schema',
     delta: {
       notes: [
         notRun('Iceberg tables over Delta files'),
@@ -229,21 +313,18 @@ ${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocat
     comment = ${comment}`,
       ],
     },
-    version: null,
-    view: ({ name, commented, comment }, rows) => [
-      `create or replace view ${name} (\n${commented}\n)\ncomment = ${comment} as\n${rows}`,
+    view: ({ name, columns, comment }, rows) => [
+      `create or replace view ${name} (\n${listed(columns, commented)}\n)\ncomment = ${comment} as\n${rows}`,
     ],
   },
   bigquery: {
     title: 'BigQuery',
-    quote: escaped,
-    text: backslashed,
-    types: { BOOLEAN: 'bool', BIGINT: 'int64', DOUBLE: 'float64', VARCHAR: 'string', DECIMAL: 'bignumeric' },
-    commentClause: (text) => ` options (description = ${text})`,
+    ...ofEscapes,
+    type: renamed({ BOOLEAN: 'bool', BIGINT: 'int64', DOUBLE: 'float64', VARCHAR: 'string', DECIMAL: 'bignumeric' }),
     readsDisks: false,
     place: (root, store) =>
       store?.endpoint?.includes('storage.googleapis.com') === true ? root.replace(/^s3:/, 'gs:') : root,
-    schema: inSchema,
+    container: 'schema',
     delta: {
       notes: [
         notRun('BigLake tables for Delta Lake'),
@@ -256,28 +337,30 @@ ${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocat
     description = ${comment}\n)`,
       ],
     },
-    version: null,
-    view: ({ name, commented, comment }, rows) => [
-      `create or replace view ${name} (\n${commented}\n)\noptions (description = ${comment}) as\n${rows}`,
-    ],
+    view: ({ name, columns, comment }, rows) => {
+      const described = listed(columns, (column) =>
+        column.comment === null ? column.name : `${column.name} options (description = ${column.comment})`,
+      );
+      return [`create or replace view ${name} (\n${described}\n)\noptions (description = ${comment}) as\n${rows}`];
+    },
   },
   duckdb: {
     title: 'DuckDB',
-    quote: identifier,
-    text: literal,
-    types: {},
+    ...standard,
+    type: renamed({}),
     readsDisks: true,
-    schema: inSchema,
+    container: 'schema',
     plain: {
       notes: [
         'Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.',
         'A view is made where the files are; for a bucket the secret takes the credentials of the environment.',
       ],
       table: (of) => {
-        const { folder, key, names } = of;
+        const { folder, key, columns, own } = of;
         const files = fileText(folder).slice(0, -1) + `${key === null ? '' : `/${key.plain}=*`}/data.parquet'`;
         const divided = key === null ? 'false' : `true, hive_types = {${literal(key.plain)}: DATE}`;
-        return commentedView(of, `select\n${names}\nfrom read_parquet(${files}, hive_partitioning = ${divided})`);
+        const from = `read_parquet(${files}, hive_partitioning = ${divided})`;
+        return commentedView({ ...of, columns: own }, `select\n${listed(columns, nameOf)}\nfrom ${from}`);
       },
     },
     delta: {
@@ -289,10 +372,19 @@ ${key === null ? '' : `partitioned by (${key.typed})\n`}stored as parquet\nlocat
       before: ['install delta', 'load delta'],
       table: (of) => {
         const pinned = of.night === null ? '' : `, version => ${of.night}`;
-        return commentedView(of, `select\n${of.names}\nfrom delta_scan(${literal(of.folder)}${pinned})`);
+        const from = `delta_scan(${literal(of.folder)}${pinned})`;
+        return commentedView({ ...of, columns: of.own }, `select\n${listed(of.columns, nameOf)}\nfrom ${from}`);
       },
     },
     version: '',
     view: commentedView,
   },
 };
+
+/** Where ClickHouse finds a bucket: Amazon's own address unless an endpoint is stated. */
+function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
+  const endpoint = new URL(stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);
+  if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
+  const base = endpoint.href.replace(/\/+$/, '');
+  return [base, ...(pathStyle ? [bucket] : []), ...(prefix === '' ? [] : [prefix])].join('/');
+}

@@ -20,14 +20,14 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './lake-table.ts';
 import { codeOf, outputAt, replaceShared } from './replacement.ts';
 
+/** DuckDB's options. */
 const options = {
   parquet: 'format parquet, compression zstd',
   csv: 'format csv, header true',
   ndjson: 'format json',
 } as const;
-
-export const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
+type ExportFormat = (typeof exportFormats)[number];
 
 /** What to export, and where to. */
 export interface ExportOptions {
@@ -67,30 +67,24 @@ const unusable = (message: string, hint: string): Failure => new Failure('USAGE_
 /** Whether a path asks for a compressed file. Parquet is compressed by itself. */
 const isCompressed = (path: string): boolean => /\.gz$/i.test(path);
 
-/** The extension decides, before a `.gz`; null for one no format has. */
-function formatOf(path: string): ExportFormat | null {
-  const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase();
-  return exportFormats.find((format) => format === (extension === 'jsonl' ? 'ndjson' : extension)) ?? null;
-}
-
-/** What an export writes, in which format. Throws `USAGE_INVALID` where options name nothing to write, or nowhere to write it to. */
-export function exportRequest({ slice: named, table, output, stream, format: stated = null }: ExportOptions): {
+/** What an export writes, in which format: the stated one, or that of the extension, which may stand before a `.gz`. Throws `USAGE_INVALID` where options name nothing to write, or nowhere to write it to. */
+export function exportRequest({ slice: configured, table, output, stream, format: stated = null }: ExportOptions): {
   readonly slice: string;
   readonly format: ExportFormat;
 } {
-  const slice = table ?? named;
+  const slice = table ?? configured;
   if (slice === undefined) throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
   if (output === '-' && stream === undefined) {
     const message = `The export of ${slice} was given no stream to write to.`;
     throw unusable(message, 'Give a stream with the output -, or name a file.');
   }
-  const format = stated ?? (output === '-' ? null : formatOf(output));
-  if (format === null || !exportFormats.includes(format)) {
+  const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(output)?.[1]?.toLowerCase();
+  const named = stated ?? (extension === 'jsonl' ? 'ndjson' : extension);
+  const format = exportFormats.find((each) => each === named);
+  if (format === undefined) {
+    const message = `The export to ${output} had no known format${stated === null ? '' : `, as ${stated} is none`}.`;
     const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
-    throw unusable(
-      `The export to ${output} had no known format${stated === null ? '' : `, as ${stated} is none`}.`,
-      hint,
-    );
+    throw unusable(message, hint);
   }
   if (format === 'parquet' && isCompressed(output)) {
     const message = `The export to ${output} was to be Parquet in gzip, which no reader takes.`;
@@ -110,7 +104,8 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
   const relation = finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
   refuseUnreadable(slice, columns, given);
-  const write: WriteRows = async (path) => warehouse.run(exportStatement(relation, columns, given, { path, format }));
+  const write = async (path: string): Promise<number> =>
+    warehouse.run(exportStatement(relation, columns, given, { path, format }));
   const stop = (): void => warehouse.interrupt();
   signal.throwIfAborted();
   signal.addEventListener('abort', stop);
@@ -198,15 +193,20 @@ function insideDays(grain: DateDimension | null, from: Day | null, to: Day | nul
   return conditions.length === 0 ? 'true' : conditions.join(' and ');
 }
 
-/** Writes the rows to a path and returns how many. */
-type WriteRows = (path: string) => Promise<number>;
-
+/** Brings what `write` writes to a path to where it is to go, and returns how many rows that are. */
 async function written(
   { output, mode = USUAL_MODE, stream, signal }: ExportOptions & { readonly signal: AbortSignal },
-  write: WriteRows,
+  write: (path: string) => Promise<number>,
 ): Promise<number> {
+  // DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards.
+  const apart = async (send: (path: string) => Promise<void>): Promise<number> =>
+    inTemporaryFolder(async (folder) => {
+      const rows = await write(join(folder, 'rows'));
+      await send(join(folder, 'rows'));
+      return rows;
+    });
   if (output === '-' && stream !== undefined) {
-    return apart(write, async (rows) => {
+    return apart(async (rows) => {
       await pipeline(createReadStream(rows), stream, { end: false, signal }).catch((error: unknown) => {
         const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
         if (signal.aborted) throw error;
@@ -217,21 +217,11 @@ async function written(
   }
   const { path, isStream } = await outputAt(resolve(output));
   if (isStream) {
-    return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
+    return apart(async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
   }
   return replaceShared(path, mode, async (unfinished) => {
     const rows = await write(unfinished);
     signal.throwIfAborted();
-    return rows;
-  });
-}
-
-/** DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards. */
-async function apart(write: WriteRows, send: (path: string) => Promise<void>): Promise<number> {
-  return inTemporaryFolder(async (folder) => {
-    const path = join(folder, 'rows');
-    const rows = await write(path);
-    await send(path);
     return rows;
   });
 }

@@ -155,7 +155,8 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
       tables.push(table);
       continue;
     }
-    const metrics = columns.filter(isMetric).map((column) => column.name);
+    // Metrics alone are numbers. The live table decides: the ledger already lists those of a new meaning that is being built.
+    const metrics = columns.filter(({ type }) => parseColumnType(type) !== null).map((column) => column.name);
     const view = existing.get(`${name}_cohorts`);
     const ofSlice = cells
       .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
@@ -176,6 +177,19 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   return tables;
 }
 
+/** A table that is no slice's and is not divided. */
+export const undivided = {
+  comment: null,
+  grain: null,
+  key: null,
+  summed: [],
+  metrics: [],
+  isCube: false,
+  cohorts: null,
+  slice: null,
+  linked: null,
+} as const satisfies Partial<LakeTable>;
+
 /** A relation, but one column, as a table that is not divided, in types that every engine reads. */
 async function tableOf(
   warehouse: Warehouse,
@@ -187,17 +201,7 @@ async function tableOf(
   const columns = (await columnsNow(warehouse, schema, relation))
     .filter((column) => column.name !== leftOut)
     .map(({ name: column, type, comment: words }) => ({ name: column, type: plainType(type), comment: words }));
-  const undivided = {
-    grain: null,
-    key: null,
-    summed: [],
-    metrics: [],
-    isCube: false,
-    cohorts: null,
-    slice: null,
-    linked: null,
-  };
-  return { name, comment, columns, ...undivided, rows: rowsOf(`${schema}.${identifier(name)}`) };
+  return { ...undivided, name, comment, columns, rows: rowsOf(`${schema}.${identifier(name)}`) };
 }
 
 function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'key'> {
@@ -212,22 +216,16 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
 export async function finalityTable(warehouse: Warehouse, released: string | null = null): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
-  const table = await tableOf(warehouse, 'ripen', finality, FETCHED_AT);
-  const { columns } = table;
-  const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
+  const table = { ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)), name: FINALITY, comment };
+  const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const order = 'order by slice, metric, period';
-  if (released === null) {
-    const rows = rowsOf(`(select ${names} from ripen.finality ${order})`);
-    return { ...table, name: FINALITY, comment, columns, rows };
-  }
+  if (released === null) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
   const kept = `select ${names}, true as released from ripen.released where ${released}`;
   const words = 'Whether the period left the warehouse by `retain` and is held here alone';
   return {
     ...table,
-    name: FINALITY,
-    comment,
-    columns: [...columns, { name: 'released', type: 'BOOLEAN', comment: words }],
+    columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
     rows: rowsOf(`(select ${names}, false as released from ripen.finality union all ${kept} ${order})`),
   };
 }
@@ -251,14 +249,6 @@ export function shownColumns({ columns, key }: Pick<LakeTable, 'columns' | 'key'
 export const fileColumns = ({ columns, key }: LakeTable): readonly LakeColumn[] =>
   columns.filter(({ name }) => name !== key);
 
-/**
- * Whether a slice's column is a metric: those alone are numbers. The live table decides, as with the grain: a name says
- * nothing, and the ledger already lists the metrics of a new meaning while it is being built.
- */
-function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
-  return name !== LOAD_ID && parseColumnType(type) !== null;
-}
-
 /** The finest date dimension among columns; null for none. The live table decides: while a new meaning is built it still has the old dimensions. */
 export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
@@ -266,10 +256,8 @@ export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimen
 
 /** The nearest type without nesting, 128-bit integers or extensions, in which every value stays exact. */
 export function plainType(type: string): string {
-  if (/^(BOOLEAN|TINYINT|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type))
-    return type;
-  if (type === 'HUGEINT') return 'DECIMAL(38,0)';
-  return 'VARCHAR';
+  if (/^(BOOLEAN|INTEGER|BIGINT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type)) return type;
+  return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
 /** A path as DuckDB reads it: it takes some characters for wildcards, with no escape but brackets. */

@@ -1,14 +1,15 @@
 /** The store a target lies in, opened for as long as something is done there; a directory is one whose files are renamed into place. */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, link, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import type { PublishTarget } from '../config/config.ts';
+import { Failure } from '../errors.ts';
 import { makeDurable } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { codeOf, ifThere, makeDirectory, makeInnerDirectory, removeIfEmpty, unfinishedPath } from './replacement.ts';
+import { codeOf, ifThere, makeDirectory, makeReady, putInPlace, unfinishedPath } from './replacement.ts';
 import { openS3Store } from './s3-store.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
@@ -42,11 +43,6 @@ function openDiskStore(root: string, mode: number): LakeStore {
   // Another publisher may be at the same path.
   const own = randomUUID();
   const draftOf = (path: string): string => unfinishedPath(join(root, `${path}.${own}`));
-  const ready = async (path: string): Promise<string> => {
-    await chmod(draftOf(path), mode);
-    await makeDurable(draftOf(path));
-    return draftOf(path);
-  };
   return {
     root,
     isOnDisk: true,
@@ -55,35 +51,49 @@ function openDiskStore(root: string, mode: number): LakeStore {
     read: async (path) => ifThere(readFile(join(root, path), 'utf8')),
     fetch: async (path) => join(root, path),
     async draft(path) {
+      let folder = root;
       await makeDirectory(root, mode);
-      const folders = path.split('/').slice(0, -1);
-      for (const [index] of folders.entries()) {
-        await makeInnerDirectory(join(root, ...folders.slice(0, index + 1)), mode);
+      for (const step of path.split('/').slice(0, -1)) {
+        folder = join(folder, step);
+        await makeDirectory(folder, mode);
+        if ((await lstat(folder)).isSymbolicLink()) {
+          throw new Failure('STORAGE_FAILED', `The directory ${folder} was a symbolic link.`, {
+            hint: 'Put a directory in its place; links inside a lake are not followed.',
+          });
+        }
       }
       begun.add(draftOf(path));
       return draftOf(path);
     },
     async place(path) {
-      await rename(await ready(path), join(root, path));
-      await makeDurable(dirname(join(root, path)));
+      await putInPlace(join(root, path), mode, draftOf(path));
       return storedFile(join(root, path));
     },
     async placeNew(path) {
-      const [unfinished, target] = [await ready(path), join(root, path)];
+      const target = join(root, path);
+      await makeReady(draftOf(path), mode);
       try {
-        await link(unfinished, target);
+        await link(draftOf(path), target);
       } catch (error) {
         if (codeOf(error) === 'EEXIST') return false;
         throw error;
       }
-      await rm(unfinished);
+      await rm(draftOf(path));
       await makeDurable(dirname(target));
       return true;
     },
     async remove(path) {
       await rm(join(root, path), { force: true });
       for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-        if (!(await removeIfEmpty(join(root, folder)))) break;
+        // What is in a folder is somebody else's.
+        const isRemoved = await rmdir(join(root, folder)).then(
+          () => true,
+          (error: unknown) => {
+            if (!['ENOTEMPTY', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
+            return codeOf(error) === 'ENOENT';
+          },
+        );
+        if (!isRemoved) break;
       }
     },
     async close() {

@@ -6,7 +6,7 @@
  * right when files are moved by hand.
  */
 
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
@@ -20,7 +20,7 @@ import { type LakeTarget, withStore } from './open-store.ts';
 import { foreignCopy, notOwn, publisherOf, readOccupant, withDatabase } from './other-database.ts';
 import type { Occupant, Publisher } from './other-database.ts';
 import { MANIFEST, plainOwner } from './plain.ts';
-import { codeOf, ifThere, outputAt, unfinishedPath } from './replacement.ts';
+import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -131,19 +131,13 @@ async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
   }
   // A warehouse that is a link to nowhere is refused when it is opened.
   let existing = isDatabase(what) ? dirname(await resolved(path)) : path;
-  while (!(await isThere(existing)) && dirname(existing) !== existing) existing = dirname(existing);
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   const reason = await obstacleIn(existing, isDatabase(what) ? path : null, what);
   if (reason === null) return [];
   const message = `The ${what} ${path} could not be written: ${existing} (${reason})`;
   const hint = `Give this user the right to write there, or choose another path for the ${what}.`;
   return [new Failure('STORAGE_FAILED', message, { facts: { path, existing, reason }, hint })];
 }
-
-const isThere = async (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Why files could not be made in a directory, or put in the place of one, in a word; null where they could. */
 async function obstacleIn(directory: string, file: string | null, what: Destination['what']): Promise<string | null> {
@@ -163,7 +157,7 @@ async function obstacleIn(directory: string, file: string | null, what: Destinat
 
 /**
  * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
- * configuration and the files it names, the warehouse with what lies beside it, a copy; and for any other DuckDB database.
+ * configuration and the files it names, the warehouse with what lies beside it, a copy.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
@@ -172,27 +166,21 @@ export async function refuseOutput(
   const path = await resolved(output);
   const { file, service } = config;
   const { tokenFile = null, caFile = null } = service.kind === 'http' ? service : {};
-  const owned = (await destinationsOf(config)).map(({ what, path: of, written }) => ({
-    owner: `${what} ${of}`,
-    written,
-  }));
-  for (const [what, named] of [
-    ['configuration', file],
-    ['token file', tokenFile],
-    ['certificate authority', caFile],
-  ] as const)
-    if (named) owned.push({ owner: `${what} ${named}`, written: [await resolved(named)] });
+  const owned: { what: string; path: string; written: readonly string[] }[] = await destinationsOf(config);
+  const read = { configuration: file, 'token file': tokenFile, 'certificate authority': caFile };
+  for (const [what, named] of Object.entries(read)) {
+    if (named) owned.push({ what, path: named, written: [await resolved(named)] });
+  }
   const found = owned.find(({ written }) => written.some((each) => isWithin(path, each)));
-  if (found !== undefined) {
-    throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${found.owner}.`, {
+  if (found === undefined) return;
+  throw new Failure(
+    'USAGE_INVALID',
+    `The output ${path} was not written: it belongs to the ${found.what} ${found.path}.`,
+    {
       facts: { output: path },
       hint: 'Name a file outside of what ripen reads and writes by itself.',
-    });
-  }
-  // Whatever else is wrong with it waits until it is written.
-  await outputAt(output).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
-  });
+    },
+  );
 }
 
 /** Throws for targets that are another warehouse's copies or hold a lake of the other kind, with the words of all; what else is wrong with one is for publishing to say. */
@@ -227,7 +215,7 @@ export async function refuseOccupant(target: PublishTarget, own: Publisher, sign
     const other = foreignCopy(target.path, owner, own);
     if (other !== null) throw other;
     if (database === null) return;
-    if (await isThere(`${database}.wal`)) {
+    if (existsSync(`${database}.wal`)) {
       throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${database}.wal; nothing was published there.`, {
         hint: 'Close the session that writes to the published file, or move the .wal file away.',
       });

@@ -14,10 +14,9 @@ import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { castCell, planTable, writeFiles, type CopyReport, type TablePlan } from './plan.ts';
-import type { PeriodContent } from './stamps.ts';
+import { castCell, planTable, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftText, inBatches, type LakeStore, type StoredFile } from './store.ts';
+import { draftText, writeFiles, type LakeStore, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
@@ -59,8 +58,8 @@ export async function plainOwner(store: LakeStore): Promise<string | null> {
 
 const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d{4}-\\d{2}-\\d{2})/)?data\\.parquet$`);
 
-const pathOf = ({ name, key }: LakeTable, period: string | null): string =>
-  [name, ...(period === null ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
+const pathOf = ({ name, key }: LakeTable, period: string): string =>
+  [name, ...(period === '' ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
 
 /** Whether a file is one of a slice, or of its periods that begin before a day. */
 function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
@@ -96,12 +95,7 @@ export async function publishPlain(
     return !wanted.has(path) && (isOfTable || (dropped !== undefined && isOfSlice(path, dropped)));
   });
   signal.throwIfAborted();
-  await inBatches(
-    store,
-    surplus,
-    async (path) => path,
-    async (path) => store.remove(path),
-  );
+  for (const path of surplus) await store.remove(path);
   const files: LakeFile[] = [];
   for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, lying })));
   // Rows that came again unchanged have another stamp, which alone is no reason to write.
@@ -136,12 +130,12 @@ function stated(
   const held = new Map<string, PeriodContent | null>();
   const columns = columnsHash(table);
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
-    const period = PERIOD_FILE.exec(path)?.[2] ?? null;
+    const period = PERIOD_FILE.exec(path)?.[2] ?? '';
     if (path !== pathOf(table, period)) continue;
     const [entry, file] = [known.get(path), lying.get(path)];
     const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);
-    held.set(period ?? '', stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
+    held.set(period, stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
   }
   return held;
 }

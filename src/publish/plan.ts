@@ -1,23 +1,19 @@
-/** What a table should hold and what lies there, and so which files to write, to keep and to remove; and how a file is written. */
+/**
+ * What a table should hold and what lies there, and so which files to write, to keep and to remove.
+ *
+ * A file states what its rows follow from, so that a publication reads the rows of those periods alone that can have changed.
+ */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
+import { addDays, day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
+import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
+import { namesLinks } from '../tables/stored-slices.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { fileColumns, isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
-import {
-  conditionOn,
-  isSameStamp,
-  type PeriodContent,
-  periodIn,
-  periodOf,
-  readStamps,
-  type StatedFiles,
-} from './stamps.ts';
-import { inBatches, type LakeStore, type StoredFile } from './store.ts';
+import { isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
 
 /** What bringing a copy up to the warehouse took. */
 export interface CopyReport {
@@ -29,21 +25,43 @@ export interface CopyReport {
   readonly also_written: readonly string[];
 }
 
-/** A file as it should be; the period is null for a table that is not divided. */
+/** What the rows of a period are known by. */
+export interface PeriodContent {
+  readonly rows: number;
+  /** Equal for equal rows. */
+  readonly content: string;
+  /** Which load brought all of the rows; empty where none did. */
+  readonly stamp: string;
+  /** Per column of an exact type the sum as decimal text; null when every value is. */
+  readonly sums: Readonly<Record<string, string | null>>;
+}
+
+/**
+ * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
+ * files of a period cannot stay: damaged, of other columns, several, or of another program.
+ */
+type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
+
+/** A file as it should be. */
 export interface PlannedFile extends PeriodContent {
-  readonly period: Day | null;
+  /** As in `StatedFiles`. */
+  readonly period: string;
 }
 
 export interface TablePlan {
   readonly write: readonly PlannedFile[];
   /** Files whose rows are unchanged; the load that brought them may be another. */
   readonly keep: readonly PlannedFile[];
-  /** Keys of `StatedFiles` that have no rows any more. */
+  /** Periods of `StatedFiles` that have no rows any more. */
   readonly removed: readonly string[];
 }
 
+const ofPeriod = z
+  .string()
+  .nullable()
+  .transform((period) => period ?? '');
 const contentRow = z.object({
-  period: z.string().nullable(),
+  period: ofPeriod,
   rows: count,
   content: z.string(),
   sums: z.array(z.string().nullable()),
@@ -51,8 +69,7 @@ const contentRow = z.object({
 
 /**
  * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
- * table one. Rows of a period are read only where their load, or
- * a link they may belong to, is not the one with which they lie there.
+ * table one. Rows of a period are read only where their load, or a link they may belong to, is not the one with which they lie there.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
@@ -65,33 +82,138 @@ export async function planTable(
   const keep: PlannedFile[] = [];
   const unread = new Map(stamps);
   const wanted = new Set(unread.keys());
-  for (const [key, stamp] of unread) {
-    const stated = held.get(key);
+  for (const [period, stamp] of unread) {
+    const stated = held.get(period);
     if (stated === null || stated === undefined || stamp === '' || !isSameStamp(stated.stamp, stamp)) continue;
-    keep.push({ ...stated, stamp, period: periodOf(key) });
-    unread.delete(key);
+    keep.push({ ...stated, stamp, period });
+    unread.delete(period);
   }
   const isAllKnown = stamps.size > 0 && unread.size === 0;
   // Where most periods are to be read, one pass over all of them is shorter.
-  const chosen = unread.size > stamps.size / 2 || unread.has('') ? [] : [...unread.keys()].map(periodOf);
+  const chosen = unread.size > stamps.size / 2 ? [] : [...unread.keys()];
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
-    if (period === null && table.key !== null) throw withoutPeriod(table, rows);
-    const key = period ?? '';
-    const stamp = unread.get(key);
-    if (stamp === undefined && wanted.has(key)) continue;
-    wanted.add(key);
+    if (period === '' && table.key !== null) {
+      throw new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
+        hint: 'Backfill the slice; its copies have no place for rows without a period.',
+      });
+    }
+    const stamp = unread.get(period);
+    if (stamp === undefined && wanted.has(period)) continue;
+    wanted.add(period);
     const named = Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]));
-    const file = { period: periodOf(key), rows, content, stamp: stamp ?? '', sums: named };
-    (held.get(key)?.content === content ? keep : write).push(file);
+    const file = { period, rows, content, stamp: stamp ?? '', sums: named };
+    (held.get(period)?.content === content ? keep : write).push(file);
   }
-  return { write, keep, removed: [...held.keys()].filter((key) => !wanted.has(key)) };
+  return { write, keep, removed: [...held.keys()].filter((period) => !wanted.has(period)) };
 }
 
-function withoutPeriod(table: LakeTable, rows: number): Failure {
-  return new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
-    hint: 'Backfill the slice; its copies have no place for rows without a period.',
-  });
+const stampRow = z.object({ period: ofPeriod, stamp: z.string().nullable() });
+const linksRow = z.object({ period: ofPeriod, links: z.string() });
+const listsRow = z.object({ rule: z.string(), links: z.string() });
+
+/**
+ * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
+ * found in the rows, where any link at all changed since its file was written.
+ */
+async function readStamps(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+  held: StatedFiles,
+): Promise<ReadonlyMap<string, string>> {
+  const loads = await loadsOfPeriods(warehouse, table);
+  const [lists] = table.linked === null ? [] : await warehouse.rows(listsFingerprint(table.linked), [], listsRow);
+  if (table.linked === null || lists === undefined) return loads;
+  const { rule, links: all } = lists;
+  const stamps = new Map<string, string>();
+  for (const [period, load] of loads) {
+    const stated = held.get(period)?.stamp.split(STAMP_PARTS) ?? [];
+    const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
+    if (load === '' || isSame) stamps.set(period, isSame ? stated.join(STAMP_PARTS) : '');
+  }
+  const changed = [...loads.keys()].filter((period) => !stamps.has(period));
+  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed);
+  const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
+  const isRead = changed.length > 0 && namesLinks(rows);
+  const sums = isRead ? await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow) : [];
+  const links = new Map(sums.map(({ period, links: sum }) => [period, sum]));
+  for (const period of changed) {
+    stamps.set(period, [loads.get(period), rule, links.get(period) ?? '', all].join(STAMP_PARTS));
+  }
+  return stamps;
+}
+
+/** No id of a run has it. */
+const STAMP_PARTS = '\t';
+
+/** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
+const isSameStamp = (one: string, other: string): boolean =>
+  one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
+
+/**
+ * Which load brought the rows of each period: the ledger says it, where it accounts for as many rows as the table has; of a cube and of a
+ * table that is not divided the rows themselves do, which takes a scan.
+ */
+async function loadsOfPeriods(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = table.linked?.table ?? table.rows(null);
+  const ledger = `select p.start_day as period, p.rows, p.load_id as oldest, p.load_id as newest
+    from ripen.periods as p
+    join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+    where p.slice = ${literal(table.slice ?? table.name)} and p.rows > 0
+    qualify sum(p.rows) over () = (select count(*) from ${rows})`;
+  const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
+    from ${rows}
+    group by 1`;
+  const known = table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
+  const found = known.length > 0 ? known : await warehouse.rows(stampPeriods(table, scan), [], stampRow);
+  return new Map(found.map(({ period, stamp }) => [period, stamp ?? '']));
+}
+
+/**
+ * Period (null: not divided) and stamp, null where no single load brought all rows, from rows of period, rows, oldest and newest load.
+ *
+ * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
+ * before a publish without it, it holds nothing of those loads any more. So removals count too.
+ */
+function stampPeriods(table: LakeTable, held: string): string {
+  return `with held as (
+    ${held}
+)
+select
+    held.period::varchar as period,
+    case
+        when held.oldest = held.newest
+            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
+    end as stamp
+from held
+cross join (
+    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    from ripen.schema_changes
+    where object = ${literal(table.slice ?? table.name)} and change = 'column removed'
+) as removed
+left join ripen.loads as l on l.load_id = held.newest
+order by held.period`;
+}
+
+/** The first day of the period of a row, as SQL. */
+const periodIn = ({ grain }: LakeTable): string =>
+  grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
+
+/**
+ * The condition for some periods, null for no condition: of none, or where one is no day. The bare column is compared, so that only the
+ * blocks of the periods are read.
+ */
+export function conditionOn({ grain }: LakeTable, periods: readonly string[]): string | null {
+  if (grain === null || periods.length === 0 || periods.includes('')) return null;
+  const column = identifier(grain);
+  if (grain !== 'hour') return `${column} in (${periods.map((each) => `DATE ${literal(each)}`).join(', ')})`;
+  const after = (each: string): string => literal(addDays(day(each), 1));
+  return periods
+    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${after(each)}`)
+    .join(' or ');
 }
 
 /**
@@ -101,7 +223,7 @@ function withoutPeriod(table: LakeTable, rows: number): Failure {
  * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
  * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
  */
-function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
+function summarizePeriods(table: LakeTable, periods: readonly string[]): string {
   const cells = table.columns.map((column) => {
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
@@ -121,67 +243,3 @@ ${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(
 }
 
 export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
-
-/** How the columns of a file are written: each by an expression, and DuckDB's further options. */
-export interface FileForm {
-  readonly cell: (column: LakeColumn) => string;
-  readonly options?: string;
-}
-
-/** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out. */
-function copyPeriod(table: LakeTable, period: Day | null, path: string, { cell, options = '' }: FileForm): string {
-  const cells = fileColumns(table).map((column) => `${cell(column)} as ${identifier(column.name)}`);
-  return `copy (
-select
-    ${cells.join(',\n    ')}
-from ${table.rows(conditionOn(table, [period]))}
-) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
-}
-
-const copyRow = z.object({
-  count: z.coerce.number(),
-  file_size_bytes: z.coerce.number(),
-  column_statistics: z.array(
-    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
-  ),
-});
-
-/** What DuckDB says of a file it wrote. */
-export type CopyRow = z.infer<typeof copyRow>;
-
-/** A file that was written: where, what DuckDB says of it, and how it lies there. */
-export interface WrittenFile extends PlannedFile {
-  readonly path: string;
-  readonly copied: CopyRow;
-  readonly stored: StoredFile;
-}
-
-/** Writes files of a table one query at a time and puts them in place, each where `pathOf` says. */
-export async function writeFiles(
-  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
-  table: LakeTable,
-  planned: readonly PlannedFile[],
-  { pathOf, ...form }: FileForm & { readonly pathOf: (period: Day | null) => string },
-): Promise<WrittenFile[]> {
-  const { warehouse, store, signal } = place;
-  const written: WrittenFile[] = [];
-  const draft = async (file: PlannedFile): Promise<Omit<WrittenFile, 'stored'>> => {
-    signal.throwIfAborted();
-    const path = pathOf(file.period);
-    const sql = copyPeriod(table, file.period, await store.draft(path), form);
-    const [copied] = await warehouse.rows(sql, [], copyRow);
-    if (copied?.count !== file.rows) throw incomplete(path, copied?.count ?? 0, file.rows);
-    return { ...file, path, copied };
-  };
-  await inBatches(store, planned, draft, async (file) => {
-    written.push({ ...file, stored: await store.place(file.path) });
-  });
-  return written;
-}
-
-function incomplete(path: string, written: number, expected: number): Failure {
-  return new Failure('STORAGE_FAILED', `The file ${path} got ${written} rows where the period had ${expected}.`, {
-    facts: { written, expected },
-    hint: 'Run `ripen publish` again; the old file is still served.',
-  });
-}

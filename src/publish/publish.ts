@@ -6,7 +6,7 @@
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import type { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { listTables, ownTables, type StoredTable } from './delta/commit.ts';
@@ -40,35 +40,22 @@ export interface Publishing extends Pick<Config, 'publish'> {
   readonly confirmedNow?: Date | null;
 }
 
-/** Brings every target up to the warehouse, as `publishEach` does, and returns what became of them. */
-export async function publish(
-  publishing: Publishing,
-  warehouse: Warehouse,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<Publication> {
-  const published: Published[] = [];
-  const failures: Failure[] = [];
-  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => {
-    if (outcome instanceof Failure) failures.push(outcome);
-    else published.push(outcome);
-  });
-  return { published, failures };
-}
-
 /**
- * Brings every target up to the warehouse, in configured order, and hands over what became of each as soon as it is done; one that
- * fails does not keep the others back. Throws the signal's reason.
+ * Brings every target up to the warehouse, in configured order; one that fails does not keep the others back. What became of each is
+ * handed over as soon as it is done, and returned. Throws the signal's reason.
  */
-export async function publishEach(
+export async function publish(
   { publish: targets, dropped, confirmedNow = null }: Publishing,
   warehouse: Warehouse,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
-  done: (outcome: Published | Failure) => void,
-): Promise<void> {
+  done: (outcome: Published | Failure) => void = () => {},
+): Promise<Publication> {
+  const published: Published[] = [];
+  const failures: Failure[] = [];
   await warehouse.apart(async (session) => {
     for (const target of targets) {
       signal.throwIfAborted();
+      const { kind, path } = target;
       const startedAt = performance.now();
       try {
         await refuseOccupant(target, await publisherOf(session), signal);
@@ -81,16 +68,20 @@ export async function publishEach(
                   ? publishPlain(place, dropped)
                   : publishDelta({ ...place, target }, { dropped, confirmedNow }, emit);
               });
-        const { kind, path } = target;
+        const copy = { kind, path, ...report };
+        published.push(copy);
+        done(copy);
         const ms = Math.round(performance.now() - startedAt);
-        done({ kind, path, ...report });
         emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
       } catch (error) {
         signal.throwIfAborted();
-        done(asPublishFailure(target, error));
+        const failure = asPublishFailure(target, error);
+        failures.push(failure);
+        done(failure);
       }
     }
   });
+  return { published, failures };
 }
 
 /** How many files of a slice, or of its oldest periods, lie at a target. */

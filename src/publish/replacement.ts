@@ -7,7 +7,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, lstat, open, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
@@ -19,10 +19,15 @@ export const UNFINISHED = '.ripen-unfinished';
 /** Where a target is built until it is whole. */
 export const unfinishedPath = (target: string): string => `${target}${UNFINISHED}`;
 
-/** Makes an unfinished file durable and readable as configured, and puts it in its target's place. */
-export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
+/** Makes an unfinished file durable and readable as configured. */
+export async function makeReady(unfinished: string, mode: number): Promise<void> {
   await chmod(unfinished, mode);
   await makeDurable(unfinished);
+}
+
+/** The same, and puts it in its target's place. */
+export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
+  await makeReady(unfinished, mode);
   await rename(unfinished, target);
   await makeDurable(dirname(target));
 }
@@ -34,49 +39,22 @@ export async function removeUnfinished(target: string): Promise<void> {
   }
 }
 
-/** Where an output goes. */
-interface OutputFile {
-  /** Without links, where a file is put in its place. */
-  readonly path: string;
-  /** A pipe or a device is written to and stays what it is; a file is replaced whole. */
-  readonly isStream: boolean;
-}
-
 /**
- * Looks at what a user named. Throws `STORAGE_FAILED` where its folder is missing, `USAGE_INVALID` for a DuckDB database, which
- * no output is.
+ * Where an output goes that a user named: a pipe or a device is written to and stays what it is, a file is replaced whole, at its path
+ * without links. Throws `STORAGE_FAILED` where its folder is missing.
  */
-export async function outputAt(path: string): Promise<OutputFile> {
+export async function outputAt(path: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   const found = await ifThere(stat(path));
-  if (found === null) {
-    const folder = dirname(path);
-    if ((await ifThere(stat(folder))) !== null) return { path, isStream: false };
-    throw new Failure('STORAGE_FAILED', `The output ${path} was not written: there was no folder ${folder}.`, {
-      facts: { output: path, folder },
-      hint: `Make the folder ${folder}, or name a file elsewhere.`,
-    });
+  if (found !== null) {
+    const isStream = !found.isFile() && !found.isDirectory();
+    return { path: isStream ? path : await realpath(path), isStream };
   }
-  if (!found.isFile() && !found.isDirectory()) return { path, isStream: true };
-  if (found.isFile() && (await isDatabase(path))) {
-    throw new Failure('USAGE_INVALID', `The output ${path} was not written: a DuckDB database lay there.`, {
-      facts: { output: path },
-      hint: 'Name another file, or move the database away.',
-    });
-  }
-  return { path: await realpath(path), isStream: false };
-}
-
-/** Where every DuckDB file says what it is: behind a checksum of 8 bytes. */
-const MARK = { at: 8, text: 'DUCK' };
-
-async function isDatabase(path: string): Promise<boolean> {
-  const file = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MARK.text.length), 0, MARK.text.length, MARK.at);
-    return buffer.toString('latin1', 0, bytesRead) === MARK.text;
-  } finally {
-    await file.close();
-  }
+  const folder = dirname(path);
+  if ((await ifThere(stat(folder))) !== null) return { path, isStream: false };
+  throw new Failure('STORAGE_FAILED', `The output ${path} was not written: there was no folder ${folder}.`, {
+    facts: { output: path, folder },
+    hint: `Make the folder ${folder}, or name a file elsewhere.`,
+  });
 }
 
 /**
@@ -118,17 +96,6 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Removes a directory unless something is in it, which is somebody else's; says whether none is there now. */
-export async function removeIfEmpty(directory: string): Promise<boolean> {
-  try {
-    await rmdir(directory);
-  } catch (error) {
-    if (codeOf(error) === 'ENOTEMPTY') return false;
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
-  return true;
-}
-
 /** Makes a directory, and those above it that are missing, so that whoever may read files of this mode may enter them. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
   const first = makeDirectories(path);
@@ -136,13 +103,4 @@ export async function makeDirectory(path: string, fileMode: number): Promise<voi
   // Read permission on a file is worth nothing without search permission on its directory; the owner needs all.
   const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
   for (let made = resolve(path); made.length >= first.length; made = dirname(made)) await chmod(made, mode);
-}
-
-/** Makes a directory inside a lake; throws `STORAGE_FAILED` for a symbolic link, which could lead out of it. */
-export async function makeInnerDirectory(path: string, fileMode: number): Promise<void> {
-  await makeDirectory(path, fileMode);
-  if (!(await lstat(path)).isSymbolicLink()) return;
-  throw new Failure('STORAGE_FAILED', `The directory ${path} was a symbolic link.`, {
-    hint: 'Put a directory in its place; links inside a lake are not followed.',
-  });
 }

@@ -5,20 +5,38 @@
  * file keeps its view; a new one gets the new file. A killed run leaves the old snapshot and one unfinished file.
  */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
 
 import * as z from 'zod';
 
 import type { PublishTarget } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { Failure, storageFailed } from '../errors.ts';
 import { isReplaced } from '../warehouse/open-files.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { copyDatabase } from './copy.ts';
 import { tablesOf, withDatabase, type Database } from './other-database.ts';
 import type { CopyReport } from './plan.ts';
 import { makeDirectory, putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
+
+/**
+ * Copies a file to a path where none is, and dies with its parent, whose end closes its standard input: an orphan that went on could
+ * otherwise meet the next run at the same name.
+ */
+const COPY_SCRIPT = `
+const fs = require('node:fs');
+const [from, to] = process.argv.slice(1);
+const end = (error) => {
+    if (error) process.stderr.write(error.message);
+    process.exitCode = error ? 1 : 0;
+    process.stdin.destroy();
+};
+process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));
+fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE, end);
+`;
 
 /** Replaces the snapshot at a target that is free or this warehouse's. */
 export async function publishSnapshot(
@@ -63,6 +81,28 @@ function refuseOtherFile(warehouse: string): void {
   if (log === undefined || log.size === 0) return;
   throw new Failure('STORAGE_FAILED', `The log ${warehouse}.wal still held ${log.size} bytes after a checkpoint.`, {
     hint: 'Run `ripen publish` again.',
+  });
+}
+
+/**
+ * Copies the warehouse by a child process: DuckDB's lock on a file belongs to the process, and is lost when that process closes any
+ * other handle of the file (measured). Throws `STORAGE_FAILED`, or the signal's reason.
+ */
+async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const child = spawn(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    signal,
+  });
+  // A process that could not be started has no streams.
+  const complaint = text(child.stderr).catch(() => '');
+  const [code] = await once(child, 'close').catch((error: unknown) => [error]);
+  if (code === 0) return;
+  signal.throwIfAborted();
+  const because =
+    (await complaint) || (code instanceof Error ? code.message : `its process ended with ${String(code)}`);
+  throw storageFailed(`The file ${from} could not be copied to ${to}`, new Error(because), {
+    hint: 'Check free space and permissions of the target directory.',
   });
 }
 

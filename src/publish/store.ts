@@ -1,11 +1,20 @@
 /**
- * Where tables lie, on a disk or in an object store, behind few doors, so that both kinds of table share one order of publishing.
+ * Where tables lie, on a disk or in an object store, behind few doors, so that both kinds of table share one order of publishing; and
+ * how their files are written.
  *
  * Paths are relative to the target, with `/`. What is put in place appears whole: readers, a crash and the next run meet the old
  * content or the new. `placeNew` leaves what is there alone, which makes a Delta commit atomic.
  */
 
 import { writeFile } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { fileColumns, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { conditionOn, type PlannedFile } from './plan.ts';
 
 /** A file as it lies there. */
 export interface StoredFile {
@@ -45,18 +54,73 @@ export async function draftText(store: LakeStore, path: string, text: string): P
   await writeFile(await store.draft(path), text);
 }
 
-/** Prepares items one after the other and acts on as many at once as the store takes; waits for all that began before it throws. */
-export async function inBatches<T, P>(
-  { atOnce }: Pick<LakeStore, 'atOnce'>,
-  items: readonly T[],
-  prepare: (item: T) => Promise<P>,
-  act: (prepared: P) => Promise<void>,
-): Promise<void> {
-  for (let start = 0; start < items.length; start += atOnce) {
-    const batch: P[] = [];
-    for (const item of items.slice(start, start + atOnce)) batch.push(await prepare(item));
-    for (const outcome of await Promise.allSettled(batch.map(act))) {
+/** How the columns of a file are written: each by an expression, and DuckDB's further options. */
+export interface FileForm {
+  readonly cell: (column: LakeColumn) => string;
+  readonly options?: string;
+}
+
+/** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out. */
+function copyPeriod(table: LakeTable, period: string, path: string, { cell, options = '' }: FileForm): string {
+  const cells = fileColumns(table).map((column) => `${cell(column)} as ${identifier(column.name)}`);
+  return `copy (
+select
+    ${cells.join(',\n    ')}
+from ${table.rows(conditionOn(table, [period]))}
+) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
+}
+
+const copyRow = z.object({
+  count: z.coerce.number(),
+  file_size_bytes: z.coerce.number(),
+  column_statistics: z.array(
+    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
+  ),
+});
+
+/** What DuckDB says of a file it wrote. */
+export type CopyRow = z.infer<typeof copyRow>;
+
+/** A file that was written: where, what DuckDB says of it, and how it lies there. */
+interface WrittenFile extends PlannedFile {
+  readonly path: string;
+  readonly copied: CopyRow;
+  readonly stored: StoredFile;
+}
+
+/** Writes files of a table one query at a time and puts them in place, as many at once as the store takes, each where `pathOf` says. */
+export async function writeFiles(
+  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
+  table: LakeTable,
+  planned: readonly PlannedFile[],
+  { pathOf, ...form }: FileForm & { readonly pathOf: (period: string) => string },
+): Promise<WrittenFile[]> {
+  const { warehouse, store, signal } = place;
+  const written: WrittenFile[] = [];
+  for (let start = 0; start < planned.length; start += store.atOnce) {
+    const drafts: Omit<WrittenFile, 'stored'>[] = [];
+    for (const file of planned.slice(start, start + store.atOnce)) {
+      signal.throwIfAborted();
+      const path = pathOf(file.period);
+      const sql = copyPeriod(table, file.period, await store.draft(path), form);
+      const [copied] = await warehouse.rows(sql, [], copyRow);
+      if (copied?.count !== file.rows) {
+        const found = copied?.count ?? 0;
+        const message = `The file ${path} got ${found} rows where the period had ${file.rows}.`;
+        throw new Failure('STORAGE_FAILED', message, {
+          facts: { written: found, expected: file.rows },
+          hint: 'Run `ripen publish` again; the old file is still served.',
+        });
+      }
+      drafts.push({ ...file, path, copied });
+    }
+    // Whatever began is waited for, before what failed is thrown.
+    const placed = await Promise.allSettled(drafts.map(async ({ path }) => store.place(path)));
+    for (const [index, outcome] of placed.entries()) {
+      const draft = drafts[index];
       if (outcome.status === 'rejected') throw outcome.reason;
+      if (draft !== undefined) written.push({ ...draft, stored: outcome.value });
     }
   }
+  return written;
 }

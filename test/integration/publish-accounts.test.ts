@@ -3,10 +3,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { deltaRows } from '../support/delta-reader.ts';
+import { answersOf } from '../support/delta-reader.ts';
 import { openInstallation, type Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
@@ -31,20 +30,6 @@ async function configure(name: string, change: object): Promise<void> {
   await writeFile(join(installation.directory, `${name}.yaml`), JSON.stringify(settings));
 }
 
-/** Runs the statements for DuckDB over the test's own reader and asks a query. */
-async function answer(ddl: string, sql: string): Promise<unknown> {
-  const instance = await DuckDBInstance.create(':memory:');
-  onTestFinished(() => instance.closeSync());
-  const connection = await instance.connect();
-  for (const statement of ddl.split(/;$/m).filter((text) => !/^\s*(install|load) delta/m.test(text))) {
-    const scan = /delta_scan\('([^']+)', version => (\d+)\)/.exec(statement);
-    const rows = scan === null ? '' : await deltaRows(scan[1] ?? '', Number(scan[2]));
-    if (statement.trim() !== '')
-      await connection.run(scan === null ? statement : statement.replace(scan[0], () => rows));
-  }
-  return (await connection.runAndReadAll(sql)).getRowObjectsJson();
-}
-
 test('two accounts below one root are one view of each slice of one shape, with every row of both, and what differs is said', async () => {
   installation = await openInstallation();
   await configure('studio', {});
@@ -64,7 +49,7 @@ test('two accounts below one root are one view of each slice of one shape, with 
   };
   for (const relation of ['daily', 'daily_final']) {
     const sql = `select account, count(*)::int as rows, sum(installs)::varchar as installs from mobile.${relation} group by all order by 1`;
-    expect(await answer(out, sql)).toEqual([await of('games', relation), await of('studio', relation)]);
+    expect(await answersOf(out, [sql])).toEqual([[await of('games', relation), await of('studio', relation)]]);
   }
 
   const refused = await installation.run(['publish', ...both]);

@@ -4,7 +4,6 @@ import { readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
-import * as z from 'zod';
 
 import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
@@ -44,19 +43,9 @@ test('every table holds every row of the warehouse, and the catalog the same', a
     expect(sortedRows(await ask(catalog, `select * from network_daily${ending}`))).toEqual(shown);
   }
   for (const name of ['loads', 'periods', 'restatements', 'projection_errors']) {
-    const inWarehouse = sortedRows(await rowsOf(sample.warehouse, `select * from ripen.${name}`));
-    const asText = `select columns(*)::varchar from`;
+    const asText = 'select columns(*)::varchar from';
     const shown = sortedRows(await ask(':memory:', `${asText} ${await deltaRows(at(`ripen_${name}`))}`));
-    expect(shown, name).toEqual(
-      inWarehouse.map((row) =>
-        Object.fromEntries(
-          Object.entries(row).map(([key, value]) => [
-            key,
-            value === null ? null : Array.isArray(value) ? `[${value.join(', ')}]` : z.coerce.string().parse(value),
-          ]),
-        ),
-      ),
-    );
+    expect(shown, name).toEqual(sortedRows(await rowsOf(sample.warehouse, `${asText} ripen.${name}`)));
     expect(sortedRows(await ask(catalog, `select count(*)::int as n from ripen_${name}`))).toEqual([
       { n: shown.length },
     ]);

@@ -128,7 +128,6 @@ describe('exporting refuses', () => {
   test.each([
     ['Parquet that is compressed once more', 'rows.parquet.gz', {}],
     ['an extension it does not know', 'rows.xlsx', {}],
-    ['Parquet in a file that ends in .gz', 'rows.csv.gz', { format: 'parquet' as const }],
     ['a stream without a format', '-', {}],
     ['a slice that was never loaded', 'rows.csv', { slice: 'nobody' }],
     ['days from the 3rd to the 2nd', 'rows.csv', { from: day('2026-01-03'), to: day('2026-01-02') }],

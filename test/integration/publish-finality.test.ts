@@ -2,14 +2,13 @@
 
 import { join } from 'node:path';
 
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { DatePeriod } from '../../src/model/slice.ts';
 import { lakesDdl } from '../../src/publish/ddl.ts';
 import { query } from '../support/contents.ts';
-import { deltaRows } from '../support/delta-reader.ts';
+import { answersOf } from '../support/delta-reader.ts';
 import { smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario } from '../support/scenario.ts';
@@ -39,22 +38,6 @@ const slices = [
   }),
 ];
 
-/** Runs the statements for DuckDB as they are printed, over the test's own reader of the versions they name, and asks these queries. */
-async function answers(ddl: string, queries: readonly string[]): Promise<Record<string, unknown>[][]> {
-  const instance = await DuckDBInstance.create(':memory:');
-  onTestFinished(() => instance.closeSync());
-  const connection = await instance.connect();
-  for (const statement of ddl.split(/;$/m).filter((text) => !/^\s*(install|load) delta/m.test(text))) {
-    const scan = /delta_scan\('([^']+)', version => (\d+)\)/.exec(statement);
-    const rows = scan === null ? '' : await deltaRows(scan[1] ?? '', Number(scan[2]));
-    if (statement.trim() !== '')
-      await connection.run(scan === null ? statement : statement.replace(scan[0], () => rows));
-  }
-  const found: Record<string, unknown>[][] = [];
-  for (const sql of queries) found.push((await connection.runAndReadAll(sql)).getRowObjectsJson());
-  return found;
-}
-
 test('final and cohort views beside Delta tables by hour, day, week and without a date show what the warehouse shows, tonight and an older night', async () => {
   const scenario = await openScenario(slices, { simulator: { world: smallWorld } });
   onTestFinished(async () => scenario.close());
@@ -79,7 +62,7 @@ test('final and cohort views beside Delta tables by hour, day, week and without 
   const said = await query(scenario, comments);
   expect(said.every(({ comment }) => comment !== null)).toBe(true);
   for (const { ddl, shown } of nights) {
-    const found = await answers(ddl, [...views.map((view) => all(`lake.${view}`)), comments]);
+    const found = await answersOf(ddl, [...views.map((view) => all(`lake.${view}`)), comments]);
     expect(found.pop()).toEqual(said);
     for (const [at, view] of views.entries()) expect(found[at], view).toEqual(shown.get(view));
   }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
 import { changeRows } from '../support/ledger-nights.ts';
+import { textWith } from '../support/matching.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
+import { compilePublisher } from '../support/publisher.ts';
 import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const DAYS = 12;
@@ -93,24 +95,15 @@ describe('the next publish', () => {
     expect(await writesOf(publishLake)).toEqual([]);
   });
 
-  test('puts one file when one day changed, before the manifest', async () => {
-    await publishLake();
-    await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-05'`);
-    expect(await writesOf(publishLake)).toEqual([
-      'PUT network_daily/day=2026-01-05/data.parquet',
-      'PUT _manifest.json',
-    ]);
-    await expectComplete();
-  });
-
-  test('removes the key of a day restated to nothing before it puts another', async () => {
+  test('removes the key of a day restated to nothing before it puts another, and the manifest last', async () => {
     await publishLake();
     await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
     await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-06'`);
     const done = await writesOf(publishLake);
-    expect(done.slice(0, 2)).toEqual([
+    expect(done).toEqual([
       'DELETE network_daily/day=2026-01-05/data.parquet',
       'PUT network_daily/day=2026-01-06/data.parquet',
+      'PUT _manifest.json',
     ]);
     await expectComplete();
   });
@@ -166,7 +159,10 @@ describe('a store that', () => {
     store.refuse = (request) =>
       request.method === 'PUT' && request.key === key ? refusal(403, 'AccessDenied', 'Access Denied') : null;
     store.requests.length = 0;
-    const run = publish({ publish: [store.lake(PREFIX)] }, sample.warehouse, () => {}, new AbortController().signal);
+    const run = publish({ publish: [store.lake(PREFIX)] }, sample.warehouse, {
+      emit: () => {},
+      signal: new AbortController().signal,
+    });
     const { published, failures } = await run;
     expect(published).toEqual([]);
     expect(failures).toMatchObject([{ code: 'STORAGE_FAILED', kind: 'storage', facts: { status: 403, tries: 1 } }]);
@@ -195,6 +191,25 @@ describe('publishing to a bucket refuses', () => {
     if (target.store === undefined) throw new Error('no store');
     const elsewhere = { ...target, store: { ...target.store, endpoint: null, region: 'us-east-1' } };
     vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://store.example.com');
-    await expect(sample.publish([elsewhere])).rejects.toMatchObject({ code: 'USAGE_INVALID', message: /plain http/ });
+    const failure = { code: 'USAGE_INVALID', message: textWith('was not requested over plain http') };
+    await expect(sample.publish([elsewhere])).rejects.toMatchObject(failure);
+  });
+
+  test('to work without the package of the S3 client, and says what to install; a lake on a disk needs it not', async () => {
+    const bare = await compilePublisher({ without: ['@aws-sdk'] });
+    onTestFinished(async () => bare.remove());
+    const local = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;
+    const printed: unknown = JSON.parse(await bare.publish(sample, [store.lake(PREFIX), local]));
+    expect(printed).toMatchObject({
+      published: [{ path: sample.path('lake') }],
+      failures: [
+        {
+          code: 'USAGE_INVALID',
+          message: 'The lake s3://example-bucket was not opened: @aws-sdk/client-s3 is not installed.',
+          hint: 'Install it beside ripen: npm install @aws-sdk/client-s3',
+        },
+      ],
+    });
+    expect(store.requests).toEqual([]);
   });
 });

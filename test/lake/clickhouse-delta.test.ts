@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
 import { lakesDdl } from '../../src/publish/ddl.ts';
-import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
+import { comparable, openClickHouse, type ClickHouse, type ComparableRow } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
 import { heldRows } from '../support/ledger-nights.ts';
@@ -38,21 +38,6 @@ beforeEach(async () => {
   store = await useObjectStore();
 });
 
-type Row = Record<string, string | null>;
-
-const textOf = (value: unknown): string | null =>
-  value === null ? null : (typeof value === 'string' ? value : JSON.stringify(value)).replace(/(:\d\d)\.0+$/, '$1');
-const sorted = (rows: readonly Readonly<Record<string, unknown>>[]): Row[] =>
-  rows
-    .map((row) =>
-      Object.fromEntries(
-        Object.entries(row)
-          .sort(([one], [other]) => (one < other ? -1 : 1))
-          .map(([name, value]) => [name, textOf(value)]),
-      ),
-    )
-    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
-
 describe.each(['disk', 'S3'])('Delta tables on %s', (place) => {
   const targetOf = (): PublishTarget =>
     place === 'S3'
@@ -62,33 +47,33 @@ describe.each(['disk', 'S3'])('Delta tables on %s', (place) => {
     place === 'S3'
       ? `deltaLake('${store.url}/example-bucket/tables/${table}/')`
       : `deltaLakeLocal('${sample.path('tables')}/${table}/')`;
-  const rowsAt = async (table: string, version: number): Promise<Row[]> =>
-    sorted(await clickhouse.rows(`select * from ${at(table)} settings delta_lake_snapshot_version = ${version}`));
+  const rowsAt = async (table: string, version: number): Promise<ComparableRow[]> =>
+    comparable(await clickhouse.rows(`select * from ${at(table)} settings delta_lake_snapshot_version = ${version}`));
 
   test(`hold after ${NIGHTS} nights every row the warehouse does, and in older versions what it did`, async () => {
     sample = await openSample(6, 6);
     const draw = draws(7);
-    const held: Row[][] = [];
+    const held: ComparableRow[][] = [];
     for (let night = 0; night < NIGHTS; night += 1) {
       await passNight(sample.warehouse, night, draw);
       await sample.publish([targetOf()]);
-      held.push(sorted(await heldRows(sample)));
+      held.push(comparable(await heldRows(sample)));
     }
     const ddl = await lakesDdl('clickhouse', { publish: [targetOf()] }, sample.warehouse);
     await clickhouse.runAll(`drop database if exists tables;\n${ddl}`);
-    expect(sorted(await clickhouse.rows('select * from tables.network_daily'))).toEqual(held.at(-1));
+    expect(comparable(await clickhouse.rows('select * from tables.network_daily'))).toEqual(held.at(-1));
     for (const [version, rows] of held.entries()) {
       expect(await rowsAt('network_daily', version), `version ${version}`).toEqual(rows);
     }
     for (const name of ['loads', 'periods']) {
       const inWarehouse = await rowsOf(sample.warehouse, `select count(*) as n from ripen.${name}`);
-      expect(sorted(await clickhouse.rows(`select count() as n from tables.ripen_${name}`))).toEqual(
-        sorted(inWarehouse),
+      expect(comparable(await clickhouse.rows(`select count() as n from tables.ripen_${name}`))).toEqual(
+        comparable(inWarehouse),
       );
     }
     const final = `select count(installs) as n, sum(installs) as total from`;
-    expect(sorted(await clickhouse.rows(`${final} tables.network_daily_final`))).toEqual(
-      sorted(
+    expect(comparable(await clickhouse.rows(`${final} tables.network_daily_final`))).toEqual(
+      comparable(
         await rowsOf(
           sample.warehouse,
           `${final} (select case when f.is_final then s.installs end as installs from network_daily as s
@@ -113,13 +98,13 @@ test('final and cohort views show what the warehouse shows, tonight and an older
   onTestFinished(async () => scenario.close());
   const publishing = { publish: [{ ...store.tables('tables'), path: 's3://example-bucket/tables' }] };
   const views = ['by_hour_final', 'by_hour_cohorts', 'by_day_final', 'by_day_cohorts'];
-  const nights: { readonly ddl: string; readonly shown: Row[][] }[] = [];
+  const nights: { readonly ddl: string; readonly shown: ComparableRow[][] }[] = [];
   for (const night of ['2026-04-01', '2026-04-03']) {
     expect((await scenario.night(new Date(`${night}T06:00:00Z`), publishing)).status).toBe('succeeded');
-    const shown: Row[][] = [];
+    const shown: ComparableRow[][] = [];
     for (const view of views) {
       const left = view.endsWith('_final') ? '_load_id' : 'value_text';
-      shown.push(sorted(await query(scenario, `select * exclude (${left}) from ${view}`)));
+      shown.push(comparable(await query(scenario, `select * exclude (${left}) from ${view}`)));
     }
     const ddl = await scenario.inWarehouse((warehouse) => lakesDdl('clickhouse', publishing, warehouse));
     nights.push({ ddl, shown });
@@ -127,7 +112,7 @@ test('final and cohort views show what the warehouse shows, tonight and an older
   for (const { ddl, shown } of nights) {
     await clickhouse.runAll(`drop database if exists tables;\n${ddl}`);
     for (const [at, view] of views.entries()) {
-      expect(sorted(await clickhouse.rows(`select * from tables.${view}`)), view).toEqual(shown[at]);
+      expect(comparable(await clickhouse.rows(`select * from tables.${view}`)), view).toEqual(shown[at]);
     }
   }
   expect(nights[0]?.shown).not.toEqual(nights[1]?.shown);

@@ -74,3 +74,15 @@ export function openClickHouse(): ClickHouse {
     },
   };
 }
+
+export type ComparableRow = Record<string, string | null>;
+
+/** Rows as text, sorted with their columns; instants without a fraction that is zero. */
+export function comparable(rows: readonly Readonly<Record<string, unknown>>[]): ComparableRow[] {
+  const textOf = (value: unknown): string | null =>
+    value === null ? null : (typeof value === 'string' ? value : JSON.stringify(value)).replace(/(:\d\d)\.0+$/, '$1');
+  const sorted = rows.map((row) => Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return sorted
+    .map((cells) => Object.fromEntries(cells.map(([name, value]) => [name, textOf(value)])))
+    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+}

@@ -6,6 +6,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { DuckDBInstance } from '@duckdb/node-api';
+import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 
 import { ask } from './sample-warehouse.ts';
@@ -163,6 +165,22 @@ export async function deltaRows(table: string, asked?: number): Promise<string> 
   }
   const nothing = `select ${fields.map(({ name, type }) => `cast(null as ${type === 'timestamp' ? 'TIMESTAMP' : (sqlTypes[type] ?? type)}) as ${quoted(name)}`).join(', ')} where false`;
   return `(${[nothing, ...parts].join('\nunion all\n')})`;
+}
+
+/** Runs the statements for DuckDB as they are printed, over this reader of the versions they name, and asks these queries. */
+export async function answersOf(ddl: string, queries: readonly string[]): Promise<Row[][]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  onTestFinished(() => instance.closeSync());
+  const connection = await instance.connect();
+  for (const statement of ddl.split(/;$/m).filter((each) => !/^\s*(install|load) delta/m.test(each))) {
+    const scan = /delta_scan\('([^']+)', version => (\d+)\)/.exec(statement);
+    const rows = scan === null ? '' : await deltaRows(scan[1] ?? '', Number(scan[2]));
+    if (statement.trim() !== '')
+      await connection.run(scan === null ? statement : statement.replace(scan[0], () => rows));
+  }
+  const found: Row[][] = [];
+  for (const sql of queries) found.push((await connection.runAndReadAll(sql)).getRowObjectsJson());
+  return found;
 }
 
 /** Every row of a table at a version, in an order that depends on the rows alone. */

@@ -20,7 +20,7 @@ import * as z from 'zod';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 
-export const BUCKET = 'example-bucket';
+const BUCKET = 'example-bucket';
 /** The one pair of credentials the server knows; it checks every signature. */
 export const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' } as const;
 
@@ -32,8 +32,6 @@ export interface StoreRequest {
   readonly md5: string | null;
   /** Whether it is to be put only where nothing is. */
   readonly isConditional: boolean;
-  /** How many bytes the client sent with it. */
-  readonly bytes: number;
 }
 
 /** What to answer instead of serving: a status and a body; status 0 closes the connection. */
@@ -62,7 +60,6 @@ export interface RunningStore {
   tamper(key: string, content: string | null): Promise<void>;
   /** Writes what lies under a prefix to a directory of this machine. */
   download(prefix: string, directory: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** What S3 says of an error, as XML. */
@@ -77,16 +74,6 @@ export function refusal(status: number, code: string, message = 'refused by the 
  */
 export async function useObjectStore(): Promise<RunningStore> {
   for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-  const store = await startObjectStore();
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await store.close();
-  });
-  return store;
-}
-
-/** Starts the server; whoever is to reach it needs the credentials in its environment. */
-async function startObjectStore(): Promise<RunningStore> {
   // The client would warn of this Node once in every test file.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const directory = await mkdtemp(join(tmpdir(), 'ripen-store-'));
@@ -169,12 +156,13 @@ async function startObjectStore(): Promise<RunningStore> {
         await writeFile(path, bytes);
       }
     },
-    async close() {
-      front.closeAllConnections();
-      front.close();
-      await rm(directory, { recursive: true, force: true });
-    },
   };
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    front.closeAllConnections();
+    front.close();
+    await rm(directory, { recursive: true, force: true });
+  });
   return store;
 }
 
@@ -199,14 +187,7 @@ function requestOf({ method = '', url = '', headers }: IncomingMessage): StoreRe
   const path = decodeURIComponent(new URL(url, 'http://store').pathname);
   const md5 = headers['content-md5'];
   const isConditional = headers['if-none-match'] === '*';
-  const bytes = Number(headers['content-length'] ?? 0);
-  return {
-    method,
-    key: path.slice(`/${BUCKET}/`.length),
-    md5: typeof md5 === 'string' ? md5 : null,
-    isConditional,
-    bytes,
-  };
+  return { method, key: path.slice(`/${BUCKET}/`.length), md5: typeof md5 === 'string' ? md5 : null, isConditional };
 }
 
 function refuseWith({ status, body }: StoreRefusal, request: IncomingMessage, response: ServerResponse): void {

@@ -18,8 +18,6 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 export interface Publisher {
   /** Publishes once and returns what the process printed: what was published and what failed, as JSON. */
   publish(sample: Sample, targets: readonly PublishTarget[]): Promise<string>;
-  /** Publishes a warehouse that is closed, as `publish` does. */
-  publishFile(warehouse: string, targets: readonly PublishTarget[]): Promise<string>;
   /** Kills the process, with no chance to tidy up, as soon as the moment has come; false when it had ended before. */
   publishAndKill(sample: Sample, targets: readonly PublishTarget[], moment: () => boolean): Promise<boolean>;
   /** Removes the program. */
@@ -32,7 +30,7 @@ const PROGRAM = (built: string): string => `
   const emit = () => {};
   const warehouse = await openWarehouse(process.argv[1], { mode: 'write', lockWaitMs: 0, emit });
   const config = { publish: JSON.parse(process.argv[2]) };
-  const { published, failures } = await publish(config, warehouse, emit, new AbortController().signal);
+  const { published, failures } = await publish(config, warehouse, { emit, signal: new AbortController().signal });
   await warehouse.close();
   console.log(JSON.stringify({ published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) }));`;
 
@@ -61,14 +59,11 @@ export async function compilePublisher({
       env: { ...process.env, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     });
   };
-  const publishFile = async (warehouse: string, targets: readonly PublishTarget[]): Promise<string> =>
-    text(start(warehouse, targets).stdout);
   return {
-    publishFile,
     async publish(sample, targets) {
       let printed = '';
       await sample.lend(async () => {
-        printed = await publishFile(sample.path('warehouse.duckdb'), targets);
+        printed = await text(start(sample.path('warehouse.duckdb'), targets).stdout);
       });
       return printed;
     },

@@ -49,7 +49,7 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
     events,
     path: (name) => join(directory, name),
     async publish(targets, signal = new AbortController().signal) {
-      const { published, failures } = await publish({ publish: targets }, warehouse, emit, signal);
+      const { published, failures } = await publish({ publish: targets }, warehouse, { emit, signal });
       const [first] = failures;
       if (first !== undefined) throw first;
       return published;

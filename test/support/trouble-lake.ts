@@ -1,25 +1,12 @@
 /** Tables of a lake whose names and comments would break careless SQL: by day, by hour and without a date. */
 
 import type { DescribedLake } from '../../src/publish/ddl.ts';
-import { FINALITY, type LakeTable } from '../../src/publish/lake-table.ts';
-
-/** A table that is no slice's and is not divided. */
-export const bareTable = {
-  comment: null,
-  grain: null,
-  key: null,
-  summed: [],
-  metrics: [],
-  isCube: false,
-  cohorts: null,
-  slice: null,
-  linked: null,
-} as const satisfies Partial<LakeTable>;
+import { FINALITY, undivided, type LakeTable } from '../../src/publish/lake-table.ts';
 
 const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
 
 const daily: LakeTable = {
-  ...bareTable,
+  ...undivided,
   name: 'order',
   comment: `It's a "slice";\n-- one row per \\day\\`,
   columns: [
@@ -55,7 +42,7 @@ const daily: LakeTable = {
 };
 
 const hourly: LakeTable = {
-  ...bareTable,
+  ...undivided,
   name: 'by_hour',
   columns: [
     { name: 'hour', type: 'TIMESTAMP', comment: 'Hour' },
@@ -70,7 +57,7 @@ const hourly: LakeTable = {
 };
 
 const undated: LakeTable = {
-  ...bareTable,
+  ...undivided,
   name: 'undated',
   comment: 'All days in one',
   columns: [
@@ -83,7 +70,7 @@ const undated: LakeTable = {
 };
 
 const finality: LakeTable = {
-  ...bareTable,
+  ...undivided,
   name: FINALITY,
   comment: 'Whether a cell is final',
   columns: [

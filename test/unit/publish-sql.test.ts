@@ -1,6 +1,10 @@
+/** The SQL of copies: the types in files, and what tells that a period of a table changed: contents are equal exactly when the rows are. */
+
 import { describe, expect, test } from 'vitest';
 
-import { plainType } from '../../src/publish/lake-table.ts';
+import { plainType, undivided, type LakeTable } from '../../src/publish/lake-table.ts';
+import { withDatabase } from '../../src/publish/other-database.ts';
+import { planTable } from '../../src/publish/plan.ts';
 
 describe('types in the lake', () => {
   test.each([
@@ -15,4 +19,43 @@ describe('types in the lake', () => {
   ])('%s is kept as %s', (type, plain) => {
     expect(plainType(type)).toBe(plain);
   });
+});
+
+/** The content of rows `(label, value)` with the value in a column of a type; null: the table has no such column. */
+async function contentOf(rows: readonly string[], type: string | null): Promise<string> {
+  const columns = [
+    { name: 'label', type: 'VARCHAR', comment: null },
+    ...(type === null ? [] : [{ name: 'value', type, comment: null }]),
+  ];
+  const source = `(select cast(label as VARCHAR) as label${type === null ? '' : `, cast(value as ${type}) as value`}
+    from (values ${rows.join(', ')}) as t(label, value))`;
+  const table: LakeTable = { ...undivided, name: 'facts', columns, rows: () => source };
+  const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
+    planTable(database, table, new Map()),
+  );
+  return write[0]?.content ?? '';
+}
+
+test.each([
+  ['BIGINT', '0'],
+  ['DOUBLE', '0'],
+  ['DECIMAL(18,6)', '0'],
+  ['BOOLEAN', 'false'],
+  ['VARCHAR', "''"],
+  ['DATE', "'1970-01-01'"],
+  ['TIMESTAMP', "'1970-01-01 00:00:00'"],
+])('of %s, %s is another content than NULL', async (type, value) => {
+  expect(await contentOf([`('de', ${value})`], type)).not.toBe(await contentOf(["('de', null)"], type));
+});
+
+test('a table without a column has the content of one with NULLs alone', async () => {
+  const rows = ["('de', null)", "('us', null)"];
+  expect(await contentOf(rows, null)).toBe(await contentOf(rows, 'BIGINT'));
+});
+
+test('rows count in any order, with copies, and values not where they change places', async () => {
+  const content = await contentOf(["('de', 1)", "('us', 2)"], 'BIGINT');
+  expect(await contentOf(["('us', 2)", "('de', 1)"], 'BIGINT')).toBe(content);
+  expect(await contentOf(["('us', 2)", "('de', 1)", "('de', 1)"], 'BIGINT')).not.toBe(content);
+  expect(await contentOf(["('us', 1)", "('de', 2)"], 'BIGINT')).not.toBe(content);
 });

@@ -4,6 +4,8 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { asScript, identifier, literal } from '../../warehouse/sql.ts';
+import { viewStatements } from '../ddl.ts';
+import { engineWords } from '../engine-words.ts';
 import { fileColumns, fileText, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
@@ -44,7 +46,7 @@ export async function replaceCatalog(
       ...tables.flatMap(({ table }) => sliceViews(table, inDuckdb)),
     ];
     await withDatabase(made, 'READ_WRITE', async (database) => {
-      await database.run(asScript(views.flatMap((view) => viewStatements(view))));
+      await database.run(asScript(views.flatMap((view) => viewStatements(engineWords.duckdb, 'main', view))));
       await database.run('checkpoint');
     });
     await copyFile(made, unfinishedPath(path));
@@ -77,16 +79,4 @@ function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
     return `${numberOf.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
   });
   return `${cells}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}}, filename = ${literal(pathColumn)})`;
-}
-
-/** DuckDB's view over a query, with every comment. */
-function viewStatements({ name, comment, columns, rows }: LakeView): string[] {
-  const view = `main.${identifier(name)}`;
-  return [
-    `create or replace view ${view} as\n${rows}`,
-    ...(comment === null ? [] : [`comment on view ${view} is ${literal(comment)}`]),
-    ...columns.flatMap(({ name: column, comment: words }) =>
-      words === null ? [] : [`comment on column ${view}.${identifier(column)} is ${literal(words)}`],
-    ),
-  ];
 }

@@ -18,8 +18,8 @@ import { FINALITY } from '../lake-table.ts';
 import type { Database } from '../other-database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, LOG, logFiles } from './log.ts';
-import { newestVersion, replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
-import { OWNER } from './table.ts';
+import { replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
+import { OWNER, type NightStamp } from './table.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -58,7 +58,10 @@ export async function newestNight(store: LakeStore): Promise<number | null> {
   return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
 }
 
-/** Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
+/**
+ * Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody
+ * can go on with, such as one whose log has a hole.
+ */
 export async function readTable(
   store: LakeStore,
   database: Database,
@@ -66,14 +69,23 @@ export async function readTable(
   lying: Lying = new Map(),
 ): Promise<StoredTable> {
   const log = logFiles(lying.keys());
-  const newest = newestVersion(name, log);
-  if (newest === null) return { name, version: -1, table: null, log, lying };
-  const { version, checkpoint, after } = newest;
-  const actions =
-    checkpoint === null ? [] : await readCheckpoint(store, database, `${name}/${checkpointPath(checkpoint)}`);
+  const checkpoint = log.checkpoints.at(-1) ?? -1;
+  const after = log.commits.filter((each) => each > checkpoint);
+  const version = after.at(-1) ?? checkpoint;
+  if (version < 0) return { name, version, table: null, log, lying };
+  const expected = version - checkpoint;
+  if (after.length !== expected) {
+    const message = `The log of ${name} held ${after.length} of the ${expected} newest commits.`;
+    throw new Failure('STORAGE_FAILED', message, {
+      facts: { table: name, version, commits: after.length, expected },
+      hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
+    });
+  }
+  const begin = `${name}/${checkpointPath(checkpoint)}`;
+  const actions = checkpoint < 0 ? [] : await readCheckpoint(store, database, begin);
   for (const each of after) {
     const path = commitPath(each);
-    actions.push(...(await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes ?? null)));
+    actions.push(...(await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes)));
   }
   return { name, version, table: replay(name, null, actions), log, lying };
 }
@@ -94,12 +106,11 @@ export async function ownTables(
   return found;
 }
 
-/** The version that every table of a night gets, and where and when that is. */
-export interface NightVersion {
+/** The version that every table of a night gets, and where that is. */
+export interface NightVersion extends NightStamp {
   readonly store: LakeStore;
   readonly warehouse: Database;
   readonly version: number;
-  readonly nowMs: number;
   /** What left earlier is no longer kept; -Infinity: everything is. */
   readonly keptSinceMs: number;
 }
@@ -119,7 +130,13 @@ export async function commitVersion(
   const checkpointed = tableActions(next, night.keptSinceMs);
   const begins = version !== before + 1 || isLast;
   const placeNew = async (path: string): Promise<void> => {
-    if (!(await store.placeNew(path))) throw taken(`${store.root}/${name}`, version);
+    if (await store.placeNew(path)) return;
+    const taken = `${store.root}/${name}`;
+    const message = `Another program committed version ${version} to ${taken} while this one was at work.`;
+    throw new Failure('STORAGE_FAILED', message, {
+      facts: { table: taken, version },
+      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+    });
   };
   if (begins) await placeNew(await draftCheckpoint(night, name, checkpointed));
   const info = {
@@ -145,14 +162,6 @@ export async function commitVersion(
   return next;
 }
 
-function taken(table: string, version: number): Failure {
-  const message = `Another program committed version ${version} to ${table} while this one was at work.`;
-  return new Failure('STORAGE_FAILED', message, {
-    facts: { table, version },
-    hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
-  });
-}
-
 const actionRow = z.object({ action: z.string() });
 
 async function readCheckpoint(store: LakeStore, database: Database, path: string): Promise<Action[]> {
@@ -167,12 +176,11 @@ async function readCheckpoint(store: LakeStore, database: Database, path: string
 }
 
 /** The actions of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
-async function readCommit(store: LakeStore, path: string, bytes: number | null): Promise<Action[]> {
+async function readCommit(store: LakeStore, path: string, bytes: number | undefined): Promise<Action[]> {
   const text = await store.read(path);
-  const isWhole = text !== null && (bytes === null || Buffer.byteLength(text) === bytes);
-  if (isWhole) return actionsIn(`${store.root}/${path}`, text);
+  if (text !== null && Buffer.byteLength(text) === bytes) return actionsIn(`${store.root}/${path}`, text);
   throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
-    facts: { target: store.root, path, bytes },
+    facts: { target: store.root, path, bytes: bytes ?? null },
     hint: 'Run `ripen publish` again once the store gives what it lists.',
   });
 }

@@ -118,7 +118,14 @@ export async function releasedSource(
   const paths: string[] = [];
   for (const { path, size } of files) {
     const plain = decodeURIComponent(path);
-    if (lying.get(plain)?.bytes !== size) throw lost(`${store.root}/${table.name}/${plain}`, table.name, period);
+    if (lying.get(plain)?.bytes !== size) {
+      const lost = `${store.root}/${table.name}/${plain}`;
+      const message = `The file ${lost} was missing or damaged; the warehouse let its period ${period} go and cannot write it again.`;
+      throw new Failure('STORAGE_FAILED', message, {
+        facts: { path: lost, slice: table.name, period },
+        hint: `Restore the file from a backup, or give the period up: \`ripen drop --slice ${table.name} --before DAY\`.`,
+      });
+    }
     paths.push(fileText(await store.fetch(`${table.name}/${plain}`)));
   }
   // Files hold neither the column of their folder nor columns that were added later; those from before names were mapped have the other name.
@@ -135,12 +142,4 @@ export async function releasedSource(
     union all by name
     from read_parquet([${paths.join(', ')}], hive_partitioning = false, union_by_name = true)
 ))`;
-}
-
-function lost(path: string, slice: string, period: string): Failure {
-  const message = `The file ${path} was missing or damaged; the warehouse let its period ${period} go and cannot write it again.`;
-  return new Failure('STORAGE_FAILED', message, {
-    facts: { path, slice, period },
-    hint: `Restore the file from a backup, or give the period up: \`ripen drop --slice ${slice} --before DAY\`.`,
-  });
 }

@@ -11,17 +11,6 @@ import { Failure } from '../../errors.ts';
 
 const texts = z.record(z.string(), z.string().nullable());
 
-/** Relative to the table, percent-encoded. */
-const filePath = z.string().refine(isDecodable, 'is not percent-encoded');
-
-function isDecodable(path: string): boolean {
-  try {
-    return decodeURIComponent(path) !== '';
-  } catch {
-    return false;
-  }
-}
-
 /** What a JSON text says; null for what is none. */
 export function jsonIn(text: string): unknown {
   try {
@@ -32,7 +21,8 @@ export function jsonIn(text: string): unknown {
 }
 
 const add = z.object({
-  path: filePath,
+  /** Relative to the table, percent-encoded. */
+  path: z.string(),
   partitionValues: texts,
   size: z.number(),
   modificationTime: z.number(),
@@ -43,7 +33,7 @@ const add = z.object({
 });
 
 const remove = z.object({
-  path: filePath,
+  path: z.string(),
   /** Milliseconds since 1970. */
   deletionTimestamp: z.number().nullish(),
   dataChange: z.boolean(),
@@ -120,26 +110,6 @@ export function logFiles(paths: Iterable<string>): LogFiles {
     if (version !== undefined) (ending === 'json' ? found.commits : found.checkpoints).push(Number(version));
   }
   return found;
-}
-
-/**
- * How to read the newest version: from which checkpoint, and the commits after it. Null for no table. Throws
- * `STORAGE_FAILED` for a log with a hole, which no engine reads.
- */
-export function newestVersion(
-  table: string,
-  { commits, checkpoints }: LogFiles,
-): { readonly version: number; readonly checkpoint: number | null; readonly after: readonly number[] } | null {
-  const checkpoint = checkpoints.at(-1) ?? null;
-  const after = commits.filter((version) => version > (checkpoint ?? -1));
-  const version = after.at(-1) ?? checkpoint;
-  if (version === null) return null;
-  const expected = version - (checkpoint ?? -1);
-  if (after.length === expected) return { version, checkpoint, after };
-  throw new Failure('STORAGE_FAILED', `The log of ${table} held ${after.length} of the ${expected} newest commits.`, {
-    facts: { table, version, commits: after.length, expected },
-    hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
-  });
 }
 
 /** The actions of a file of the log, one a line. Throws `STORAGE_FAILED` with the file's name for what is none. */

@@ -12,15 +12,13 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
-import { day } from '../../model/calendar.ts';
 import { count } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, FINALITY, finalityTable, type LakeTable, type SliceFiles } from '../lake-table.ts';
 import { draftsOf, type LakeTarget } from '../open-store.ts';
 import { foreignCopy, publisherOf } from '../other-database.ts';
-import { planTable, writeFiles, type CopyReport, type PlannedFile } from '../plan.ts';
-import type { PeriodContent } from '../stamps.ts';
-import type { LakeStore } from '../store.ts';
+import { planTable, type CopyReport, type PeriodContent, type PlannedFile } from '../plan.ts';
+import { writeFiles, type LakeStore } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, ownTables, readTable } from './commit.ts';
 import type { NightVersion, StoredTable } from './commit.ts';
@@ -28,7 +26,7 @@ import { droppedFiles, heldCondition, releasedFiles, releasedPeriods, releasedSo
 import { removalsOf, sweep, type Released } from './leaving.ts';
 import { needsNewer, type Action, type Add, type DeltaTable } from './log.ts';
 import { contentIn, fileStatistics, formOf, holdsColumns, tagsOf, unreadableNames } from './table.ts';
-import type { DeltaForm, NightStamp } from './table.ts';
+import type { DeltaForm } from './table.ts';
 
 interface DeltaPlace {
   readonly warehouse: Warehouse;
@@ -38,7 +36,8 @@ interface DeltaPlace {
 }
 
 /** What one publish works on. */
-interface Night extends DeltaPlace, Omit<NightVersion, 'store' | 'warehouse'>, NightStamp {
+interface Night extends NightVersion, DeltaPlace {
+  readonly warehouse: Warehouse;
   /** Per slice the periods whose files stay though the warehouse let them go. */
   readonly released: Released;
 }
@@ -56,7 +55,9 @@ export async function publishDelta(
   const { keepMs, columnMapping: maps = false } = target;
   const released = target.keepReleased === true ? await releasedPeriods(warehouse) : null;
   const tables = await deltaTables(warehouse, released === null ? null : 'false');
-  if (!maps) warnOfNames(target.path, tables, emit);
+  const names = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
+  const message = maps ? null : unreadableNames(target.path, names);
+  if (message !== null) emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
   const own = await publisherOf(warehouse);
   const listed = new Map(await listTables(store));
   const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
@@ -64,7 +65,13 @@ export async function publishDelta(
     const stored = await readTable(store, warehouse, table.name, listed.get(table.name));
     listed.delete(table.name);
     const owner = ownerIn(stored);
-    if (stored.table !== null && owner === null) throw otherProgram(target.path, table.name);
+    if (stored.table !== null && owner === null) {
+      const words = `The table ${table.name} in ${target.path} was not ripen's; nothing was committed to it.`;
+      throw new Failure('WAREHOUSE_FOREIGN', words, {
+        facts: { target: target.path, table: table.name },
+        hint: 'Publish to a path of its own, or move the table away.',
+      });
+    }
     const foreign = foreignCopy(`${target.path}/${table.name}`, owner, own);
     if (foreign !== null) throw foreign;
     found.push({ table, stored });
@@ -109,20 +116,6 @@ export async function publishDelta(
 const isUnended = ({ table, version, log }: StoredTable): boolean =>
   table?.files.size === 0 && !log.checkpoints.includes(version);
 
-function warnOfNames(target: string, tables: readonly LakeTable[], emit: Emit): void {
-  const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
-  const message = unreadableNames(target, shown);
-  if (message !== null) emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
-}
-
-function otherProgram(target: string, table: string): Failure {
-  const message = `The table ${table} in ${target} was not ripen's; nothing was committed to it.`;
-  return new Failure('WAREHOUSE_FOREIGN', message, {
-    facts: { target, table },
-    hint: 'Publish to a path of its own, or move the table away.',
-  });
-}
-
 const rowCount = z.object({ rows: count });
 
 /** Commits what changed of a table, nothing too; returns how it is then, and how many files of periods were written and removed. */
@@ -146,16 +139,16 @@ async function commitTable(
     const files = filesOf.get(period)?.files ?? [];
     const source = await releasedSource(store, form, stored, { period, files });
     const [found] = await warehouse.rows(`select count(*) as rows from ${source}`, [], rowCount);
-    const file = { period: day(period), rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
+    const file = { period, rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
     added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
   const restamped = plan.keep.flatMap((kept): Add[] => {
-    const found = filesOf.get(kept.period ?? '');
+    const found = filesOf.get(kept.period);
     const [add] = found?.files ?? [];
     if (add === undefined || found?.content?.stamp === kept.stamp) return [];
     return [{ ...add, dataChange: false, tags: tagsOf(kept) }];
   });
-  const replaced = [...plan.write.map(({ period }) => period ?? ''), ...leaving, ...outdated];
+  const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
   const { metaData, protocol } = form;
   const actions: Action[] = [
     ...(before === null || needsNewer(before.protocol, protocol) ? [{ protocol }] : []),
@@ -202,7 +195,7 @@ async function addFiles(night: Night, form: DeltaForm, planned: readonly Planned
   const { key, name } = table;
   const written = await writeFiles(night, table, planned, {
     ...fileForm,
-    pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period ?? ''}/`}ripen-${randomUUID()}.parquet`,
+    pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period}/`}ripen-${randomUUID()}.parquet`,
   });
   return written.map((file) => ({
     path: file.path.slice(name.length + 1),

@@ -7,8 +7,8 @@ import * as z from 'zod';
 import { parseColumnType } from '../../model/column-type.ts';
 import { identifier } from '../../warehouse/sql.ts';
 import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import { castCell, type CopyRow, type FileForm } from '../plan.ts';
-import type { PeriodContent } from '../stamps.ts';
+import { castCell, type PeriodContent } from '../plan.ts';
+import type { CopyRow, FileForm } from '../store.ts';
 import { jsonIn, protocolFor, schema, type Add, type MetaData, type Protocol } from './log.ts';
 
 /** Names the warehouse that a table is of. */
@@ -19,20 +19,14 @@ export const SLICE = 'ripen.slice';
 const FIELDS = 'ripen.fields';
 const MODE = 'delta.columnMapping.mode';
 
-/** The names of the protocol for plain types; DECIMAL keeps its digits. */
-const deltaTypes: Readonly<Record<string, string>> = {
-  TINYINT: 'byte',
-  SMALLINT: 'short',
-  BIGINT: 'long',
-  VARCHAR: 'string',
-};
-
 /** The hour is in the slice's own offset; every other TIMESTAMP of the warehouse is an instant, in UTC. */
 export const isInstant = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name !== 'hour';
 
+/** What the protocol calls a plain type; DECIMAL keeps its digits. */
 function deltaType(column: LakeColumn): string {
   if (column.type === 'TIMESTAMP') return isInstant(column) ? 'timestamp' : 'timestamp_ntz';
-  return deltaTypes[column.type] ?? column.type.toLowerCase();
+  if (column.type === 'BIGINT') return 'long';
+  return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
 }
 
 /** What a publish makes of a table besides its rows. */
@@ -198,7 +192,7 @@ function boundOf({ type }: LakeColumn, bound: string | undefined): string | null
   if (bound === undefined) return null;
   if (type === 'VARCHAR') return Buffer.byteLength(bound) <= MOST_BOUND_BYTES ? JSON.stringify(bound) : null;
   if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? JSON.stringify(bound) : null;
-  const isNumber = parseColumnType(type) !== null || /INT|FLOAT/.test(type);
+  const isNumber = parseColumnType(type) !== null || type === 'INTEGER';
   return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
 }
 
