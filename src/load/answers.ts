@@ -8,7 +8,7 @@
 import { Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { saysCut } from '../spool/beside-rows.ts';
-import type { Spooled, SpooledAnswer } from '../spool/spool.ts';
+import type { SpooledAnswer } from '../spool/spool.ts';
 import type { LoadResult, LoadWarning } from './load-result.ts';
 import { type AnswerPage, maturityOf, type SoundPage, type WindowMaturity } from './report-page.ts';
 
@@ -30,16 +30,10 @@ export interface Doubt {
 }
 
 /** Answers whose rows may be looked at. */
-interface SoundAnswers {
+export interface SoundAnswers {
   readonly answers: readonly JudgedAnswer[];
   readonly warnings: readonly LoadWarning[];
   readonly maturity: WindowMaturity;
-}
-
-/** A window whose answers are sound, and its number in the batch. */
-export interface Sound extends SoundAnswers {
-  readonly spooled: Spooled;
-  readonly windowNo: number;
 }
 
 /** An answer with what its pages came to. */

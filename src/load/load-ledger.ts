@@ -14,6 +14,7 @@ import { reportParameters, type Window } from '../model/window.ts';
 import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Reject, Rejects } from './check.ts';
+import type { LoadWarning } from './load-result.ts';
 import { evidenceOf } from './report-page.ts';
 import type { Judged } from './proof.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
@@ -71,7 +72,7 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
 
 const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
-/** Neighbouring periods of a judged window that are to be replaced. */
+/** Neighbouring periods of a judged window that are to be replaced, and what is told of them. */
 export interface Replaceable {
   readonly judged: Judged;
   /** Of these periods alone. */
@@ -83,6 +84,9 @@ export interface Replaceable {
   readonly fetchedAt: Date;
   /** What is stored of its periods; none of a window that was never loaded. */
   readonly known: ReadonlyMap<Day, PeriodKnown>;
+  readonly warnings: readonly LoadWarning[];
+  /** Stretches of periods without rows. */
+  readonly empty: readonly string[];
 }
 
 /** The same as one load. */
@@ -220,9 +224,9 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-/** Records rejected rows, at once. Inside the caller's transaction where there is one. */
-export async function recordRejects(warehouse: Warehouse, rejects: readonly Reject[], runId: string): Promise<void> {
-  if (rejects.length === 0) return;
+/** Statements that record rejected rows; none where there are none. */
+export function recordRejects(rejects: readonly Reject[], runId: string): string[] {
+  if (rejects.length === 0) return [];
   const rows = rejects.map(({ slice, days, reason, row }) => ({
     slice,
     start_day: days.start,
@@ -230,5 +234,5 @@ export async function recordRejects(warehouse: Warehouse, rejects: readonly Reje
     reason: scrub(reason),
     row_text: row,
   }));
-  await warehouse.run(statement('load/record_rejects'), [runId, JSON.stringify(rows)]);
+  return [bound('load/record_rejects', [runId, JSON.stringify(rows)])];
 }

@@ -14,11 +14,11 @@ import { isFiltered, partId, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Doubt, JudgedAnswer, Sound } from './answers.ts';
+import type { Doubt, JudgedAnswer } from './answers.ts';
 import type { Found } from './check.ts';
 import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
-import { staging, WINDOW } from './staged-sql.ts';
+import { type Sound, staging, WINDOW } from './staged-sql.ts';
 import {
   addTotals,
   type Comparison,

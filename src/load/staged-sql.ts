@@ -12,7 +12,8 @@ import { endOf } from '../model/period.ts';
 import type { Window } from '../model/window.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import type { Sound } from './answers.ts';
+import type { Spooled } from '../spool/spool.ts';
+import type { SoundAnswers } from './answers.ts';
 import type { ReadAnswer } from './read-answers.ts';
 import { castExactly, type Columns, tableColumns, type Target } from '../tables/target.ts';
 
@@ -45,6 +46,13 @@ const COPY = '"copy,"';
 
 /** An answer that has rows, as it was read. */
 type ReadPart = ReadAnswer & StagedPart;
+
+/** A window whose answers are sound, its number in the batch, and its rows. */
+export interface Sound extends SoundAnswers {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+  readonly parts: readonly ReadPart[];
+}
 
 /** The rows of a batch. */
 export interface Staged {

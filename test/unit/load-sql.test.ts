@@ -40,13 +40,11 @@ const sharing = [
   { ...shared, firstBody: 2, pages: { length: 2 }, windowNo: 5, partNo: 1 },
 ];
 const unchanged = new Map<string, string>();
-const inserted = {
-  rows: 'select * from there',
-  loadIds: [null, '41', null, '42'],
-  where: null,
-  collapse: false,
-  isOrdered: true,
-} as const;
+const loads = [
+  { loadId: '41', window: { replaced: days }, judged: { sound: { windowNo: 1 } } },
+  { loadId: '42', window: { replaced: later }, judged: { sound: { windowNo: 3 } } },
+];
+const inserted = { rows: 'select * from there', hasCopies: false, isOrdered: true };
 const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
 
 const batches = [
@@ -78,9 +76,9 @@ const statements: Record<string, () => string> = {
   'sum-metrics': () => sumParts(columns),
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, [3]),
   'delete-hours': () => deleteRows(hourly, days),
-  'insert-rows': () => insertRows(target, { ...inserted, isOrdered: false }),
-  'insert-rows-collapsed': () => insertRows(undated, { ...inserted, collapse: true, where: '"rejected," is null' }),
-  'insert-cells': () => insertRows(cube, inserted),
+  'insert-rows': () => insertRows(target, loads, { ...inserted, isOrdered: false }),
+  'insert-rows-collapsed': () => insertRows(undated, loads, { ...inserted, hasCopies: true }),
+  'insert-cells': () => insertRows(cube, loads, inserted),
   'total-typed': () => totalTyped(columns, 'day', days.start),
   'total-typed-of-wide-columns': () => totalTyped(wide, 'day', days.start),
   'sum-metrics-of-wide-columns': () => sumParts(wide),

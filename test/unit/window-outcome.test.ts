@@ -43,7 +43,7 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
 /** An engine that is out of memory whenever more than so many files are read at once. */
 function engineFor(most: number): { readonly warehouse: Warehouse; readonly asked: number[] } {
   const asked: number[] = [];
-  const run = (sql: string): Promise<number> => {
+  const take = (sql: string): Promise<number> => {
     const files = sql.match(/\/spool\/[^']*/g)?.length ?? 0;
     if (files === 0) return Promise.resolve(0);
     asked.push(files);
@@ -53,8 +53,8 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
   };
   const warehouse: Warehouse = {
     path: '/warehouse.duckdb',
-    run,
-    rows: () => Promise.resolve([]),
+    run: take,
+    rows: async (sql) => take(sql).then(() => []),
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
     reclaimAtClose: () => {},
