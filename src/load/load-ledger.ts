@@ -15,7 +15,7 @@ import { bound, count, dayShape, instant, statement, timestamp } from '../wareho
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Reject, Rejects } from './check.ts';
 import type { LoadWarning } from './load-result.ts';
-import { evidenceOf } from './report-page.ts';
+import { evidenceOf } from './answers.ts';
 import type { Judged } from './proof.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
 

@@ -14,7 +14,7 @@ import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import { plainBytesOf, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
-import { judgeAnswers } from './answers.ts';
+import { judgeAnswers, pageOf } from './answers.ts';
 import { type Found, findingsOf } from './check.ts';
 import { replaceJudged } from './judged.ts';
 import { recordRejects } from './load-ledger.ts';
@@ -88,7 +88,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   for (const spooled of batch) {
     const found = read.of(spooled);
     const windowNo = sound.length;
-    const inspected = spooled.answers.map((answer, at) => ({ ...answer, pages: found[at]?.pages ?? [] }));
+    const inspected = spooled.answers.map((answer, at) => ({ ...answer, pages: (found[at]?.pages ?? []).map(pageOf) }));
     const verdict = judgeAnswers(spooled.window, inspected);
     const parts = spooled.answers.flatMap(({ partNo }, at) => {
       const part = found[at] ?? null;

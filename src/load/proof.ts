@@ -40,6 +40,8 @@ export interface Judged extends Found {
   readonly warnings: readonly LoadWarning[];
 }
 
+const nothingShown = { comparisons: [], notAdditive: [], addsUp: [] };
+
 /** The verdict on a window's completeness, or what is to be done instead of loading it. */
 export async function proveWindow(
   found: Found,
@@ -55,9 +57,8 @@ export async function proveWindow(
   if (because === null) return loadable(found, proofs, whole.untold);
   if (target.slice.completeness === 'warn') {
     const message = `The answer was loaded although it was not shown to be complete: ${because}.`;
-    const warnings = [{ code: 'UNPROVEN', message }] as const;
     const comparisons = proofs.flatMap((proof) => proof.comparisons);
-    return { ...found, verdict: 'unproven', comparisons, notAdditive: [], addsUp: [], warnings };
+    return { ...found, ...nothingShown, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message }] };
   }
   const message = `${subjectOf(window)}: ${because}.`;
   if (unread !== null) {
@@ -104,7 +105,7 @@ function loadable(found: Found, proofs: readonly AnswerProof[], untold: string |
   }
   // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
   if (found.rejects !== null) {
-    return { ...found, verdict: 'unverifiable', comparisons: [], notAdditive: [], addsUp: [], warnings };
+    return { ...found, ...nothingShown, verdict: 'unverifiable', warnings };
   }
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
   if (rounded !== null) {

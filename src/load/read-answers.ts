@@ -11,9 +11,8 @@ import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
-import type { ColumnsRead } from '../spool/columns/reading.ts';
+import type { ColumnsRead, Envelope } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
-import { type AnswerPage, pageOf } from './report-page.ts';
 import type { Columns, MetricColumn, Target } from '../tables/target.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages state beside them. */
@@ -25,7 +24,7 @@ export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {
   /** The types its metrics have there, in table order; the table's may have become wider since. */
   readonly types: readonly ColumnType[];
   /** In their order. */
-  readonly pages: readonly AnswerPage[];
+  readonly pages: readonly Envelope[];
 }
 
 type Pages = readonly SavedBody[];
@@ -118,7 +117,7 @@ export class ReadAnswers {
     const found = answers.map((pages): ReadAnswer => {
       const own = envelopes.slice(firstBody, firstBody + pages.length);
       const rows = own.reduce((sum, envelope) => sum + envelope.rows, 0);
-      const answer = { ...read, ...place, firstBody, rows, pages: own.map(pageOf) };
+      const answer = { ...read, ...place, firstBody, rows, pages: own };
       this.#read.set(idOf(pages), answer);
       firstBody += pages.length;
       return answer;

@@ -111,7 +111,7 @@ async function store(
   const answers = new ReadAnswers(reader, directory);
   await answers.readAll([spooled], target);
   const [read] = answers.of(spooled);
-  expect(read?.pages).toMatchObject([{ rowCount: texts.length * typeTexts.length }]);
+  expect(read?.pages).toMatchObject([{ rows: texts.length * typeTexts.length }]);
   const values = typeTexts.map((type) => `${identifier(type)}::varchar`).join(', ');
   const stored = await warehouse.rows(
     `select "no", case when ${identifier(REJECTED)} is null then coalesce(${values})

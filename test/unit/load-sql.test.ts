@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { finalView } from '../../src/tables/describing.ts';
-import { stagedRows, stageRows } from '../../src/load/staged-sql.ts';
+import { type StagedPart, stagedRows, stageRows } from '../../src/load/staged-sql.ts';
 import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
@@ -28,16 +28,19 @@ const hourly: Target = {
 const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 
 const types = columns.metrics.map(({ type }) => type);
-const read = { isDistinct: true, hasExtra: false, hasRejected: false };
-const alone = { ...read, firstBody: 0, bodies: 1, pages: { length: 1 } };
-const files = [
-  { ...alone, file: `/spool/it's here.parquet`, types, windowNo: 1, partNo: 0 },
-  { ...alone, file: '/spool/b.parquet', types, windowNo: 3, partNo: 2 },
+const page = { rows: 1, members: new Map(), keys: [], commonKeys: [], badLabel: null, because: null };
+const alone = {
+  ...{ rows: 1, firstBody: 0, bodies: 1, pages: [page], types, unfit: new Map(), digits: new Map() },
+  ...{ hasExtra: false, hasRejected: false, isOrdered: true, isDistinct: true, weekStartsOn: null },
+};
+const files: StagedPart[] = [
+  { ...alone, file: `/spool/it's here.parquet`, windowNo: 1, partNo: 0 },
+  { ...alone, file: '/spool/b.parquet', windowNo: 3, partNo: 2 },
 ];
-const shared = { ...alone, file: '/spool/d.parquet', types, bodies: 4, hasExtra: true, hasRejected: true };
+const shared = { ...alone, file: '/spool/d.parquet', bodies: 4, hasExtra: true, hasRejected: true };
 const sharing = [
-  { ...shared, firstBody: 0, pages: { length: 1 }, windowNo: 0, partNo: 0 },
-  { ...shared, firstBody: 2, pages: { length: 2 }, windowNo: 5, partNo: 1 },
+  { ...shared, windowNo: 0, partNo: 0 },
+  { ...shared, firstBody: 2, pages: [page, page], windowNo: 5, partNo: 1 },
 ];
 const unchanged = new Map<string, string>();
 const loads = [
@@ -49,7 +52,7 @@ const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, M
 
 const batches = [
   ...files,
-  { ...alone, file: '/spool/e.parquet', types, windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
+  { ...alone, file: '/spool/e.parquet', windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
 ];
 
 const undated: Target = { ...target, slice: slice({ ...target.slice, dimensions: ['order'], grain: null }) };

@@ -65,15 +65,8 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
   return { warehouse, asked };
 }
 
-const page = {
-  rowCount: 1,
-  keys: new Set(['day', 'network', 'installs']),
-  commonKeys: new Set(['day', 'network', 'installs']),
-  totals: new Map(),
-  warnings: [],
-  maturity: { computedAt: null, immature: [], unread: [] },
-  badLabel: null,
-} as const;
+const keys = ['day', 'network', 'installs'];
+const page = { rows: 1, members: new Map(), keys, commonKeys: keys, badLabel: null, because: null };
 
 const batch = [spooledOn('2026-05-30', '2026-05-31', 4_000_000), spooledOn('2026-05-31', '2026-06-01', 9_000_000)];
 const target = {
