@@ -73,7 +73,7 @@ export interface Batch {
 
 interface Extraction {
   readonly service: Pick<Service, 'report'>;
-  readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
+  readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
   /** Reads the pages of an answer that has landed, where that is worth while before its batch is loaded. */
   readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<void>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */

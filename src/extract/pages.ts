@@ -15,7 +15,7 @@ import { onDisk, type Spool, type SpooledPages } from '../spool/spool.ts';
 
 export interface Paging {
   readonly service: Pick<Service, 'report'>;
-  readonly spool: Pick<Spool, 'pathFor' | 'keep'>;
+  readonly spool: Pick<Spool, 'pathFor'>;
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export async function fetchPages(
       const path = spool.pathFor(window);
       const saved: SavedBody | null = await service.report(parameters, path, signal, page ?? undefined);
       if (saved === null) return { pages, unfollowed: page === null ? null : `${wordsFor(page)} had no content` };
-      pages.push(await spool.keep(saved));
+      pages.push(saved);
       const isRepeated = isSeen(saved.rowsDigest ?? path);
       if (isRepeated) return { pages, unfollowed: `${wordsFor(page)} repeated the rows of an earlier one` };
       page = nextPageOf(saved.pagination ?? null);
