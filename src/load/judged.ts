@@ -7,7 +7,7 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { dayShape } from '../warehouse/sql.ts';
 import type { Rejects } from './check.ts';
 import { emptyStretches, lossFailure, sharesOf } from './guard.ts';
-import { knownPeriods, type Replaceable } from './load-ledger.ts';
+import { knownPeriods, type Replaceable, rowsIn } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { Judged } from './proof.ts';
 import { replaceWindows } from './replace.ts';
@@ -40,7 +40,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         const empty = emptyStretches(window, answered);
         // Warnings about the whole answer belong to the first of its periods.
         const warnings = [...(share === first ? warningsOf(judged) : []), ...emptyWarning(empty)];
-        const stored = { rows: rowsIn(window, judged), rejects: rejectsIn(window, judged) };
+        const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged) };
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
       } else if (fate !== 'newer') {
         const failure = lossFailure(share, counts, `${subjectOf(window)}${emptied.clause}`);
@@ -97,9 +97,6 @@ function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): Rea
   }
   return answered;
 }
-
-const rowsIn = ({ periods }: Window, { periodRows }: Judged): number =>
-  periods.reduce((sum, { period }) => sum + (periodRows.get(period.bucket.start) ?? 0), 0);
 
 /** The rejected rows of some periods of a window; one of which no day is known belongs to the first of them. */
 function rejectsIn(part: Window, { sound, rejects }: Judged): Pick<Rejects, 'recorded' | 'days'> {

@@ -94,18 +94,16 @@ export interface Load extends Replaceable {
   readonly loadId: string;
 }
 
-/** What is stored of each period once windows were replaced; null where their own rows are. */
-export type StoredCounts = {
+/** What is stored of each period once windows were replaced. */
+export interface StoredCounts {
   readonly rows: ReadonlyMap<Day, number>;
   /** By age of a cube, how many values are not zero; empty for any other slice. */
   readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
-} | null;
+}
 
-/** Rows that a window has once it was replaced. */
-export const storedRows = ({ rows, window }: Load, counted: StoredCounts): number =>
-  counted === null
-    ? rows
-    : window.periods.reduce((sum, { period }) => sum + (counted.rows.get(period.bucket.start) ?? 0), 0);
+/** Rows of a window's periods. */
+export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
+  periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 
 /** Statements that record the loads of a slice, and how their periods are stored from now on. */
 export function recordLoads(target: Target, loads: readonly Load[], counted: StoredCounts, runId: string): string[] {
@@ -124,7 +122,7 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
       requests: spooled.requests,
       bytes: spooled.answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
       rows_fetched: load.rows + rejected,
-      rows_loaded: storedRows(load, counted),
+      rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,
       verdict,
       proof: JSON.stringify(comparisons),
@@ -136,15 +134,14 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
   const byAge = metricsByAge(slice, target.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
-  const boundsOf = (some: readonly Load[]): (readonly [Day | null, Day | null])[] =>
-    joined(some.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));
+  const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));
   const of = [slice.name, fingerprint];
   return [
     bound('load/record_loads', [runId, ...of, JSON.stringify(slice.metrics), JSON.stringify(items)]),
-    ...boundsOf(loads.filter(({ known }) => known.size > 0)).map((days) =>
+    ...replaced.flatMap((days) => [
       bound('load/forget_periods', [...of, ...days, ages]),
-    ),
-    ...boundsOf(loads).map((days) => bound('load/forget_released', [...of, ...days])),
+      bound('load/forget_released', [...of, ...days]),
+    ]),
     bound('load/record_periods', [...of, JSON.stringify(periods)]),
   ];
 }
@@ -159,7 +156,7 @@ function periodsOf(
   const { sound, periodRows, verdict } = judged;
   return window.periods.flatMap(({ period }) => {
     const { start, end } = period.bucket;
-    const all = (counted?.rows ?? periodRows).get(start) ?? 0;
+    const all = counted.rows.get(start) ?? 0;
     // An age of which every value is zero is no empty one.
     const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
     const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
@@ -178,7 +175,7 @@ function periodsOf(
       asked_end: period.asked.end,
       ends_at: timestamp(endOf(period, slice.utcOffset)),
       whole: isWhole(period),
-      rows: slice.cube === undefined ? all : (counted?.ages.get(age)?.get(start) ?? 0),
+      rows: slice.cube === undefined ? all : (counted.ages.get(age)?.get(start) ?? 0),
       rejected,
       empty_runs: emptyRuns,
       state: stateOf(period, metrics, slice, held),

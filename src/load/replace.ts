@@ -15,7 +15,7 @@ import {
   recordLoads,
   recordRejects,
   type Replaceable,
-  storedRows,
+  rowsIn,
   type StoredCounts,
 } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
@@ -56,7 +56,9 @@ export async function replaceWindows(
       throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
     }
     const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, Set<string>>();
-    const counted = isStaged ? null : await countStored(warehouse);
+    const counted = isStaged
+      ? { rows: new Map(loads.flatMap(rowsByDay)), ages: new Map() }
+      : await countStored(warehouse);
     const rejects = loads.flatMap((load) => load.rejects.recorded);
     await warehouse.run(asScript([...recordRejects(rejects, runId), ...recordLoads(wider, loads, counted, runId)]));
     const results = loads.map((load): LoadResult => {
@@ -65,7 +67,7 @@ export async function replaceWindows(
         kind: 'loaded',
         window,
         fetched: window === judged.sound.spooled.window ? fetchedRows(judged) : load.rows,
-        rows: storedRows(load, counted),
+        rows: rowsIn(window, counted.rows),
         rejected: load.rejects.days.length,
         restatedPeriods: restated.get(load.loadId)?.size ?? 0,
         empty,
@@ -76,6 +78,7 @@ export async function replaceWindows(
   });
 }
 
+const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
 const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;
 
 /** A query for the rows of some windows, in the types of the table. */
