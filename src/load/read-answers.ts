@@ -8,7 +8,6 @@
 import { basename, join } from 'node:path';
 
 import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
-import { isDateDimension } from '../model/dimension.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope } from '../spool/columns/reading.ts';
@@ -106,12 +105,12 @@ export class ReadAnswers {
     const bodies = answers.flat();
     this.#readings += 1;
     const file = join(this.#folder, `${basename(bodies[0]?.path ?? '')}.${this.#readings}.parquet`);
-    const columns = {
-      dimensions: dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : ('text' as const) })),
-      metrics: metrics.map(({ id, type }) => ({ name: id, type })),
-      left: requested.filter((name) => metrics.every(({ id }) => id !== name)),
-    };
-    const { envelopes, ...read } = await this.#reader.read({ bodies, columns, to: file });
+    const left = requested.filter((name) => metrics.every(({ id }) => id !== name));
+    const { envelopes, ...read } = await this.#reader.read({
+      bodies,
+      columns: { dimensions, metrics, left },
+      to: file,
+    });
     const place = { file, bodies: bodies.length, types: metrics.map(({ type }) => type) };
     let firstBody = 0;
     const found = answers.map((pages): ReadAnswer => {

@@ -1,6 +1,7 @@
 /** Report documents by a seed: most are what a service sends, some are odd in one place, some are broken. */
 
 import type { ColumnType } from '../../src/model/column-type.ts';
+import { isDateDimension } from '../../src/model/dimension.ts';
 import type { SliceColumns } from '../../src/spool/columns/reading.ts';
 import { choose, fraction, mix } from '../../src/simulator/world/hash.ts';
 
@@ -9,39 +10,26 @@ const decimal = (width: number, scale: number): ColumnType => ({ kind: 'DECIMAL'
 /** Slices that have every kind of column between them. */
 export const slices: readonly SliceColumns[] = [
   {
-    dimensions: [
-      { name: 'day', kind: 'day' },
-      { name: 'app', kind: 'text' },
-      { name: 'network', kind: 'text' },
-    ],
+    dimensions: ['day', 'app', 'network'],
     metrics: [
-      { name: 'installs', type: { kind: 'BIGINT' } },
-      { name: 'cost', type: decimal(18, 6) },
-      { name: 'ecpi', type: { kind: 'DOUBLE' } },
+      { id: 'installs', type: { kind: 'BIGINT' } },
+      { id: 'cost', type: decimal(18, 6) },
+      { id: 'ecpi', type: { kind: 'DOUBLE' } },
     ],
   },
   {
-    dimensions: [
-      { name: 'week', kind: 'week' },
-      { name: 'hour', kind: 'hour' },
-      { name: 'campaign', kind: 'text' },
-    ],
+    dimensions: ['week', 'hour', 'campaign'],
     metrics: [
-      { name: 'clicks', type: { kind: 'BIGINT' } },
-      { name: 'rate', type: decimal(5, 2) },
-      { name: 'share', type: decimal(18, 18) },
-      { name: 'whole', type: decimal(18, 0) },
-      { name: 'roas_d30', type: { kind: 'DOUBLE' } },
+      { id: 'clicks', type: { kind: 'BIGINT' } },
+      { id: 'rate', type: decimal(5, 2) },
+      { id: 'share', type: decimal(18, 18) },
+      { id: 'whole', type: decimal(18, 0) },
+      { id: 'roas_d30', type: { kind: 'DOUBLE' } },
     ],
   },
   {
-    dimensions: [
-      { name: 'country_code', kind: 'text' },
-      { name: 'year', kind: 'year' },
-      { name: 'quarter', kind: 'quarter' },
-      { name: 'month', kind: 'month' },
-    ],
-    metrics: [{ name: 'revenue', type: decimal(12, 3) }],
+    dimensions: ['country_code', 'year', 'quarter', 'month'],
+    metrics: [{ id: 'revenue', type: decimal(12, 3) }],
   },
 ];
 
@@ -209,8 +197,8 @@ export function reportDocument(
   const oddRow = chance.number(Math.max(1, rowCount));
   const cells = [
     ...(hasAttributes ? [{ name: 'attr_dependency', kind: 'object', type: null }] : []),
-    ...columns.dimensions.map(({ name, kind }) => ({ name, kind, type: null })),
-    ...columns.metrics.map(({ name, type }) => ({ name, kind: 'number', type })),
+    ...columns.dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text', type: null })),
+    ...columns.metrics.map(({ id, type }) => ({ name: id, kind: 'number', type })),
   ];
   const turned = chance.number(cells.length);
   const ordered = [...cells.slice(turned), ...cells.slice(0, turned)];

@@ -28,13 +28,10 @@ beforeAll(async () => {
 afterAll(async () => reader.close());
 
 const columns: SliceColumns = {
-  dimensions: [
-    { name: 'day', kind: 'day' },
-    { name: 'app', kind: 'text' },
-  ],
+  dimensions: ['day', 'app'],
   metrics: [
-    { name: 'installs', type: { kind: 'BIGINT' } },
-    { name: 'cost', type: { kind: 'DECIMAL', width: 18, scale: 6 } },
+    { id: 'installs', type: { kind: 'BIGINT' } },
+    { id: 'cost', type: { kind: 'DECIMAL', width: 18, scale: 6 } },
   ],
 };
 

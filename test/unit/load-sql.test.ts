@@ -29,10 +29,8 @@ const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 
 const types = columns.metrics.map(({ type }) => type);
 const page = { rows: 1, members: new Map(), keys: [], commonKeys: [], badLabel: null, because: null };
-const alone = {
-  ...{ rows: 1, firstBody: 0, bodies: 1, pages: [page], types, unfit: new Map(), digits: new Map() },
-  ...{ hasExtra: false, hasRejected: false, isOrdered: true, isDistinct: true, weekStartsOn: null },
-};
+const read = { rows: 1, unfit: new Map(), digits: new Map(), hasExtra: false, hasRejected: false, weekStartsOn: null };
+const alone = { ...read, isOrdered: true, isDistinct: true, firstBody: 0, bodies: 1, pages: [page], types };
 const files: StagedPart[] = [
   { ...alone, file: `/spool/it's here.parquet`, windowNo: 1, partNo: 0 },
   { ...alone, file: '/spool/b.parquet', windowNo: 3, partNo: 2 },
