@@ -73,7 +73,7 @@ export interface Batch {
 
 interface Extraction {
   readonly service: Pick<Service, 'report'>;
-  readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
+  readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
   /** Reads the pages of an answer that has landed, where that is worth while before its batch is loaded. */
   readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<void>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */
@@ -268,7 +268,7 @@ async function fetchPages(
     const saved: SavedBody | null = await service.report(parameters, path, signal, page);
     if (saved === null)
       return { pages, unfollowed: page === undefined ? null : `the next page ${page} had no content` };
-    pages.push(await spool.keep(saved));
+    pages.push(saved);
     const isRepeated = isSeen(saved.rowsDigest ?? path);
     if (isRepeated) return { pages, unfollowed: `the next page ${page} repeated the rows of an earlier one` };
     page = saved.nextPage ?? undefined;

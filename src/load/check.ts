@@ -12,11 +12,11 @@ import {
   type WeekStart,
 } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { asScript, count, dayShape } from '../warehouse/sql.ts';
+import { additiveOf, type Columns } from '../tables/target.ts';
+import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Sound } from './answers.ts';
-import { beginsInWeek, isBatched, type Staged, stageRows } from './staged-sql.ts';
-import { additiveOf, type Target } from '../tables/target.ts';
+import type { LoadRequest } from './load-result.ts';
+import { beginsInWeek, isBatched, type Sound, type Staged, stageRows } from './staged-sql.ts';
 import type { MetricSum, PartSums } from './totals.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 
@@ -32,48 +32,45 @@ export interface Found {
   readonly sums: PartSums;
   /** Rows that are stored, by first day of the period; a period without any is left out. */
   readonly periodRows: ReadonlyMap<Day, number>;
+  /** The same of a cube's values other than zero; of any other slice its rows. */
+  readonly periodValues: ReadonlyMap<Day, number>;
   readonly isOrdered: boolean;
 }
 
 type Finding = Pick<Found, 'failure' | 'copies'>;
 
-/** Runs every check over a staged batch, and fills `totals`; what is found of each window, in their order. The target has the columns of the batch. */
+/** Stages a batch, runs every check over it, and fills `totals`; what is found of each window, in their order. */
 export async function findingsOf(
   sound: readonly Sound[],
-  target: Target,
   staged: Staged,
-  warehouse: Warehouse,
+  { warehouse, target }: Pick<LoadRequest, 'warehouse' | 'target'>,
 ): Promise<Found[]> {
+  const { columns } = staged;
   const windows = sound.map(({ spooled }) => spooled.window);
   const [first] = windows;
   if (first === undefined) return [];
-  const { columns, slice } = target;
-  const sums = totalTyped(columns, slice.grain, first.replaced.start);
-  await warehouse.run(asScript([stageRows(staged), sums]));
   const counts = new Set(target.metrics.filter(({ type }) => type.kind === 'BIGINT').map(({ id }) => id));
-  const parts = windows.map((_, windowNo) => staged.parts.filter((part) => part.windowNo === windowNo));
-  const withParts = (is: (parts: Staged['parts'], window: Window) => boolean): number[] =>
-    windows.flatMap((window, windowNo) => (is(parts[windowNo] ?? [], window) ? [windowNo] : []));
+  const numbersOf = (is: (each: Sound) => boolean): number[] =>
+    sound.flatMap((each) => (is(each) ? [each.windowNo] : []));
+  const totals = await readTotals(warehouse, first, windows, staged);
   const rejects = await readRejects(
     warehouse,
     windows,
-    withParts((own) => own.some(({ hasRejected }) => hasRejected)),
+    numbersOf(({ parts }) => parts.some(({ hasRejected }) => hasRejected)),
   );
-  const totals = await readTotals(warehouse, target, windows);
-  const repeated = await readRepeated(warehouse, target, windows, withParts(mayRepeat));
-  const distinct = await readDistinct(warehouse, target, [...repeated.keys()]);
+  const repeated = await readRepeated(warehouse, columns, windows, numbersOf(mayRepeat));
+  const distinct = await readDistinct(warehouse, columns, [...repeated.keys()]);
   return sound.map((each): Found => {
-    const { windowNo } = each;
+    const { windowNo, parts } = each;
     const { window } = each.spooled;
-    const own = parts[windowNo] ?? [];
-    const periodRows = totals.periodRows.get(windowNo) ?? new Map<Day, number>();
+    const { rows: periodRows, values: periodValues } = totals.periodsOf(windowNo);
     const rejected = rejects.get(windowNo) ?? null;
     const { failure: conflict = null, copies = 0 } = repeated.get(windowNo) ?? {};
-    const stated = own.map((part) => part.weekStartsOn);
+    const stated = parts.map((part) => part.weekStartsOn);
     const weekStartsOn = otherWeekStart(window, stated, periodRows);
     const stray = weekStartsOn === null ? strayWeek(window, periodRows) : null;
     const sumsOf = (partNo: number): MetricSum[] => {
-      const answers = own.filter((part) => part.partNo === partNo);
+      const answers = parts.filter((part) => part.partNo === partNo);
       const found = totals.sums.get(placeOf(windowNo, partNo));
       const others = distinct.get(placeOf(windowNo, partNo));
       return additiveOf(columns).map(({ id, type, isAssumed }, at) => {
@@ -99,13 +96,14 @@ export async function findingsOf(
       copies,
       sums: window.parts.map((_, partNo) => sumsOf(partNo).filter(({ metric }) => !rejected?.metrics.has(metric))),
       periodRows,
-      isOrdered: own.every(({ isOrdered }) => isOrdered) && !isBatched(own),
+      periodValues,
+      isOrdered: parts.every(({ isOrdered }) => isOrdered) && !isBatched(parts),
     };
   });
 }
 
 /** Whether a key may occur twice in a window: within an answer, in several parts, or under two names of its first week. */
-const mayRepeat = (parts: Staged['parts'], window: Window): boolean =>
+const mayRepeat = ({ parts, spooled: { window } }: Sound): boolean =>
   parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo || beginsInWeek(window));
 
 const placeOf = (windowNo: number, partNo: number): string => `${windowNo} ${partNo}`;
@@ -116,26 +114,30 @@ const sumRow = z.object({
   sums: z.array(z.string().nullable()),
   magnitudes: z.array(z.number().nullable()),
   non_zero: z.array(count),
-  periods: z.string(),
+  periods: jsonOf(z.array(z.object({ start: dayShape, rows: z.number(), values: z.number() }))),
 });
-const periodsShape = z.array(z.object({ start: dayShape, rows: z.number() }));
 
-/** The sums of each part of each window, by place, and by window its rows by first day of the period. */
-async function readTotals(warehouse: Warehouse, { columns, slice }: Target, windows: readonly Window[]) {
-  const sums = new Map<string, z.infer<typeof sumRow>>();
-  const periodRows = new Map<number, Map<Day, number>>();
-  for (const found of await warehouse.rows(sumParts(columns), [], sumRow)) {
-    const { window_no: windowNo } = found;
-    sums.set(placeOf(windowNo, found.part_no), found);
-    const rows = periodRows.get(windowNo) ?? new Map<Day, number>();
-    periodRows.set(windowNo, rows);
-    for (const { start, rows: more } of periodsShape.parse(JSON.parse(found.periods))) {
+/** Stages a batch; the sums of each part of each window, by place, and what each window has by first day of the period. */
+async function readTotals(
+  warehouse: Warehouse,
+  { slice: { grain }, replaced }: Window,
+  windows: readonly Window[],
+  staged: Staged,
+) {
+  const { columns } = staged;
+  const script = asScript([stageRows(staged), totalTyped(columns, grain, replaced.start), sumParts(columns)]);
+  const found = await warehouse.rows(script, [], sumRow);
+  const periodsOf = (windowNo: number): Record<'rows' | 'values', ReadonlyMap<Day, number>> => {
+    const [rows, values] = [new Map<Day, number>(), new Map<Day, number>()];
+    for (const period of found.flatMap((each) => (each.window_no === windowNo ? each.periods : []))) {
       // A report without a date dimension has one period, which is known by whichever first day its window has.
-      const period = slice.grain === null ? (windows[windowNo]?.replaced.start ?? start) : start;
-      rows.set(period, (rows.get(period) ?? 0) + more);
+      const start = grain === null ? (windows[windowNo]?.replaced.start ?? period.start) : period.start;
+      rows.set(start, (rows.get(start) ?? 0) + period.rows);
+      values.set(start, (values.get(start) ?? 0) + period.values);
     }
-  }
-  return { sums, periodRows };
+    return { rows, values };
+  };
+  return { sums: new Map(found.map((each) => [placeOf(each.window_no, each.part_no), each])), periodsOf };
 }
 
 const distinctRow = sumRow.pick({ window_no: true, part_no: true, sums: true });
@@ -143,7 +145,7 @@ const distinctRow = sumRow.pick({ window_no: true, part_no: true, sums: true });
 /** The sums over the distinct rows of some windows, by place. */
 async function readDistinct(
   warehouse: Warehouse,
-  { columns }: Target,
+  columns: Columns,
   windowNos: readonly number[],
 ): Promise<ReadonlyMap<string, readonly (string | null)[]>> {
   if (windowNos.length === 0) return new Map();
@@ -176,7 +178,7 @@ const repeatedRow = z.object({
 /** Windows in which a key came more than once, of those that may have one: how often, and a failure if the values differ. */
 async function readRepeated(
   warehouse: Warehouse,
-  { columns }: Target,
+  columns: Columns,
   windows: readonly Window[],
   windowNos: readonly number[],
 ): Promise<ReadonlyMap<number, Finding>> {
@@ -219,7 +221,7 @@ const rejectedShape = z.object({
   row: z.string(),
   reasons: z.array(z.object({ metric: z.string(), reason: z.string() })),
 });
-const rejectedRow = z.object({ window_no: z.number(), day: dayShape.nullable(), rejected: z.string() });
+const rejectedRow = z.object({ window_no: z.number(), day: dayShape.nullable(), rejected: jsonOf(rejectedShape) });
 
 /** Reasons named in one message; the others are in `ripen.rejected_rows`. */
 const EXAMPLES = 3;
@@ -234,10 +236,7 @@ async function readRejects(
   const found = await warehouse.rows(rejectedRows(windows[0]?.slice.grain ?? null, windowNos), [], rejectedRow);
   const byWindow = windows.flatMap((window, windowNo): [number, Rejects][] => {
     const rows = found.filter((row) => row.window_no === windowNo);
-    const all = rows.flatMap(({ rejected }) => {
-      const { row, reasons } = rejectedShape.parse(JSON.parse(rejected));
-      return reasons.map(({ metric, reason }) => ({ metric, reason, row }));
-    });
+    const all = rows.flatMap(({ rejected: { row, reasons } }) => reasons.map((each) => ({ ...each, row })));
     const { name, maxRejects } = window.slice;
     const examples = [...new Set(all.map(({ reason }) => reason))].slice(0, EXAMPLES).join('; ');
     const message = `${subjectOf(window)}: ${rows.length} rows could not be stored exactly (${examples}).`;

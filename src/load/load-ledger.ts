@@ -14,7 +14,8 @@ import { reportParameters, type Window } from '../model/window.ts';
 import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Reject, Rejects } from './check.ts';
-import { evidenceOf } from './report-page.ts';
+import type { LoadWarning } from './load-result.ts';
+import { evidenceOf } from './answers.ts';
 import type { Judged } from './proof.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
 
@@ -71,7 +72,7 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
 
 const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
-/** Neighbouring periods of a judged window that are to be replaced. */
+/** Neighbouring periods of a judged window that are to be replaced, and what is told of them. */
 export interface Replaceable {
   readonly judged: Judged;
   /** Of these periods alone. */
@@ -83,6 +84,9 @@ export interface Replaceable {
   readonly fetchedAt: Date;
   /** What is stored of its periods; none of a window that was never loaded. */
   readonly known: ReadonlyMap<Day, PeriodKnown>;
+  readonly warnings: readonly LoadWarning[];
+  /** Stretches of periods without rows. */
+  readonly empty: readonly string[];
 }
 
 /** The same as one load. */
@@ -90,18 +94,16 @@ export interface Load extends Replaceable {
   readonly loadId: string;
 }
 
-/** What is stored of each period once windows were replaced; null where their own rows are. */
-export type StoredCounts = {
+/** What is stored of each period once windows were replaced. */
+export interface StoredCounts {
   readonly rows: ReadonlyMap<Day, number>;
   /** By age of a cube, how many values are not zero; empty for any other slice. */
   readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
-} | null;
+}
 
-/** Rows that a window has once it was replaced. */
-export const storedRows = ({ rows, window }: Load, counted: StoredCounts): number =>
-  counted === null
-    ? rows
-    : window.periods.reduce((sum, { period }) => sum + (counted.rows.get(period.bucket.start) ?? 0), 0);
+/** Rows of a window's periods. */
+export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
+  periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 
 /** Statements that record the loads of a slice, and how their periods are stored from now on. */
 export function recordLoads(target: Target, loads: readonly Load[], counted: StoredCounts, runId: string): string[] {
@@ -120,7 +122,7 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
       requests: spooled.requests,
       bytes: spooled.answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
       rows_fetched: load.rows + rejected,
-      rows_loaded: storedRows(load, counted),
+      rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,
       verdict,
       proof: JSON.stringify(comparisons),
@@ -132,15 +134,14 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
   const byAge = metricsByAge(slice, target.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
-  const boundsOf = (some: readonly Load[]): (readonly [Day | null, Day | null])[] =>
-    joined(some.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));
+  const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));
   const of = [slice.name, fingerprint];
   return [
     bound('load/record_loads', [runId, ...of, JSON.stringify(slice.metrics), JSON.stringify(items)]),
-    ...boundsOf(loads.filter(({ known }) => known.size > 0)).map((days) =>
+    ...replaced.flatMap((days) => [
       bound('load/forget_periods', [...of, ...days, ages]),
-    ),
-    ...boundsOf(loads).map((days) => bound('load/forget_released', [...of, ...days])),
+      bound('load/forget_released', [...of, ...days]),
+    ]),
     bound('load/record_periods', [...of, JSON.stringify(periods)]),
   ];
 }
@@ -155,7 +156,7 @@ function periodsOf(
   const { sound, periodRows, verdict } = judged;
   return window.periods.flatMap(({ period }) => {
     const { start, end } = period.bucket;
-    const all = (counted?.rows ?? periodRows).get(start) ?? 0;
+    const all = counted.rows.get(start) ?? 0;
     // An age of which every value is zero is no empty one.
     const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
     const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
@@ -174,7 +175,7 @@ function periodsOf(
       asked_end: period.asked.end,
       ends_at: timestamp(endOf(period, slice.utcOffset)),
       whole: isWhole(period),
-      rows: slice.cube === undefined ? all : (counted?.ages.get(age)?.get(start) ?? 0),
+      rows: slice.cube === undefined ? all : (counted.ages.get(age)?.get(start) ?? 0),
       rejected,
       empty_runs: emptyRuns,
       state: stateOf(period, metrics, slice, held),
@@ -220,9 +221,9 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-/** Records rejected rows, at once. Inside the caller's transaction where there is one. */
-export async function recordRejects(warehouse: Warehouse, rejects: readonly Reject[], runId: string): Promise<void> {
-  if (rejects.length === 0) return;
+/** Statements that record rejected rows; none where there are none. */
+export function recordRejects(rejects: readonly Reject[], runId: string): string[] {
+  if (rejects.length === 0) return [];
   const rows = rejects.map(({ slice, days, reason, row }) => ({
     slice,
     start_day: days.start,
@@ -230,5 +231,5 @@ export async function recordRejects(warehouse: Warehouse, rejects: readonly Reje
     reason: scrub(reason),
     row_text: row,
   }));
-  await warehouse.run(statement('load/record_rejects'), [runId, JSON.stringify(rows)]);
+  return [bound('load/record_rejects', [runId, JSON.stringify(rows)])];
 }

@@ -14,15 +14,14 @@ import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import { plainBytesOf, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
-import { judgeAnswers, type Sound } from './answers.ts';
+import { judgeAnswers, pageOf } from './answers.ts';
 import { type Found, findingsOf } from './check.ts';
 import { replaceJudged } from './judged.ts';
 import { recordRejects } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { type Judged, proveWindow } from './proof.ts';
 import { columnsFor } from './read-answers.ts';
-import { replacingIn, type Staged } from './staged-sql.ts';
-import type { Columns } from '../tables/target.ts';
+import { replacingIn, type Sound } from './staged-sql.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
@@ -88,16 +87,21 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   const sound: Sound[] = [];
   for (const spooled of batch) {
     const found = read.of(spooled);
-    const inspected = spooled.answers.map((answer, at) => ({ ...answer, pages: found[at]?.pages ?? [] }));
+    const windowNo = sound.length;
+    const inspected = spooled.answers.map((answer, at) => ({ ...answer, pages: (found[at]?.pages ?? []).map(pageOf) }));
     const verdict = judgeAnswers(spooled.window, inspected);
+    const parts = spooled.answers.flatMap(({ partNo }, at) => {
+      const part = found[at] ?? null;
+      return part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }];
+    });
     if ('kind' in verdict) results.push(verdict);
-    else sound.push({ spooled, windowNo: sound.length, ...verdict });
+    else sound.push({ spooled, windowNo, parts, ...verdict });
   }
   if (sound.length === 0) return { results, target };
-  const staged = stagedOf(sound, columns, request);
-  const findings = await findingsOf(sound, { ...target, columns }, staged, warehouse);
+  const replacing = replacingIn(sound, target, request.fetchedAt);
+  const staged = { columns, parts: sound.flatMap((each) => each.parts), replacing };
   const proven: Judged[] = [];
-  for (const found of findings) {
+  for (const found of await findingsOf(sound, staged, request)) {
     const judged = await judgeWindow(found, request);
     if ('kind' in judged) results.push(judged);
     else proven.push(judged);
@@ -123,23 +127,12 @@ function tooManyDigits(window: Window): LoadResult {
   return { kind: 'failed', window, failure: new Failure('DATA_REJECTED', message, { hint }) };
 }
 
-function stagedOf(sound: readonly Sound[], columns: Columns, { read, target, fetchedAt }: LoadRequest): Staged {
-  const parts = sound.flatMap(({ spooled, windowNo }) =>
-    read
-      .of(spooled)
-      .flatMap((part, at): Staged['parts'] =>
-        part === null || part.rows === 0 ? [] : [{ ...part, partNo: spooled.answers[at]?.partNo ?? at, windowNo }],
-      ),
-  );
-  return { columns, parts, replacing: replacingIn(sound, target, fetchedAt) };
-}
-
 /** What the checks make of a window. */
 async function judgeWindow(found: Found, request: LoadRequest): Promise<Judged | LoadResult> {
   const { weekStartsOn, failure, rejects } = found;
   const { window } = found.sound.spooled;
   if (weekStartsOn !== null) return { kind: 'week start', window, weekStartsOn };
   if (failure === null) return proveWindow(found, request);
-  await recordRejects(request.warehouse, rejects?.recorded ?? [], request.runId);
+  for (const sql of recordRejects(rejects?.recorded ?? [], request.runId)) await request.warehouse.run(sql);
   return { kind: 'failed', window, failure };
 }

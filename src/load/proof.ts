@@ -14,11 +14,11 @@ import { isFiltered, partId, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Doubt, JudgedAnswer, Sound } from './answers.ts';
+import type { Doubt, JudgedAnswer } from './answers.ts';
 import type { Found } from './check.ts';
 import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
-import { staging, WINDOW } from './staged-sql.ts';
+import { type Sound, staging, WINDOW } from './staged-sql.ts';
 import {
   addTotals,
   type Comparison,
@@ -40,6 +40,8 @@ export interface Judged extends Found {
   readonly warnings: readonly LoadWarning[];
 }
 
+const nothingShown = { comparisons: [], notAdditive: [], addsUp: [] };
+
 /** The verdict on a window's completeness, or what is to be done instead of loading it. */
 export async function proveWindow(
   found: Found,
@@ -55,9 +57,8 @@ export async function proveWindow(
   if (because === null) return loadable(found, proofs, whole.untold);
   if (target.slice.completeness === 'warn') {
     const message = `The answer was loaded although it was not shown to be complete: ${because}.`;
-    const warnings = [{ code: 'UNPROVEN', message }] as const;
     const comparisons = proofs.flatMap((proof) => proof.comparisons);
-    return { ...found, verdict: 'unproven', comparisons, notAdditive: [], addsUp: [], warnings };
+    return { ...found, ...nothingShown, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message }] };
   }
   const message = `${subjectOf(window)}: ${because}.`;
   if (unread !== null) {
@@ -104,7 +105,7 @@ function loadable(found: Found, proofs: readonly AnswerProof[], untold: string |
   }
   // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
   if (found.rejects !== null) {
-    return { ...found, verdict: 'unverifiable', comparisons: [], notAdditive: [], addsUp: [], warnings };
+    return { ...found, ...nothingShown, verdict: 'unverifiable', warnings };
   }
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
   if (rounded !== null) {

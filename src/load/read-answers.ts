@@ -8,12 +8,10 @@
 import { basename, join } from 'node:path';
 
 import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
-import { isDateDimension } from '../model/dimension.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
-import type { ColumnsRead } from '../spool/columns/reading.ts';
+import type { ColumnsRead, Envelope } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
-import { type AnswerPage, pageOf } from './report-page.ts';
 import type { Columns, MetricColumn, Target } from '../tables/target.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages state beside them. */
@@ -25,7 +23,7 @@ export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {
   /** The types its metrics have there, in table order; the table's may have become wider since. */
   readonly types: readonly ColumnType[];
   /** In their order. */
-  readonly pages: readonly AnswerPage[];
+  readonly pages: readonly Envelope[];
 }
 
 type Pages = readonly SavedBody[];
@@ -107,18 +105,18 @@ export class ReadAnswers {
     const bodies = answers.flat();
     this.#readings += 1;
     const file = join(this.#folder, `${basename(bodies[0]?.path ?? '')}.${this.#readings}.parquet`);
-    const columns = {
-      dimensions: dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : ('text' as const) })),
-      metrics: metrics.map(({ id, type }) => ({ name: id, type })),
-      left: requested.filter((name) => metrics.every(({ id }) => id !== name)),
-    };
-    const { envelopes, ...read } = await this.#reader.read({ bodies, columns, to: file });
+    const left = requested.filter((name) => metrics.every(({ id }) => id !== name));
+    const { envelopes, ...read } = await this.#reader.read({
+      bodies,
+      columns: { dimensions, metrics, left },
+      to: file,
+    });
     const place = { file, bodies: bodies.length, types: metrics.map(({ type }) => type) };
     let firstBody = 0;
     const found = answers.map((pages): ReadAnswer => {
       const own = envelopes.slice(firstBody, firstBody + pages.length);
       const rows = own.reduce((sum, envelope) => sum + envelope.rows, 0);
-      const answer = { ...read, ...place, firstBody, rows, pages: own.map(pageOf) };
+      const answer = { ...read, ...place, firstBody, rows, pages: own };
       this.#read.set(idOf(pages), answer);
       firstBody += pages.length;
       return answer;

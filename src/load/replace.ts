@@ -3,84 +3,96 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
+import { describeSlice } from '../tables/describing.ts';
+import { alterTypes } from '../tables/slice-table.ts';
+import { additiveOf, tableColumns, type Target, valueType } from '../tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { describeSlice } from '../tables/describing.ts';
 import {
   joined,
   type Load,
   recordLoads,
   recordRejects,
   type Replaceable,
-  storedRows,
+  rowsIn,
   type StoredCounts,
 } from './load-ledger.ts';
+import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
+import type { Judged } from './proof.ts';
 import { columnsFor } from './read-answers.ts';
-import { alterTypes } from '../tables/slice-table.ts';
-import { REJECTED, type Staged, stagedRows } from './staged-sql.ts';
-import { deleteRows, type Inserted, insertRows, totalStaged, totalTable } from './table-sql.ts';
-import { additiveOf, insideDays, tableColumns, type Target, valueType } from '../tables/target.ts';
+import { type Staged, stagedRows } from './staged-sql.ts';
+import { deleteRows, insertRows, totalStaged, totalTable } from './table-sql.ts';
 
-/** Windows to be replaced together. */
-interface Replacement {
-  /** Disjoint. */
-  readonly loads: readonly Replaceable[];
-  readonly staged: Staged;
-  /** Whether what is inserted is what was staged: whole windows, no row of them twice or left out. Any other is replaced alone. */
-  readonly isPlain: boolean;
-  readonly runId: string;
-}
-
-interface Replaced {
-  /** What became of each, in their order. */
-  readonly windows: readonly { readonly rows: number; readonly restatedPeriods: number }[];
-  /** With columns as wide as the windows needed them. */
-  readonly target: Target;
-}
-
-/** Makes the rows of windows visible, all or none. */
+/** Makes the rows of disjoint windows visible, all or none: what became of each, and columns as wide as they needed them. */
 export async function replaceWindows(
-  warehouse: Warehouse,
-  target: Target,
-  replacement: Replacement,
-): Promise<Replaced> {
-  const { staged, runId } = replacement;
-  const loads = await numbered(warehouse, replacement.loads);
+  replaceable: readonly Replaceable[],
+  staged: Staged,
+  { warehouse, target, runId }: LoadRequest,
+): Promise<Loaded> {
+  const loads = await numbered(warehouse, replaceable);
   const ranges = joined(loads.map(({ window }) => window.replaced));
   const rows = loads.reduce((sum, load) => sum + load.rows, 0);
-  // A cube stores a row for each value: only its table tells how many there are.
-  const isStaged = replacement.isPlain && target.columns.cube === undefined;
+  const hasCopies = loads.some(({ judged }) => judged.copies > 0);
+  // A cube stores a row for each value, and of identical rows one is kept: only the table tells how many there are.
+  const isStaged = target.columns.cube === undefined && !hasCopies;
+  // Nothing of a window that was never loaded can be restated.
+  const isKnown = loads.some(({ known }) => known.size > 0);
   return transactRows(warehouse, rows, async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
-    const wider = await widenAsNeeded(warehouse, target, replacement);
-    // Nothing of a window that was never loaded can be restated.
-    const isKnown = loads.some(({ known }) => known.size > 0);
+    const wider = await widenAsNeeded(target, loads, { warehouse, runId });
     if (loads.some(({ known }) => [...known.values()].some((before) => before.rows > 0))) warehouse.reclaimAtClose();
-    const windowNos = loads.map(({ judged }) => judged.sound.windowNo);
+    const isOrdered = loads.every(({ judged }) => judged.isOrdered);
     const inserted = await warehouse.run(
       asScript([
         ...(isKnown ? [totalTable('before', wider, ranges)] : []),
         ...ranges.map((days) => deleteRows(wider, days)),
-        ...(isKnown && isStaged ? [totalStaged(staged.columns, windowNos)] : []),
-        ...(rows > 0 ? [insertRows(wider, insertedRows(wider, loads, replacement))] : []),
+        ...(isKnown && isStaged ? [totalStaged(staged.columns, loads.map(windowNoOf))] : []),
+        ...(rows > 0 ? [insertRows(wider, loads, { rows: rowsOf(wider, loads, staged), hasCopies, isOrdered })] : []),
+        ...(isStaged ? [] : [totalTable('after', wider, ranges)]),
       ]),
     );
-    const isCounted = target.columns.cube === undefined && loads.every(({ judged }) => judged.copies === 0);
-    if (rows > 0 && inserted !== rows && isCounted) {
+    if (isStaged && rows > 0 && inserted !== rows) {
       throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
     }
-    if (!isStaged) await warehouse.run(totalTable('after', wider, ranges));
     const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, Set<string>>();
+    const counted = isStaged
+      ? { rows: new Map(loads.flatMap(rowsByDay)), ages: new Map() }
+      : await countStored(warehouse);
     const rejects = loads.flatMap((load) => load.rejects.recorded);
-    await recordRejects(warehouse, rejects, runId);
-    const counted = isStaged ? null : await countStored(warehouse);
-    await warehouse.run(asScript(recordLoads(wider, loads, counted, runId)));
-    const windows = loads.map((load) => {
-      return { rows: storedRows(load, counted), restatedPeriods: restated.get(load.loadId)?.size ?? 0 };
+    await warehouse.run(asScript([...recordRejects(rejects, runId), ...recordLoads(wider, loads, counted, runId)]));
+    const results = loads.map((load): LoadResult => {
+      const { window, judged, empty, warnings } = load;
+      return {
+        kind: 'loaded',
+        window,
+        fetched: window === judged.sound.spooled.window ? fetchedRows(judged) : load.rows,
+        rows: rowsIn(window, counted.rows),
+        rejected: load.rejects.days.length,
+        restatedPeriods: restated.get(load.loadId)?.size ?? 0,
+        empty,
+        warnings,
+      };
     });
-    return { windows, target: wider };
+    return { results, target: wider };
   });
+}
+
+const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
+const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;
+
+/** A query for the rows of some windows, in the types of the table. */
+function rowsOf({ columns }: Target, loads: readonly Replaceable[], { parts, replacing }: Staged): string {
+  const numbers = new Set(loads.map(windowNoOf));
+  const own = parts.filter(({ windowNo }) => numbers.has(windowNo));
+  return stagedRows(columns, own, replacing);
+}
+
+/** Rows that came; of batches, after they were joined. */
+function fetchedRows({ sound: { answers, spooled }, periodRows, rejects }: Judged): number {
+  const isJoined = answers.length > spooled.window.parts.length;
+  if (!isJoined) return answers.reduce((sum, { rowCount }) => sum + rowCount, 0);
+  return [...periodRows.values()].reduce((sum, rows) => sum + rows, rejects?.days.length ?? 0);
 }
 
 const loadIdRow = z.object({ load_id: z.string() });
@@ -90,26 +102,6 @@ async function numbered(warehouse: Warehouse, loads: readonly Replaceable[]): Pr
   const sql = "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
   const ids = await warehouse.rows(sql, [loads.length], loadIdRow);
   return loads.map((load, at) => ({ ...load, loadId: ids[at]?.load_id ?? '' }));
-}
-
-/** What is inserted for all windows. */
-function insertedRows(
-  { slice, columns }: Target,
-  loads: readonly Load[],
-  { staged, isPlain }: Pick<Replacement, 'staged' | 'isPlain'>,
-): Inserted {
-  const filled = loads.filter(({ rows }) => rows > 0);
-  const idOf = new Map(filled.map(({ judged, loadId }) => [judged.sound.windowNo, loadId]));
-  const loadIds = Array.from({ length: Math.max(...idOf.keys()) + 1 }, (_, windowNo) => idOf.get(windowNo) ?? null);
-  const parts = staged.parts.filter(({ windowNo }) => idOf.has(windowNo));
-  const [alone] = isPlain ? [] : loads;
-  return {
-    rows: stagedRows(columns, parts, staged.replacing),
-    loadIds,
-    where: alone === undefined ? null : `${REJECTED} is null and ${insideDays(slice.grain, alone.window.replaced)}`,
-    collapse: filled.some(({ judged }) => judged.copies > 0),
-    isOrdered: filled.every(({ judged }) => judged.isOrdered),
-  };
 }
 
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
@@ -153,12 +145,11 @@ async function countStored(warehouse: Warehouse): Promise<StoredCounts> {
 
 /** Widens the table's columns that do not hold every value of the windows exactly. */
 async function widenAsNeeded(
-  warehouse: Warehouse,
   target: Target,
-  { loads, staged, runId }: Replacement,
+  loads: readonly Load[],
+  { warehouse, runId }: Pick<LoadRequest, 'warehouse' | 'runId'>,
 ): Promise<Target> {
-  const numbers = new Set(loads.map(({ judged }) => judged.sound.windowNo));
-  const parts = staged.parts.filter(({ windowNo }) => numbers.has(windowNo));
+  const parts = loads.flatMap(({ judged }) => judged.sound.parts);
   const columns = columnsFor(target.columns, parts) ?? target.columns;
   const { cube, metrics } = columns;
   const value = cube === undefined ? {} : { cube: { ...cube, value: valueType(metrics, cube.value) } };

@@ -12,7 +12,8 @@ import { endOf } from '../model/period.ts';
 import type { Window } from '../model/window.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import type { Sound } from './answers.ts';
+import type { Spooled } from '../spool/spool.ts';
+import type { SoundAnswers } from './answers.ts';
 import type { ReadAnswer } from './read-answers.ts';
 import { castExactly, type Columns, tableColumns, type Target } from '../tables/target.ts';
 
@@ -31,11 +32,7 @@ export const staging = {
 export const [WINDOW, PART, REJECTED] = ['"window,"', '"part,"', identifier(REJECTED_COLUMN)] as const;
 
 /** One answer to a part of a window, whose rows lie in a Parquet file, by themselves or among those of others. */
-export interface StagedPart extends Pick<
-  ReadAnswer,
-  'file' | 'firstBody' | 'bodies' | 'types' | 'hasExtra' | 'hasRejected' | 'isDistinct'
-> {
-  readonly pages: { readonly length: number };
+export interface StagedPart extends ReadAnswer {
   readonly windowNo: number;
   readonly partNo: number;
 }
@@ -43,14 +40,18 @@ export interface StagedPart extends Pick<
 /** Number of a row among those of one answer that have its key. */
 const COPY = '"copy,"';
 
-/** An answer that has rows, as it was read. */
-type ReadPart = ReadAnswer & StagedPart;
+/** A window whose answers are sound, its number in the batch, and its rows. */
+export interface Sound extends SoundAnswers {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+  readonly parts: readonly StagedPart[];
+}
 
 /** The rows of a batch. */
 export interface Staged {
   /** Those of the slice's table, as wide as the batch needs them. */
   readonly columns: Columns;
-  readonly parts: readonly ReadPart[];
+  readonly parts: readonly StagedPart[];
   readonly replacing: Replacing;
 }
 
@@ -117,13 +118,10 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
   ];
   const files = grouped(parts, ({ file }) => file);
   const lists = files.map(byBody);
-  const isShared = lists.some(({ length }) => length > 1);
-  const before = lists.map((_, at) => lists.slice(0, at).flat().length);
-  const place = isShared
-    ? `[${before.join(', ')}][file_index::bigint + 1] + ${identifier(BODY)} + 1`
-    : 'file_index::bigint + 1';
-  const numbers = (of: (part: StagedPart) => number): string =>
-    `[${lists.flatMap((list) => list.map((part) => (part === null ? 'null' : of(part)))).join(', ')}][${place}]`;
+  const numbers = (of: (part: StagedPart) => number): string => {
+    const ofFile = lists.map((list) => `[${list.map((part) => (part === null ? 'null' : of(part))).join(', ')}]`);
+    return `[${ofFile.join(', ')}][file_index::bigint + 1][${identifier(BODY)} + 1]`;
+  };
   const isPartly = lists.flat().includes(null);
   return `select
     ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
@@ -158,11 +156,7 @@ const noRow = ({ dimensions, metrics }: Columns): string =>
     .join(', ');
 
 /** The view `typed`; without parts of no rows. */
-export function stageRows({
-  columns,
-  parts,
-  replacing,
-}: Omit<Staged, 'parts'> & { readonly parts: readonly StagedPart[] }): string {
+export function stageRows({ columns, parts, replacing }: Staged): string {
   const rows =
     parts.length > 0
       ? stagedRows(columns, parts, replacing)

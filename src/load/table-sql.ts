@@ -11,7 +11,7 @@ import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { CubeMetric } from '../model/slice.ts';
 import { EXTRA } from '../spool/columns/reading.ts';
 import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
-import { staging, WINDOW } from './staged-sql.ts';
+import { REJECTED, staging, WINDOW } from './staged-sql.ts';
 import {
   additiveOf,
   castExactly,
@@ -91,47 +91,59 @@ group by 1, 2, 3`;
 export function totalStaged(columns: Columns, windowNos: readonly number[]): string {
   const query = `select p, sum(n) as n${sumsOf(columns, (_, at) => `sum(s${at})`)}
 from ${staging.totals}
-where ${WINDOW} in (${windowNos.join(', ')})
+where ${WINDOW} in (${windowNos.join(', ')}) and not r
 group by 1`;
   return `create or replace temp table ${staging.after} as\n${inRows(columns, query)}`;
 }
 
-/** Rows that windows get, and how. */
-export interface Inserted {
+/** Days of a staged window that are replaced by one load. */
+interface LoadedDays {
+  readonly loadId: string;
+  readonly window: { readonly replaced: DayInterval };
+  readonly judged: { readonly sound: { readonly windowNo: number } };
+}
+
+/** Rows that loads insert. */
+interface Inserted {
   /** A query for them, in the types of the table. */
   readonly rows: string;
-  /** By number of the window, from 0. */
-  readonly loadIds: readonly (string | null)[];
-  /** Which of the rows are stored, as a condition; null for all. */
-  readonly where: string | null;
-  /** Keeps one of identical rows. */
-  readonly collapse: boolean;
+  /** Whether one of identical rows is to be kept. */
+  readonly hasCopies: boolean;
   /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
   readonly isOrdered: boolean;
 }
 
-/** Copies staged rows into the slice's table, laid out by date. */
-export function insertRows({ table, columns, slice: { grain } }: Table, from: Inserted): string {
+/** The load of a row; no slice has a column of such a name. */
+const LOAD = '"load,"';
+
+/** Copies the staged rows of loads into the slice's table, laid out by date. */
+export function insertRows(
+  { table, columns, slice: { grain } }: Table,
+  loads: readonly LoadedDays[],
+  { rows, hasCopies, isOrdered }: Inserted,
+): string {
   const cube = cubeOf(columns);
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
+  const load = loads.map(({ loadId, window, judged }) => {
+    return `when ${WINDOW} = ${judged.sound.windowNo} and ${insideDays(grain, window.replaced)} then ${loadId}`;
+  });
   // Rows of one key say the same here: others fail their window.
-  const rows = `select ${from.collapse ? `distinct on (${key}) ` : ''}*
+  const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, case ${load.join(' ')} end::bigint as ${LOAD}
 from (
-${from.rows}
-)${from.where === null ? '' : `\nwhere ${from.where}`}`;
-  const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
+${rows}
+)
+where ${REJECTED} is null and ${LOAD} is not null`;
+  const order = grain === null || (cube === null && isOrdered && !hasCopies) ? '' : `\norder by ${identifier(grain)}`;
   if (cube !== null) {
-    const order = grain === null ? '' : `\norder by ${identifier(grain)}`;
-    return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(cube, key, loadId, rows)}${order}`;
+    return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(cube, key, loaded)}${order}`;
   }
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', EXTRA];
   const selected = names.map(identifier).join(', ');
-  const order = grain === null || (from.isOrdered && !from.collapse) ? '' : `\norder by ${identifier(grain)}`;
-  return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${loadId}\nfrom (\n${rows}\n)${order}`;
+  return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
 }
 
 /** The rows of a query as those of a cube: one for each value. */
-function cellsOf({ metrics, cube }: CubeColumns, key: string, loadId: string, rows: string): string {
+function cellsOf({ metrics, cube }: CubeColumns, key: string, rows: string): string {
   const listed = (of: (column: MetricColumn) => string): string => `[${metrics.map(of).join(', ')}]`;
   const placed = (of: (metric: CubeMetric) => string): string =>
     `${listed(({ id }) => of(cube.of.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
@@ -143,11 +155,11 @@ function cellsOf({ metrics, cube }: CubeColumns, key: string, loadId: string, ro
     ${placed(({ age }) => literal(age))},
     ${placed(({ ageDays }) => String(ageDays))},
     "value",
-    load_id
+    ${LOAD}
 from (
     select
         ${key},
-        ${loadId} as load_id,
+        ${LOAD},
         unnest(range(1, ${metrics.length + 1})) as place,
         unnest(${listed(({ id, type }) => castExactly(identifier(id), formatColumnType(type), value))}) as "value"
     from (

@@ -23,14 +23,21 @@ select
     ${PART},
     ${periodOf(grain, start)} as p,
     ${REJECTED} is not null as r,
-    count(*) as n${sums.join('')}
+    count(*) as n,
+    ${valuesIn(columns)} as v${sums.join('')}
 from ${staging.typed}
 group by all`;
 }
 
+/** What tells whether something was answered: of a cube its values other than zero, as rows of zeros come with other metrics; else rows. */
+const valuesIn = ({ metrics, cube }: Columns): string =>
+  cube === undefined
+    ? 'count(*)'
+    : metrics.map(({ id }) => `coalesce(count_if(${identifier(id)} <> 0), 0)`).join(' + ');
+
 /**
  * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
- * order, of how many values other than zero they are, and how many rows each period gets (JSON list).
+ * order, of how many values other than zero they are, and what each period gets (JSON list).
  */
 export function sumParts(columns: Columns): string {
   const metrics = additiveOf(columns);
@@ -42,7 +49,7 @@ export function sumParts(columns: Columns): string {
     [${each((at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums,
     [${each((at) => `sum(g${at})`)}]::double[] as magnitudes,
     [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero,
-    to_json(coalesce(list({start: p::varchar, rows: n}) filter (where not r), []))::varchar as periods
+    to_json(coalesce(list({start: p::varchar, rows: n, values: v}) filter (where not r), []))::varchar as periods
 from ${staging.totals}
 group by ${WINDOW}, ${PART}`;
 }
@@ -62,15 +69,6 @@ from (
     where ${WINDOW} in (${windowNos.join(', ')})
 )
 group by ${WINDOW}, ${PART}`;
-}
-
-/** Of a cube, per window and period in `typed`: how many values are not zero. */
-export function countCells({ metrics }: Pick<Columns, 'metrics'>, grain: DateDimension | null, start: Day): string {
-  const counts = metrics.map(({ id }) => `coalesce(count_if(${identifier(id)} <> 0), 0)`);
-  return `select ${WINDOW} as window_no, ${periodOf(grain, start)} as start_day, ${counts.join(' + ')} as rows
-from ${staging.typed}
-where ${REJECTED} is null
-group by 1, 2`;
 }
 
 /** The rows of some windows that are not stored, each with its day and why. */

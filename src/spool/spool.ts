@@ -1,13 +1,13 @@
 /**
  * The spool: answers on disk, between the wire and the warehouse.
  *
- * Hides names and clean-up, and tells what a disk says as a failure that names the folder. File names are built from checked slice names, dates and a counter alone, inside one private
- * directory that belongs to the run lock's holder.
+ * Hides names and clean-up, and tells what a disk says as a failure that names the folder. File names are built from checked slice
+ * names, dates and a counter alone, inside one private directory that belongs to the run lock's holder.
  */
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 
@@ -63,8 +63,6 @@ export interface Spool {
   readonly root: string;
   /** A fresh path for a window's answer. */
   pathFor(window: Window): string;
-  /** The saved body under a name that says its encoding; DuckDB goes by the ending. */
-  keep(body: SavedBody): Promise<SavedBody>;
   /** Removes answers that nobody needs any more. */
   discard(spooled: { readonly answers: readonly Pick<SpooledPages, 'pages'>[] }): Promise<void>;
   /** Removes what can be removed, at the end of a run; the next one clears the rest, and complains when it cannot. */
@@ -89,11 +87,6 @@ export function openSpool(warehousePath: string): Spool {
     pathFor(window) {
       made += 1;
       return join(root, `${window.slice.name}.${labelOf(window).replace(':', '_')}.${made}`);
-    },
-    async keep(body) {
-      const path = `${body.path}.json${body.encoding === 'gzip' ? '.gz' : ''}`;
-      await onDisk('spool', path, async () => rename(body.path, path));
-      return { ...body, path };
     },
     async discard(spooled) {
       const paths = spooled.answers.flatMap(({ pages }) => pages.map(({ path }) => path));

@@ -12,6 +12,7 @@ import * as z from 'zod';
 
 import { canonicalJson } from '../../src/model/canonical-json.ts';
 import { capacityOf, type ColumnType, digitsOf, formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
+import { type DateDimension, isDateDimension } from '../../src/model/dimension.ts';
 import { choose, mix } from '../../src/simulator/world/hash.ts';
 import {
   ATTR_DEPENDENCY,
@@ -125,7 +126,7 @@ function isOfOracle(text: string): boolean {
   }
 }
 
-const dateOf: Record<string, (stored: string) => string> = {
+const dateOf: Record<DateDimension, (stored: string) => string> = {
   hour: (stored) => stored.replace(' ', 'T'),
   day: (stored) => stored,
   week: (stored) => stored,
@@ -151,7 +152,7 @@ const storedNumber = (text: string | null, { kind }: ColumnType): string | null 
 };
 
 async function storedRows({ dimensions, metrics }: SliceColumns, file: string): Promise<Row[]> {
-  const names = [...dimensions, ...metrics].map(({ name }) => name);
+  const names = [...dimensions, ...metrics.map(({ id }) => id)];
   const cells = [...names, ATTR_DEPENDENCY, EXTRA, REJECTED].map(
     (name) => `${identifier(name)}::varchar as ${identifier(name)}`,
   );
@@ -167,10 +168,7 @@ async function compared(
   taken: Taken,
 ): Promise<{ readonly found: unknown; readonly expected: unknown } | null> {
   const { dimensions, metrics } = columns;
-  const expected = rowsByOracle(
-    taken,
-    [...dimensions, ...metrics].map(({ name }) => name),
-  );
+  const expected = rowsByOracle(taken, [...dimensions, ...metrics.map(({ id }) => id)]);
   if (expected === null) return null;
   const { unfit, envelopes, hasExtra } = taken.read;
   const isWrong = envelopes.some(({ badLabel }) => badLabel !== null);
@@ -182,18 +180,18 @@ async function compared(
     const rejected = held[REJECTED] ?? null;
     const rejecting =
       rejected === null ? [] : rejectedShape.parse(JSON.parse(rejected)).reasons.map(({ metric }) => metric);
-    const cells = dimensions.map(({ name, kind }) => {
+    const cells = dimensions.map((name) => {
       const [text, value] = [row[name] ?? null, held[name] ?? null];
-      if (kind === 'text') return [name, respelled(text), respelled(value)];
+      if (!isDateDimension(name)) return [name, respelled(text), respelled(value)];
       // A dimension that rows lack fails the window by itself.
       if (value === null) isWrongByOracle = isWrong || envelopes.every(({ commonKeys }) => commonKeys.includes(name));
       return [
         name,
-        value === null ? null : kind === 'week' ? text?.slice(0, 10) : text,
-        value === null ? null : dateOf[kind]?.(value),
+        value === null ? null : name === 'week' ? text?.slice(0, 10) : text,
+        value === null ? null : dateOf[name](value),
       ];
     });
-    const numbers = metrics.map(({ name, type }) => {
+    const numbers = metrics.map(({ id: name, type }) => {
       const [number, value] = [numberOf(row[name] ?? null, type), storedNumber(held[name] ?? null, type)];
       if (number === 'unfit') unfitOf.add(name);
       if (number === 'rejected') return [name, number, rejecting.includes(name) ? 'rejected' : value];
@@ -216,7 +214,7 @@ async function compared(
 
 /** Whether a document's keys repeat, by the engine. */
 async function repeats({ dimensions }: SliceColumns, file: string): Promise<boolean> {
-  const key = [...dimensions.map(({ name }) => identifier(name)), ATTR_DEPENDENCY].join(', ');
+  const key = [...dimensions.map((name) => identifier(name)), ATTR_DEPENDENCY].join(', ');
   const sql = `select 1 as one from read_parquet(${literal(file)}) group by ${key} having count(*) > 1`;
   return (await warehouse.rows(sql, [], z.unknown())).length > 0;
 }

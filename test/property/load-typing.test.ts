@@ -111,7 +111,7 @@ async function store(
   const answers = new ReadAnswers(reader, directory);
   await answers.readAll([spooled], target);
   const [read] = answers.of(spooled);
-  expect(read?.pages).toMatchObject([{ rowCount: texts.length * typeTexts.length }]);
+  expect(read?.pages).toMatchObject([{ rows: texts.length * typeTexts.length }]);
   const values = typeTexts.map((type) => `${identifier(type)}::varchar`).join(', ');
   const stored = await warehouse.rows(
     `select "no", case when ${identifier(REJECTED)} is null then coalesce(${values})
@@ -165,32 +165,14 @@ async function comparison(
 
 test.each(
   [
-    [
-      '0',
-      '-0',
-      '0.0',
-      '00',
-      '10.0',
-      '5.',
-      '.5',
-      '-.5',
-      '+5',
-      '+.5',
-      '5.e1',
-      '1e2',
-      '1E2',
-      '1e+2',
-      '-1.5e-2',
-      '7.5',
-      '1e-7',
-    ],
-    ['9007199254740993', '999999999999999999', '9223372036854775807', '-9223372036854775808', '9223372036854775808'],
-    ['0.1', '0.1234567890', '123456789012.123456', '-123456789012.123456', '1234567890123.5', '0.12345678901234567'],
-    ['', ' ', '  ', ' 7', '7 ', ' 7.5 ', '1.000000000000', '1.0000001', '007', '000000000000000000000000007'],
-    ['NaN', 'nan', 'Infinity', '-inf', '1,234.5', '1_000', '0x10', '1e400', '-1e400', 'abc', '1 2', '--1', '1e', '١'],
-    ['1e308', '1.7976931348623157e308', '5e-324', '1e-400', '9'.repeat(300), '9'.repeat(309)],
-    ['1e22', '123456789012345678901234567890', '0.000000000000000001', '0.9', '1.5', '99.99', '9.5'],
-  ].map((texts) => [texts]),
+    '0|-0|0.0|00|10.0|5.|.5|-.5|+5|+.5|5.e1|1e2|1E2|1e+2|-1.5e-2|7.5|1e-7',
+    '9007199254740993|999999999999999999|9223372036854775807|-9223372036854775808|9223372036854775808',
+    '0.1|0.1234567890|123456789012.123456|-123456789012.123456|1234567890123.5|0.12345678901234567',
+    '| |  | 7|7 | 7.5 |1.000000000000|1.0000001|007|000000000000000000000000007',
+    'NaN|nan|Infinity|-inf|1,234.5|1_000|0x10|1e400|-1e400|abc|1 2|--1|1e|١',
+    `1e308|1.7976931348623157e308|5e-324|1e-400|${'9'.repeat(300)}|${'9'.repeat(309)}`,
+    '1e22|123456789012345678901234567890|0.000000000000000001|0.9|1.5|99.99|9.5',
+  ].map((texts) => [texts.split('|')]),
 )('%j are stored exactly, as NULL where blank, or set aside, in 6 types', async (texts) => {
   const { found, expected } = await comparison(texts);
   expect(found).toEqual(expected);

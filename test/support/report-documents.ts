@@ -1,6 +1,7 @@
 /** Report documents by a seed: most are what a service sends, some are odd in one place, some are broken. */
 
 import type { ColumnType } from '../../src/model/column-type.ts';
+import { isDateDimension } from '../../src/model/dimension.ts';
 import type { SliceColumns } from '../../src/spool/columns/reading.ts';
 import { choose, fraction, mix } from '../../src/simulator/world/hash.ts';
 
@@ -9,39 +10,26 @@ const decimal = (width: number, scale: number): ColumnType => ({ kind: 'DECIMAL'
 /** Slices that have every kind of column between them. */
 export const slices: readonly SliceColumns[] = [
   {
-    dimensions: [
-      { name: 'day', kind: 'day' },
-      { name: 'app', kind: 'text' },
-      { name: 'network', kind: 'text' },
-    ],
+    dimensions: ['day', 'app', 'network'],
     metrics: [
-      { name: 'installs', type: { kind: 'BIGINT' } },
-      { name: 'cost', type: decimal(18, 6) },
-      { name: 'ecpi', type: { kind: 'DOUBLE' } },
+      { id: 'installs', type: { kind: 'BIGINT' } },
+      { id: 'cost', type: decimal(18, 6) },
+      { id: 'ecpi', type: { kind: 'DOUBLE' } },
     ],
   },
   {
-    dimensions: [
-      { name: 'week', kind: 'week' },
-      { name: 'hour', kind: 'hour' },
-      { name: 'campaign', kind: 'text' },
-    ],
+    dimensions: ['week', 'hour', 'campaign'],
     metrics: [
-      { name: 'clicks', type: { kind: 'BIGINT' } },
-      { name: 'rate', type: decimal(5, 2) },
-      { name: 'share', type: decimal(18, 18) },
-      { name: 'whole', type: decimal(18, 0) },
-      { name: 'roas_d30', type: { kind: 'DOUBLE' } },
+      { id: 'clicks', type: { kind: 'BIGINT' } },
+      { id: 'rate', type: decimal(5, 2) },
+      { id: 'share', type: decimal(18, 18) },
+      { id: 'whole', type: decimal(18, 0) },
+      { id: 'roas_d30', type: { kind: 'DOUBLE' } },
     ],
   },
   {
-    dimensions: [
-      { name: 'country_code', kind: 'text' },
-      { name: 'year', kind: 'year' },
-      { name: 'quarter', kind: 'quarter' },
-      { name: 'month', kind: 'month' },
-    ],
-    metrics: [{ name: 'revenue', type: decimal(12, 3) }],
+    dimensions: ['country_code', 'year', 'quarter', 'month'],
+    metrics: [{ id: 'revenue', type: decimal(12, 3) }],
   },
 ];
 
@@ -64,12 +52,10 @@ class Chance {
     return fraction(mix(this.#state, this.#drawn)) < probability;
   }
 
-  one<T>(...of: readonly [T, ...T[]]): T {
-    return of[this.number(of.length)] ?? of[0];
-  }
-
-  among(texts: readonly string[]): string {
-    return texts[this.number(texts.length)] ?? '';
+  one<T>(...of: readonly T[]): T {
+    const found = of[this.number(of.length)];
+    if (found === undefined) throw new RangeError('There was nothing to choose from.');
+    return found;
   }
 
   digits(most: number): string {
@@ -77,31 +63,20 @@ class Chance {
   }
 }
 
-/** Texts as they stand in a template, one after the other. */
-const listed = (raw: string): string[] => raw.split(/ ¦\s/);
+/** Texts that stand in lines, with bars between them. */
+const listed = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split('|'));
 
-const pieces = listed(String.raw`a ¦ Network  ¦ € ¦ 日本 ¦ 😀 ¦ é ¦ \n ¦ \" ¦ \\ ¦ \/ ¦ \u00e9 ¦ \ud83d\ude00`);
-const rarePieces = [
-  ...listed(String.raw`\u20ac ¦ } ¦ { ¦ , ¦ : ¦ [] ¦ \b\f\r\t`),
-  ' ',
-  '\u0301',
-  '\u2028',
-  'x'.repeat(40),
-];
-const oddTexts = [
-  ...listed(
-    String.raw`"\ud800" ¦ "\udc00x" ¦ "\ud800\u0041" ¦ "\x" ¦ "\u12g4" ¦ "\u0000" ¦ 5 ¦ true ¦ ["a"] ¦ {"a":1}`,
-  ),
-  ...listed(String.raw`"""" ¦ 'a' ¦ "\u00" ¦ 1.50 ¦ nul ¦ "unfinished`),
-  '"a\tb"',
-  '"a\u0000b"',
-  '',
-];
+const pieces = listed('a|Network |€|日本|😀|é|\\n|\\"|\\\\|\\/|\\u00e9|\\ud83d\\ude00');
+const morePieces = listed('\\u20ac|}|{|,|:|[]| |\u0301|\u2028|\\b\\f\\r\\t|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
+const oddTexts = listed(
+  '"\\ud800"|"\\udc00x"|"\\ud800\\u0041"|"\\x"|"\\u12g4"|"\\u0000"|5|true|["a"]|{"a":1}|"a\tb"|"a\u0000b"',
+  '""""|\'a\'|"\\u00"|1.50|nul|"unfinished|',
+);
 
 function textCell(chance: Chance): string {
   if (chance.is(0.05)) return 'null';
   const length = chance.number(4);
-  return `"${Array.from({ length }, () => chance.among([...pieces, ...rarePieces, ...pieces])).join('')}"`;
+  return `"${Array.from({ length }, () => chance.one(...pieces, ...morePieces, ...pieces)).join('')}"`;
 }
 
 function dateLabel(chance: Chance, kind: string): string {
@@ -126,18 +101,11 @@ function dateLabel(chance: Chance, kind: string): string {
   }
 }
 
-const oddDates = [
-  ...listed(
-    '2026-02-30 ¦ 2026-13-01 ¦ 2026-1-1 ¦ 0000-01-01 ¦ 2026-02-29 ¦ 2024-02-29 ¦ 9999-12-31 ¦ infinity ¦ epoch',
-  ),
-  ...listed(
-    '2026-01-01T24:00:00 ¦ 2026-01-01T23:59:60 ¦ 2026-01-01T10:00:00Z ¦ 2026-01-01T10:00 ¦ 2400-01-01T00:00:00',
-  ),
-  ...listed('Q5 2026 ¦ Q0 2026 ¦ 1 2026 ¦ 2026-00 ¦ 2026-13 ¦ 26'),
-  ...listed('2026-01-04 - 2026-02-31 ¦ 2026-01-05 - 2026-01-11 ¦ 2026-01-05-2026-01-11'),
-  '',
-  ' ',
-];
+const oddDates = listed(
+  '2026-02-30|2026-13-01|2026-1-1|0000-01-01|2026-02-29|2024-02-29|9999-12-31|2026-01-01T24:00:00',
+  '2026-01-01T23:59:60|2026-01-01T10:00:00Z|2026-01-01T10:00|Q5 2026|Q0 2026|1 2026|2026-00|2026-13|26|| ',
+  '2026-01-04 - 2026-02-31|2026-01-05 - 2026-01-11|2026-01-05-2026-01-11|2400-01-01T00:00:00|infinity|epoch',
+);
 
 /** A number that the column holds, in one of the forms a service may choose. */
 function numberText(chance: Chance, type: ColumnType): string {
@@ -151,16 +119,11 @@ function numberText(chance: Chance, type: ColumnType): string {
   return `${sign}${whole.slice(0, Math.max(1, type.width - type.scale))}${chance.one(`.${fraction}`, `.${fraction}0000`, '', '.0')}`;
 }
 
-const oddNumbers = [
-  ...listed(
-    '7.5 ¦ 1e5 ¦ 1E-7 ¦ +1 ¦ 0x10 ¦ 1_000 ¦ 1,000 ¦ NaN ¦ inf ¦ - ¦ .5 ¦ 5. ¦ 1 2 ¦ --1 ¦ 1.2.3 ¦ 00 ¦ -0 ¦ -0.0',
-  ),
-  ...listed('007 ¦ 0.0000001 ¦ 1e400 ¦ 99999999999999999999 ¦ 999999999999999999 ¦ 123456789012.123456 ¦ 0.1234567'),
-  ...listed(String.raw`9007199254740993 ¦ 1e-5 ¦ " ¦ \u0031`),
-  ' 1',
-  '1 ',
-];
-const bareOddities = listed('true ¦ {} ¦ [] ¦ [1] ¦ nul ¦ 01 ¦ - ¦ 1. ¦ .1 ¦ +1 ¦ 1e5 ¦ 1.5e-3 ¦ NaN ¦ -0 ¦ --1');
+const oddNumbers = listed(
+  '7.5|1e5|1E-7|+1|0x10|1_000|1,000|NaN|inf|-|.5|5.| 1|1 |1 2|--1|1.2.3|00|-0|-0.0|007|0.0000001|1e400',
+  '99999999999999999999|999999999999999999|123456789012.123456|0.1234567|9007199254740993|1e-5|"|\\u0031',
+);
+const bareOddities = listed('true|{}|[]|[1]|nul|01|-|1.|.1|+1|1e5|1.5e-3|NaN|-0|--1');
 
 function metricCell(chance: Chance, type: ColumnType): string {
   const kind = chance.number(20);
@@ -175,47 +138,51 @@ function metricCell(chance: Chance, type: ColumnType): string {
 /** Some cell that a service should not send. */
 function oddCell(chance: Chance, kind: string): string {
   if (kind === 'number') {
-    const text = chance.among(oddNumbers);
-    return chance.is(0.7) ? `"${text}"` : chance.one(text, chance.among(bareOddities));
+    const text = chance.one(...oddNumbers);
+    return chance.is(0.7) ? `"${text}"` : chance.one(text, chance.one(...bareOddities));
   }
-  if (kind === 'text') return chance.among(oddTexts);
-  const label = chance.among(oddDates);
+  if (kind === 'text') return chance.one(...oddTexts);
+  const label = chance.one(...oddDates);
   return chance.one(`"${label}"`, `"${label}"`, `"${label}"`, 'null', '5', '"\\u0032026-01-01"');
 }
 
-const attributes = [
-  ...listed(String.raw`{} ¦ {} ¦ {"partner_id":"100"} ¦ { "partner_id" : "7" } ¦ {"a":"}","b":"{\""}`),
-  ...listed(String.raw`{"n":5,"x":[1,{"y":null}],"t":true} ¦ {"a":"\u00e9\/","b":"日"} ¦ {"a":1,"a":2}`),
-  ...listed('{"partner_id":"7","partner":"p"} ¦ {"partner":"p","partner_id":"7"} ¦ {"c":"","b":"日","a":"1"}'),
-];
-const keys = [
-  ...listed(String.raw`partner ¦ partner_id ¦ a ¦ B ¦ 10 ¦ 9 ¦ __proto__ ¦ é ¦ \u0061 ¦ b,{ ¦ \"`),
-  '',
-  ' ',
-];
-const leaves = [
-  ...listed(String.raw`"100" ¦ "p" ¦ null ¦ true ¦ false ¦ 7 ¦ -5 ¦ -0 ¦ 12345678901234567890123 ¦ "" ¦ "\u0001"`),
-  ...listed(String.raw`"\u001F\ud83d\ude00" ¦ {} ¦ [] ¦ "}]" ¦ 18446744073709551616`),
-  '"\u2028\u0085"',
-];
-const oddAttributes = [
-  ...listed(String.raw`null ¦ [] ¦ "{}" ¦ {"a":1.50} ¦ {"a":1e5} ¦ {"a":} ¦ {a:1} ¦ {"a":"\ud800"} ¦ { ¦ 5`),
-  ...listed('{"a":12345678901234567890123} ¦ {"a":0.1234567890123456789} ¦ {"a":-0} ¦ {"a":01} ¦ {"a":1,}'),
-];
+const attributes = listed(
+  '{}|{}|{"partner_id":"100"}|{ "partner_id" : "7" }|{"a":"}","b":"{\\""}',
+  '{"n":5,"x":[1,{"y":null}],"t":true}|{"a":"\\u00e9\\/","b":"日"}|{"a":1,"a":2}',
+  '{"partner_id":"7","partner":"p"}|{"partner":"p","partner_id":"7"}|{"c":"","b":"日","a":"1"}',
+);
+const keys = listed('partner|partner_id|a|B||10|9|__proto__|é|\\u0061|b,{|\\"| ');
+const leaves = listed(
+  '"100"|"p"|null|true|false|7|-5|-0|12345678901234567890123|""|"\\u0001"|"\\u001F\\ud83d\\ude00"',
+  '"\u2028\u0085"|{}|[]|"}]"|18446744073709551616',
+);
+const oddAttributes = listed(
+  'null|[]|"{}"|{"a":1.50}|{"a":1e5}|{"a":}|{a:1}|{"a":"\\ud800"}|{|5|{"a":12345678901234567890123}',
+  '{"a":0.1234567890123456789}|{"a":-0}|{"a":01}|{"a":1,}',
+);
 
-const besides = [
-  ...listed(String.raw`"warnings":[] ¦ "warnings":["a \"b\"", "c"] ¦ "pagination":null ¦ "data_warnings":[]`),
-  ...listed('"totals":{"installs":10.0,"cost":"1.50"} ¦ "totals":{"cost":1234.5} ¦ "request_id":"x" ¦ "meta":{"a":[]}'),
-];
-const oddBesides = [
-  ...listed('"rows":[] ¦ "rows":null ¦ "totals":null ¦ "totals":{"a":} ¦ "warnings":"w" ¦ "x":tru ¦ "x":1e999'),
-  ...listed(String.raw`"pagination":{"next":"/2"} ¦ "error":"no" ¦ "ro\u0077s":[] ¦ "x":"\ud800" ¦ "x":01 ¦ "x"`),
-];
+const besides = listed(
+  '"warnings":[]|"warnings":["a \\"b\\"", "c"]|"pagination":null|"data_warnings":[]',
+  '"totals":{"installs":10.0,"cost":"1.50"}|"totals":{"cost":1234.5}|"request_id":"x"|"meta":{"a":[]}',
+);
+const oddBesides = listed(
+  '"rows":[]|"rows":null|"totals":null|"totals":{"a":}|"warnings":"w"|"x":tru|"x":1e999',
+  '"pagination":{"next":"/2"}|"error":"no"|"ro\\u0077s":[]|"x":"\\ud800"|"x":01|"x"',
+);
 
 /** What may be odd about a document beside one of its cells. */
-const oddities = listed(
-  'cell ¦ attribute ¦ beside ¦ key order ¦ key twice ¦ key missing ¦ key added ¦ bytes ¦ cut ¦ tail',
-);
+const oddities = [
+  'cell',
+  'attribute',
+  'beside',
+  'key order',
+  'key twice',
+  'key missing',
+  'key added',
+  'bytes',
+  'cut',
+  'tail',
+] as const;
 
 /** The document of a slice that follows from a seed, and whether something about it was meant to be odd. */
 export function reportDocument(
@@ -223,15 +190,15 @@ export function reportDocument(
   seed: number,
 ): { readonly body: Buffer; readonly isOdd: boolean } {
   const chance = new Chance(seed);
-  const oddity = chance.is(0.45) ? chance.among(oddities) : null;
+  const oddity = chance.is(0.45) ? chance.one(...oddities) : null;
   const blank = chance.one(['', ''], ['', ''], [' ', ' '], ['', ' '], ['\n  ', ' ']);
   const hasAttributes = chance.is(0.8);
   const rowCount = chance.number(5);
   const oddRow = chance.number(Math.max(1, rowCount));
   const cells = [
     ...(hasAttributes ? [{ name: 'attr_dependency', kind: 'object', type: null }] : []),
-    ...columns.dimensions.map(({ name, kind }) => ({ name, kind, type: null })),
-    ...columns.metrics.map(({ name, type }) => ({ name, kind: 'number', type })),
+    ...columns.dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text', type: null })),
+    ...columns.metrics.map(({ id, type }) => ({ name: id, kind: 'number', type })),
   ];
   const turned = chance.number(cells.length);
   const ordered = [...cells.slice(turned), ...cells.slice(0, turned)];
@@ -260,7 +227,7 @@ export function reportDocument(
     return `{${members.join(`,${blank[0] ?? ''}`)}}`;
   });
   const separator = chance.is(0.1) ? ' ,\n' : `,${blank[0] ?? ''}`;
-  const others = new Set<string>(Array.from({ length: chance.number(4) }, () => chance.among(besides)));
+  const others = new Set<string>(Array.from({ length: chance.number(4) }, () => chance.one(...besides)));
   const names = new Set<string>();
   const envelope = [...others].filter((member) => {
     const name = member.slice(0, member.indexOf(':'));
@@ -268,7 +235,7 @@ export function reportDocument(
     names.add(name);
     return isNew;
   });
-  if (oddity === 'beside') envelope.push(chance.among(oddBesides));
+  if (oddity === 'beside') envelope.push(chance.one(...oddBesides));
   envelope.splice(chance.number(envelope.length + 1), 0, `"rows":${blank[1] ?? ''}[${rows.join(separator)}]`);
   const text = `{${envelope.join(`,${blank[1] ?? ''}`)}}${chance.one('', '\n')}`;
   return { body: broken(chance, Buffer.from(text), oddity), isOdd: oddity !== null };
@@ -278,19 +245,19 @@ function plainCell(chance: Chance, kind: string, type: ColumnType | null, isOddA
   if (type !== null) return metricCell(chance, type);
   if (kind === 'text') return textCell(chance);
   if (kind !== 'object') return `"${dateLabel(chance, kind)}"`;
-  if (isOddAttribute) return chance.among(oddAttributes);
-  return chance.is(0.5) ? chance.among(attributes) : objectText(chance, 0);
+  if (isOddAttribute) return chance.one(...oddAttributes);
+  return chance.is(0.5) ? chance.one(...attributes) : objectText(chance, 0);
 }
 
 /** An object of any keys, in any order, some of them twice, and of any values. */
 function objectText(chance: Chance, depth: number): string {
   const blank = chance.one('', '', ' ', '\n\t');
   const value = (): string => {
-    if (depth > 2 || chance.is(0.7)) return chance.among(leaves);
+    if (depth > 2 || chance.is(0.7)) return chance.one(...leaves);
     if (chance.is(0.6)) return objectText(chance, depth + 1);
     return `[${Array.from({ length: chance.number(4) }, () => value()).join(`${blank},`)}]`;
   };
-  const members = Array.from({ length: chance.number(5) }, () => `${blank}"${chance.among(keys)}"${blank}:${value()}`);
+  const members = Array.from({ length: chance.number(5) }, () => `${blank}"${chance.one(...keys)}"${blank}:${value()}`);
   return `{${members.join(`,${blank}`)}${blank}}`;
 }
 

@@ -25,14 +25,11 @@ beforeAll(async () => {
 });
 
 function columnsOf(names: readonly string[]): SliceColumns {
-  const kinds = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
   return {
-    dimensions: names
-      .filter((name) => parseColumnType(name) === null)
-      .map((name) => ({ name, kind: kinds.find((kind) => kind === name) ?? 'text' })),
-    metrics: names.flatMap((name) => {
-      const type = parseColumnType(name);
-      return type === null ? [] : [{ name, type }];
+    dimensions: names.filter((name) => parseColumnType(name) === null),
+    metrics: names.flatMap((id) => {
+      const type = parseColumnType(id);
+      return type === null ? [] : [{ id, type }];
     }),
   };
 }

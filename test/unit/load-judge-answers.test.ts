@@ -2,8 +2,13 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { type Doubt, type InspectedAnswer, judgeAnswers } from '../../src/load/answers.ts';
-import type { AnswerPage, SoundPage } from '../../src/load/report-page.ts';
+import {
+  type AnswerPage,
+  type Doubt,
+  type InspectedAnswer,
+  judgeAnswers,
+  type SoundPage,
+} from '../../src/load/answers.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';

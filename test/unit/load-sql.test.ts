@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { finalView } from '../../src/tables/describing.ts';
-import { stagedRows, stageRows } from '../../src/load/staged-sql.ts';
+import { type StagedPart, stagedRows, stageRows } from '../../src/load/staged-sql.ts';
 import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
@@ -28,30 +28,29 @@ const hourly: Target = {
 const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 
 const types = columns.metrics.map(({ type }) => type);
-const read = { isDistinct: true, hasExtra: false, hasRejected: false };
-const alone = { ...read, firstBody: 0, bodies: 1, pages: { length: 1 } };
-const files = [
-  { ...alone, file: `/spool/it's here.parquet`, types, windowNo: 1, partNo: 0 },
-  { ...alone, file: '/spool/b.parquet', types, windowNo: 3, partNo: 2 },
+const page = { rows: 1, members: new Map(), keys: [], commonKeys: [], badLabel: null, because: null };
+const read = { rows: 1, unfit: new Map(), digits: new Map(), hasExtra: false, hasRejected: false, weekStartsOn: null };
+const alone = { ...read, isOrdered: true, isDistinct: true, firstBody: 0, bodies: 1, pages: [page], types };
+const files: StagedPart[] = [
+  { ...alone, file: `/spool/it's here.parquet`, windowNo: 1, partNo: 0 },
+  { ...alone, file: '/spool/b.parquet', windowNo: 3, partNo: 2 },
 ];
-const shared = { ...alone, file: '/spool/d.parquet', types, bodies: 4, hasExtra: true, hasRejected: true };
+const shared = { ...alone, file: '/spool/d.parquet', bodies: 4, hasExtra: true, hasRejected: true };
 const sharing = [
-  { ...shared, firstBody: 0, pages: { length: 1 }, windowNo: 0, partNo: 0 },
-  { ...shared, firstBody: 2, pages: { length: 2 }, windowNo: 5, partNo: 1 },
+  { ...shared, windowNo: 0, partNo: 0 },
+  { ...shared, firstBody: 2, pages: [page, page], windowNo: 5, partNo: 1 },
 ];
 const unchanged = new Map<string, string>();
-const inserted = {
-  rows: 'select * from there',
-  loadIds: [null, '41', null, '42'],
-  where: null,
-  collapse: false,
-  isOrdered: true,
-} as const;
+const loads = [
+  { loadId: '41', window: { replaced: days }, judged: { sound: { windowNo: 1 } } },
+  { loadId: '42', window: { replaced: later }, judged: { sound: { windowNo: 3 } } },
+];
+const inserted = { rows: 'select * from there', hasCopies: false, isOrdered: true };
 const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
 
 const batches = [
   ...files,
-  { ...alone, file: '/spool/e.parquet', types, windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
+  { ...alone, file: '/spool/e.parquet', windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
 ];
 
 const undated: Target = { ...target, slice: slice({ ...target.slice, dimensions: ['order'], grain: null }) };
@@ -78,9 +77,9 @@ const statements: Record<string, () => string> = {
   'sum-metrics': () => sumParts(columns),
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, [3]),
   'delete-hours': () => deleteRows(hourly, days),
-  'insert-rows': () => insertRows(target, { ...inserted, isOrdered: false }),
-  'insert-rows-collapsed': () => insertRows(undated, { ...inserted, collapse: true, where: '"rejected," is null' }),
-  'insert-cells': () => insertRows(cube, inserted),
+  'insert-rows': () => insertRows(target, loads, { ...inserted, isOrdered: false }),
+  'insert-rows-collapsed': () => insertRows(undated, loads, { ...inserted, hasCopies: true }),
+  'insert-cells': () => insertRows(cube, loads, inserted),
   'total-typed': () => totalTyped(columns, 'day', days.start),
   'total-typed-of-wide-columns': () => totalTyped(wide, 'day', days.start),
   'sum-metrics-of-wide-columns': () => sumParts(wide),

@@ -42,7 +42,7 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
 /** An engine that is out of memory whenever more than so many files are read at once. */
 function engineFor(most: number): { readonly warehouse: Warehouse; readonly asked: number[] } {
   const asked: number[] = [];
-  const run = (sql: string): Promise<number> => {
+  const take = (sql: string): Promise<number> => {
     const files = sql.match(/\/spool\/[^']*/g)?.length ?? 0;
     if (files === 0) return Promise.resolve(0);
     asked.push(files);
@@ -52,8 +52,8 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
   };
   const warehouse: Warehouse = {
     path: '/warehouse.duckdb',
-    run,
-    rows: () => Promise.resolve([]),
+    run: take,
+    rows: async (sql) => take(sql).then(() => []),
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
     reclaimAtClose: () => {},
@@ -64,15 +64,8 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
   return { warehouse, asked };
 }
 
-const page = {
-  rowCount: 1,
-  keys: new Set(['day', 'network', 'installs']),
-  commonKeys: new Set(['day', 'network', 'installs']),
-  totals: new Map(),
-  warnings: [],
-  maturity: { computedAt: null, immature: [], unread: [] },
-  badLabel: null,
-} as const;
+const keys = ['day', 'network', 'installs'];
+const page = { rows: 1, members: new Map(), keys, commonKeys: keys, badLabel: null, because: null };
 
 const batch = [spooledOn('2026-05-30', '2026-05-31', 4_000_000), spooledOn('2026-05-31', '2026-06-01', 9_000_000)];
 const target = {

@@ -30,7 +30,7 @@ const thread = new URL(`./reading-thread${import.meta.url.endsWith('.ts') ? '.ts
 export function openColumnReader(): ColumnReader {
   let worker: Worker | null = null;
   let bytesHere = 0;
-  let closings = 0;
+  let isClosed = false;
   /** Settles after the latest reading of the thread, which reads one at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
@@ -43,8 +43,8 @@ export function openColumnReader(): ColumnReader {
     worker = starting;
     return starting;
   };
-  const readInThread = async (request: ReadRequest, closingsBefore: number): Promise<ColumnsRead> => {
-    if (closings > closingsBefore) throw ended();
+  const readInThread = async (request: ReadRequest): Promise<ColumnsRead> => {
+    if (isClosed) throw ended();
     const answering = started();
     answering.ref();
     try {
@@ -67,14 +67,13 @@ export function openColumnReader(): ColumnReader {
           const { readSaved } = await import('./slice-reading.ts');
           return readSaved(request);
         }
-        const closingsBefore = closings;
-        const reading = latest.then(async () => readInThread(request, closingsBefore));
+        const reading = latest.then(async () => readInThread(request));
         latest = reading.catch(() => {});
         return reading;
       });
     },
     close: async () => {
-      closings += 1;
+      isClosed = true;
       await worker?.terminate();
     },
   };

@@ -41,9 +41,9 @@ export class DateColumn extends DictionaryColumn {
   #latest = -Infinity;
   #badLabel: Envelope['badLabel'] = null;
 
-  constructor(name: string, kind: DateDimension) {
+  constructor(kind: DateDimension) {
     const weekStarts = new Set<number>();
-    super(name, { kind: kind === 'hour' ? 'TIMESTAMP' : 'DATE' }, (written) => valueOf(written, kind, weekStarts));
+    super(kind, { kind: kind === 'hour' ? 'TIMESTAMP' : 'DATE' }, (written) => valueOf(written, kind, weekStarts));
     this.kind = kind;
     this.weekStarts = weekStarts;
   }

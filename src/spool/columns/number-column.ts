@@ -48,9 +48,9 @@ export class NumberColumn extends CellColumn {
   #needed: ColumnType;
   #digits = 0;
 
-  constructor({ name, type }: MetricCells, reasons: Reason[]) {
+  constructor({ id, type }: MetricCells, reasons: Reason[]) {
     const isWide = type.kind === 'DECIMAL' && type.width > FAST_DIGITS;
-    super(name, type, isWide ? 4 : 2);
+    super(id, type, isWide ? 4 : 2);
     this.#needed = type;
     this.#reasons = reasons;
     const { whole, fraction } = capacityOf(type);

@@ -1,7 +1,6 @@
 /** What is asked of a reading and what comes of it: the words between the door and its thread. */
 
 import type { ColumnType } from '../../model/column-type.ts';
-import type { DateDimension } from '../../model/dimension.ts';
 
 /** The column that says of which body a row is, by its number from 0; no slice has one of such a name. */
 export const BODY = 'body,';
@@ -22,14 +21,14 @@ export const ATTR_DEPENDENCY = 'attr_dependency';
 
 /** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
-  readonly dimensions: readonly { readonly name: string; readonly kind: 'text' | DateDimension }[];
+  readonly dimensions: readonly string[];
   readonly metrics: readonly MetricCells[];
   /** Keys that were requested and have no column any more: their values are left out. */
   readonly left?: readonly string[];
 }
 
 export interface MetricCells {
-  readonly name: string;
+  readonly id: string;
   readonly type: ColumnType;
 }
 

@@ -6,7 +6,7 @@
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 
-import { dateDimensions } from '../../model/dimension.ts';
+import { dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import { type CellColumn, widened } from './cell-column.ts';
 import { DateColumn } from './date-column.ts';
 import { type BodyWindow, STOPPED } from './json-tokens.ts';
@@ -53,8 +53,8 @@ export class SliceReading {
   constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>) {
     const reasons: Reason[] = [];
     const dependency = new TextColumn(ATTR_DEPENDENCY, 'JSON');
-    const dimensions = columns.dimensions.map(({ name, kind }) =>
-      kind === 'text' ? new TextColumn(name, 'VARCHAR') : new DateColumn(name, kind),
+    const dimensions = columns.dimensions.map((name) =>
+      isDateDimension(name) ? new DateColumn(name) : new TextColumn(name, 'VARCHAR'),
     );
     this.#dates = dimensions.filter((column) => column instanceof DateColumn);
     this.#metrics = columns.metrics.map((metric) => new NumberColumn(metric, reasons));

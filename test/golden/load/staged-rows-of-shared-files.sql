@@ -1,6 +1,6 @@
 select
-    [1, 3, 0, null, 5, 5][[0, 1, 2][file_index::bigint + 1] + "body," + 1]::integer as "window,",
-    [0, 2, 0, null, 1, 1][[0, 1, 2][file_index::bigint + 1] + "body," + 1]::integer as "part,",
+    [[1], [3], [0, null, 5, 5]][file_index::bigint + 1]["body," + 1]::integer as "window,",
+    [[0], [2], [0, null, 1, 1]][file_index::bigint + 1]["body," + 1]::integer as "part,",
     "day",
     "app ""quoted""",
     "order",

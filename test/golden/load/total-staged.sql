@@ -9,6 +9,6 @@ select
 from (
 select p, sum(n) as n, sum(s0) as s0, sum(s1) as s1, sum(s2) as s2
 from "ripen totals"
-where "window," in (1, 3)
+where "window," in (1, 3) and not r
 group by 1
 )
