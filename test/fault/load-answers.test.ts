@@ -360,7 +360,7 @@ describe('alone', () => {
     scenario.simulator.script({ match: reports(), times, fault });
     const summary = await runNight(scenario, NOW);
     expect(summary.failures).toEqual([]);
-    const { stored, truth } = await storedAndTrue(scenario, { ...limited, parameters: {} }, DAYS, NOW);
+    const { stored, truth } = await storedAndTrue(scenario, slice({ ...limited, parameters: {} }), DAYS, NOW);
     expect(stored).toEqual(truth);
     expect(askedReports(scenario).some(({ period }) => daysOf(period) < 4)).toBe(true);
   });
