@@ -43,7 +43,7 @@ export async function requestedService(
   /** What the first try that failed ended with. */
   let because: string | null = null;
   let watch: NodeJS.Timeout | undefined;
-  const heard: Emit = (event) => {
+  const listening: Emit = (event) => {
     emit(event);
     if (event.type !== 'request_retried') return;
     ({ because } = event);
@@ -67,7 +67,7 @@ export async function requestedService(
     }
   };
   try {
-    return await withService(config, { planAt: at, emit: heard }, async (service) => {
+    return await withService(config, { planAt: at, emit: listening }, async (service) => {
       let [bytes, lastAt] = [0, Date.now()];
       watch = setInterval(() => {
         const received = service.statistics().bytes;

@@ -157,12 +157,12 @@ limit 1`;
   return last?.bytes ?? null;
 }
 
-const heldRow = z.object({ slice: z.string(), periods: count, rows: count });
+const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
 async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
   const configured = new Set(slices.map(({ name }) => name));
-  const held = await warehouse.rows(statement('ledger/held_slices'), [], heldRow);
-  return held
+  const stored = await warehouse.rows(statement('ledger/held_slices'), [], storedRow);
+  return stored
     .filter(({ slice }) => !configured.has(slice))
     .map(({ slice, periods, rows }) => {
       const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;

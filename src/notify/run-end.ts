@@ -144,11 +144,8 @@ export async function tellUnread(
       return await notBegun({ ...telling, config }, failure, startedMs);
     }
     if (metricsFile === null) return failure;
-    const isFile = await stat(metricsFile).then(
-      (found) => found.isFile(),
-      () => false,
-    );
-    const text = isFile ? await readFile(metricsFile, 'utf8') : '';
+    const found = await stat(metricsFile).catch(() => null);
+    const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
     if (text !== '' && !text.startsWith(METRICS))
       throw new Failure('USAGE_INVALID', 'it held something else than metrics of ripen');
     await writeOutput(metricsFile, metricsText(endOf(telling, failure, startedMs), null), mode);

@@ -17,7 +17,7 @@ import {
 } from './status-report.ts';
 
 /** A period the warehouse holds: a row of `status/periods`. */
-export const heldPeriod = z.object({
+export const storedPeriod = z.object({
   start_day: dayShape,
   end_day: dayShape,
   asked_start: dayShape,
@@ -33,7 +33,7 @@ export const heldPeriod = z.object({
 });
 
 /** Neighbouring held periods in which a metric stands alike, by the start days of the first and the last: a row of `status/finality`. */
-export const heldStretch = z.object({
+export const storedStretch = z.object({
   metric: z.string(),
   kind: z.string(),
   horizon_days: z.number().nullable(),
@@ -52,15 +52,15 @@ export interface Expected {
 /** Every period of the slice's coverage at an instant, in order; empty when it covers no day yet. */
 export function expectedPeriods(
   slice: Slice,
-  held: readonly z.infer<typeof heldPeriod>[],
+  stored: readonly z.infer<typeof storedPeriod>[],
   weekStartsOn: WeekStart | null,
   planAt: Date,
 ): Expected[] {
-  const byStart = new Map(held.map((period) => [period.start_day, period]));
-  const loaded = held.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
+  const byStart = new Map(stored.map((period) => [period.start_day, period]));
+  const loaded = stored.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
   return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const sameStart = byStart.get(period.bucket.start);
-    // Of a slice that has another date dimension, or another date period and none, what is held is not this period.
+    // Of a slice that has another date dimension, or another date period and none, what is stored is not this period.
     const found = sameStart?.end_day === period.bucket.end ? sameStart : undefined;
     return {
       start: period.bucket.start,
@@ -102,15 +102,15 @@ export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], pl
 export function metricStatuses(
   metrics: readonly string[],
   periods: readonly Expected[],
-  stretches: readonly z.infer<typeof heldStretch>[],
+  stretches: readonly z.infer<typeof storedStretch>[],
   meanings: ReadonlyMap<string, string | null> = new Map(),
 ): MetricStatus[] {
   return metrics.map((metric) => {
-    const held = stretches.filter((stretch) => stretch.metric === metric);
-    const [first] = held;
+    const stored = stretches.filter((stretch) => stretch.metric === metric);
+    const [first] = stored;
     const spans: CellSpan[] = [];
     for (const { start, status } of periods) {
-      const stretch = held.find(({ first_day: from, last_day: to }) => from <= start && start <= to);
+      const stretch = stored.find(({ first_day: from, last_day: to }) => from <= start && start <= to);
       const state = status.state === 'missing' ? 'missing' : (stretch?.state ?? 'not loaded');
       const open = spans.at(-1);
       if (open?.state === state) {

@@ -11,8 +11,8 @@ import { count, identifier, statement, timestamp, doubleSum } from '../warehouse
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   expectedPeriods,
-  heldPeriod,
-  heldStretch,
+  storedPeriod,
+  storedStretch,
   metricStatuses,
   nextRefreshAt,
   periodCounts,
@@ -64,21 +64,18 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     warehouse === null ? [] : warehouse.rows(statement(of), [name, ...parameters], shape);
   const [table] = await read('status/table', tableState);
   const [audits] = await read('status/audits', auditedCells, since(AUDITED_DAYS));
-  const periods = await read('status/periods', heldPeriod, fingerprintOf(slice), JSON.stringify(slice.metrics));
+  const periods = await read('status/periods', storedPeriod, fingerprintOf(slice), JSON.stringify(slice.metrics));
+  const fetches = periods.map((period) => period.fetched_at).toSorted();
   const columns = warehouse === null || table?.is_live !== true ? [] : await columnsOf(warehouse, name);
   const expected = expectedPeriods(slice, periods, table?.week_starts_on ?? null, planAt);
   const ages = expected.map(({ status }) => status);
-  const stretches = await read('status/finality', heldStretch);
+  const stretches = await read('status/finality', storedStretch);
   const meanings = new Map(columns.map((column) => [column.name, column.comment]));
   const metrics = metricStatuses(slice.metrics, expected, stretches, meanings);
   return {
     name,
     newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,
-    newest_fetch_at:
-      periods
-        .map((period) => period.fetched_at)
-        .toSorted()
-        .at(-1) ?? null,
+    newest_fetch_at: fetches.at(-1) ?? null,
     next_refresh_at: nextRefreshAt(slice, ages, planAt),
     rows: periods.reduce((sum, { rows }) => sum + rows, 0),
     periods: periodCounts(ages),

@@ -32,9 +32,9 @@ export async function readStatus(
     slices.push(await sliceStatus(warehouse, withStars(stated, listed), planAt));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
-  const held = (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
+  const stored = (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
   const configured = new Set(config.slices.map(({ name }) => name));
-  const unconfigured = held.map(({ slice }) => slice).filter((name) => !configured.has(name));
+  const unconfigured = stored.map(({ slice }) => slice).filter((name) => !configured.has(name));
   const crawls =
     config.links === null ? [] : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
   const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
@@ -60,18 +60,18 @@ export async function statusOf(
   config: Config,
   planAt: Date,
   lockWaitMs: number | null,
-  told: { readonly emit: Emit; readonly signal?: AbortSignal },
+  listening: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
   if (!warehouseExists(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
-    withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...told }, async (warehouse) =>
+    withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...listening }, async (warehouse) =>
       readStatus(config, warehouse, planAt, stands),
     );
   try {
     return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? LOCK_WAIT_MS : 0), null);
-  } catch (held) {
-    if (!(held instanceof Failure) || held.code !== 'WAREHOUSE_LOCKED' || snapshot === null) throw held;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'WAREHOUSE_LOCKED' || snapshot === null) throw error;
     return read(snapshot, 0, snapshot);
   }
 }

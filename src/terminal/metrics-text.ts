@@ -29,18 +29,14 @@ function runMetrics({ command, summary, failure, endedAt, exitCode, durationMs }
   const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
   const one = (value: number): Sample[] => [[{ command }, value]];
-  const rows = (summary?.slices ?? []).flatMap(({ name: slice, rows: { loaded, rejected } }): Sample[] => [
+  const slices = summary?.slices ?? [];
+  const rows = slices.flatMap(({ name: slice, rows: { loaded, rejected } }): Sample[] => [
     [{ slice, state: 'loaded' }, loaded],
     [{ slice, state: 'rejected' }, rejected],
   ]);
-  const restated = (summary?.slices ?? []).map(({ name, restated_periods: periods }): Sample => [
-    { slice: name },
-    periods,
-  ]);
-  const failures = [...new Set(codes)].map((code): Sample => [
-    { command, code },
-    codes.filter((each) => each === code).length,
-  ]);
+  const restated = slices.map((slice): Sample => [{ slice: slice.name }, slice.restated_periods]);
+  const countOf = (code: string): number => codes.filter((each) => each === code).length;
+  const failures = [...new Set(codes)].map((code): Sample => [{ command, code }, countOf(code)]);
   return [
     ['build_info', 'The version that ran.', [[{ version }, 1]]],
     ['run_end_timestamp_seconds', 'When the last run ended.', one(secondsOf(endedAt))],

@@ -4,7 +4,7 @@ import type * as z from 'zod';
 
 import { addDays, day } from '../../src/model/calendar.ts';
 import { healthOf } from '../../src/status/health.ts';
-import { type heldStretch, metricStatuses, periodCounts, summedCells } from '../../src/status/periods.ts';
+import { type storedStretch, metricStatuses, periodCounts, summedCells } from '../../src/status/periods.ts';
 import type { PeriodStatus, RunStatus, SliceStatus, StatusReport } from '../../src/status/status-report.ts';
 
 export const AS_OF = '2026-02-14T03:00:00.000Z';
@@ -42,11 +42,11 @@ export function sampleSlice(given: {
     };
   });
   const starts = ages.map(({ first_day: start }) => start);
-  const held = given.metrics.flatMap((metric) => stretchesOf(metric, starts));
+  const stored = given.metrics.flatMap((metric) => stretchesOf(metric, starts));
   const metrics = metricStatuses(
     given.metrics.map(({ metric }) => metric),
     ages.map((status) => ({ start: status.first_day, status })),
-    held,
+    stored,
   );
   return {
     name: given.name ?? 'daily',
@@ -131,7 +131,10 @@ export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'matur
   };
 }
 
-function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly string[]): z.output<typeof heldStretch>[] {
+function stretchesOf(
+  { metric, horizonDays }: SampleMetric,
+  starts: readonly string[],
+): z.output<typeof storedStretch>[] {
   const settled = Math.max(0, starts.length - horizonDays);
   const common = {
     metric,
