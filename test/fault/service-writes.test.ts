@@ -165,14 +165,6 @@ describe('a link', () => {
     ['an answer that is cut', { ...created, cutAfter: 20 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
     ['an answer without a link', json({ data: { items: [] } }), 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
     ['307', { status: 307, headers: moved }, 'SOURCE_REDIRECTED', undefined, ''],
-    [
-      '400',
-      { status: 400, body: '{"error":{"message":"name is taken"}}' },
-      'SOURCE_REFUSED',
-      undefined,
-      '400: name is taken',
-    ],
-    ['409', { status: 409, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
     ['423', { status: 423, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
   ])('whose creation is answered with %s: sent once, %3$s', async (_, reply, code, outcome, says) => {
     await serve(() => reply, 300);
