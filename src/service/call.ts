@@ -25,7 +25,7 @@ const SUCCESSES_PER_RETRY = 5;
 /** … but for a concurrency of one or two, so that three calls may fail all their tries. */
 const LEAST_RETRIES = 15;
 
-interface ChannelSettings {
+export interface ChannelSettings {
   /** Configured address; a path in it stands before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -69,13 +69,15 @@ export class Channel {
   readonly secrets: readonly Secret[];
   readonly #wire: Wire;
   readonly #lane: Lane;
+  readonly #refused: AbortController;
   readonly #prefix: string;
   readonly #plain: Pick<Ask, 'origin' | 'headers' | 'deadlineMs'>;
 
   constructor(wire: Wire, { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings) {
     const { origin, pathname } = new URL(address);
     this.#wire = wire;
-    this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency, credential: refused });
+    this.#refused = refused;
+    this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency });
     this.origin = origin;
     this.secrets = secrets;
     this.#prefix = pathname.replace(/\/+$/, '');
@@ -111,7 +113,7 @@ export class Channel {
   async #call<T>(ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
     const onWire = AbortSignal.any([signal, this.#wire.life]);
     // A refused credential cancels what waits, not what is already being answered.
-    const ends = { onWire, waiting: AbortSignal.any([onWire, this.#lane.credential]) };
+    const ends = { onWire, waiting: AbortSignal.any([onWire, this.#refused.signal]) };
     const seen: SetbackKind[] = [];
     for (;;) {
       try {
@@ -148,7 +150,7 @@ export class Channel {
         slot.leave(policies[error.setback].sign, error.because);
       } else if (error instanceof Failure) {
         // Before the place is given to another call that waits.
-        if (error.code === 'CREDENTIALS_REFUSED') this.#lane.refuseCredential(error);
+        if (error.code === 'CREDENTIALS_REFUSED') this.#refused.abort(error);
         slot.leave('alive');
       }
       throw error;

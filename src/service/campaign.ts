@@ -8,7 +8,7 @@ import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange, Service } from './service.ts';
-import { policies, Setback, type SetbackKind } from './setback.ts';
+import { Setback, WITHOUT_EFFECT } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;
@@ -63,7 +63,12 @@ export function campaignApi(channel: Channel): CampaignApi {
 
     async createLink(appToken, name, parent, signal) {
       const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
-      const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
+      const sending = {
+        method: 'POST',
+        contentType: JSON_TYPE,
+        body: JSON.stringify(body),
+        repeats: WITHOUT_EFFECT,
+      } as const;
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
       const created = await channel.send(target, sending, signal, reading(oneLink)).catch((error: unknown) => {
         throw creationError(error, name);
@@ -131,24 +136,14 @@ function undecided(name: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-/** Setbacks of a write by which it cannot have had an effect. */
-const HARMLESS: ReadonlySet<SetbackKind> = new Set<SetbackKind>(['unsent', 'untrusted', 'overload']);
-
 /** What a creation ended with, as far as it is known whether there is a link. */
 function creationError(error: unknown, name: string): unknown {
   if (error instanceof Failure) {
     return isUndecided(error) ? undecided(name, error.message, error.facts, error.cause) : error;
   }
   if (!(error instanceof Setback)) return error;
-  const { setback, because, status, message } = error;
-  const facts = { status, because };
-  if (!HARMLESS.has(setback)) return undecided(name, `the request ${message}`, facts, error);
-  const notCreated = `The link ${JSON.stringify(name)} was not created: the request ${message}`;
-  return new Failure(policies[setback].code, notCreated, {
-    facts: { ...facts, outcome: 'not created', name },
-    hint: 'Create it again later.',
-    cause: error,
-  });
+  const { because, status, message } = error;
+  return undecided(name, `the request ${message}`, { status, because }, error);
 }
 
 function perhapsUpdated(setback: Setback, token: string): Failure {

@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { version } from '../version.ts';
 import { campaignApi } from './campaign.ts';
-import { Channel, type Wire } from './call.ts';
+import { Channel, type ChannelSettings, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { askFiltersData } from './filters-data.ts';
@@ -41,29 +41,21 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     maxStartsPerSecond,
   };
   const tokenRefused = new AbortController();
-  const channel = (
-    address: string,
-    concurrency: number,
-    deadlineMs: number,
-    { headers, secrets, refused = tokenRefused }: Credential,
-  ): Channel => {
-    const sent = requestHeaders(config.headers, headers);
-    const held = secretsAmong([...secrets, ...Object.values(config.headers)]);
-    return new Channel(wire, { address, concurrency, deadlineMs, headers: sent, secrets: held, refused });
+  const channel = (address: string, pace: Pace, own: Headers, refused = tokenRefused): Channel => {
+    const layers = [config.headers, own];
+    const secrets = layers.flatMap((layer) => Object.values(layer)).filter((value) => value instanceof Secret);
+    return new Channel(wire, { ...pace, address, headers: requestHeaders(...layers), secrets, refused });
   };
-  const smallCallMs = Math.min(SMALL_CALL_MS, requestTimeoutMs);
-  const tokenAs = (form: string): Credential => {
-    return { headers: { authorization: `${form}${config.token.reveal()}` }, secrets: [config.token] };
+  const small = (concurrency: number): Pace => {
+    return { concurrency, deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
   };
-  const costCredential = {
-    headers: config.costHeaders,
-    secrets: Object.values(config.costHeaders),
-    refused: new AbortController(),
-  };
+  const tokenAs = (form: string): Headers => ({ authorization: new Secret(`${form}${config.token.reveal()}`) });
   const { baseUrl, reportsUrl, costUrl } = config;
-  const reports = channel(reportsUrl, maxConcurrency, requestTimeoutMs, tokenAs('Bearer '));
-  const campaign = channel(baseUrl, campaignConcurrency, smallCallMs, tokenAs('Token token='));
-  const cost = costUrl === null ? null : channel(costUrl, COST_CONCURRENCY, smallCallMs, costCredential);
+  const ofReports = { concurrency: maxConcurrency, deadlineMs: requestTimeoutMs };
+  const reports = channel(reportsUrl, ofReports, tokenAs('Bearer '));
+  const campaign = channel(baseUrl, small(campaignConcurrency), tokenAs('Token token='));
+  const cost =
+    costUrl === null ? null : channel(costUrl, small(COST_CONCURRENCY), config.costHeaders, new AbortController());
 
   return {
     report: (parameters, saveAs, signal, page) =>
@@ -83,29 +75,20 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   };
 }
 
-interface Credential {
-  readonly headers: Readonly<Record<string, Secret | string>>;
-  readonly secrets: readonly (Secret | string)[];
-  /** Aborts when the credential is refused. */
-  readonly refused?: AbortController;
-}
-
-const secretsAmong = (values: readonly (Secret | string)[]): Secret[] =>
-  values.filter((value) => value instanceof Secret);
-
 function noCostAddress(): Failure {
   return new Failure('CONFIG_INVALID', 'No address of the ad spend API was configured', {
     hint: 'Set service.cost_url and service.cost_headers.',
   });
 }
 
-type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, Secret | string>>;
+type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
 /** A kept answer would be taken for what the service says now, and its numbers for final. */
 const FRESH = { 'cache-control': 'no-cache' };
 
 /** Header values by lower-case name; later layers win. */
-function requestHeaders(...layers: readonly Readonly<Record<string, Secret | string>>[]): Headers {
+function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = { 'user-agent': `ripen/${version}`, accept: 'application/json', ...FRESH };
   for (const layer of layers) {
     for (const [name, value] of Object.entries(layer)) {

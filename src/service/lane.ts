@@ -21,8 +21,6 @@ interface LaneSettings {
   readonly origin: string;
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
-  /** Aborts, with the failure as its reason, when the credential is refused. */
-  readonly credential: AbortController;
   readonly clock: Clock;
   /** Ends the timers with the connection. */
   readonly life: AbortSignal;
@@ -73,15 +71,6 @@ export class Lane {
     this.#limit = settings.maxConcurrency;
     this.#tokens = this.#burst;
     this.#refilledAt = settings.clock.now();
-  }
-
-  get credential(): AbortSignal {
-    return this.#settings.credential.signal;
-  }
-
-  /** Ends all calls that wait; later ones throw the same failure. */
-  refuseCredential(failure: Failure): void {
-    this.#settings.credential.abort(failure);
   }
 
   get inFlight(): number {

@@ -80,7 +80,7 @@ export interface Service {
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
   /** Pages of an app's network links, or with `parent` of that link's sub-links; the same. v2 first, v1 where v2 is absent; `SOURCE_MISSING` where neither knows them. */
   links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
-  /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
+  /** Creates a link, or with `parent` a sub-link. Never repeated where it may have had an effect: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
   /**
    * Updates a link and returns what the answer states of it, which may not be what was asked for. An answer about another link is

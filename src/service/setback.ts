@@ -62,6 +62,9 @@ export const policies = {
 
 export type SetbackKind = keyof typeof policies;
 
+/** After these a write had no effect: nothing was sent, or it was one too many. A 503 may come after it had (a proxy's, say). */
+export const WITHOUT_EFFECT = ['unsent', 'untrusted', 'overload'] as const satisfies readonly SetbackKind[];
+
 interface Circumstances {
   /** Of the answer, when one came. */
   readonly status?: number;

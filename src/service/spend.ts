@@ -5,12 +5,10 @@ import { parsed, statedError } from './error-words.ts';
 import { readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type WireAnswer } from './exchange.ts';
-import { firstWords, Setback, type SetbackKind } from './setback.ts';
+import { firstWords, Setback, WITHOUT_EFFECT } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, verdictOn } from './verdict.ts';
 
-/** After these nothing was accepted: nothing was sent, or it was one too many. A 503 may come after it was (a proxy's, say). */
-const REPEATS = ['unsent', 'overload'] as const satisfies readonly SetbackKind[];
 /** What the interface says of a line by its status (service-interface: Errors). */
 const ACCEPTED = 200;
 const rejections: ReadonlySet<number> = new Set([400, 403]);
@@ -30,7 +28,7 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
     tag: line.tag,
   });
   const contentType = 'application/x-www-form-urlencoded';
-  const sending = { method: 'POST', contentType, body: form.toString(), repeats: REPEATS } as const;
+  const sending = { method: 'POST', contentType, body: form.toString(), repeats: WITHOUT_EFFECT } as const;
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
       if (answer.status === ACCEPTED) return outcomeOfSuccess(answer);
@@ -38,7 +36,7 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
       return undocumented(answer.status, firstWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text));
     });
   } catch (error) {
-    if (error instanceof Setback) return unknownOutcome(error);
+    if (error instanceof Setback) return { outcome: 'unknown', reason: error.message };
     if (error instanceof Failure) return outcomeOfFailure(error);
     throw error;
   }
@@ -69,16 +67,6 @@ async function doubtOf(answer: WireAnswer): Promise<string | null> {
 function undocumented(status: number, said: string): SpendOutcome {
   const words = said === '' ? '' : `: ${said}`;
   return { outcome: 'unknown', reason: `was answered ${status}, of which the interface says nothing${words}` };
-}
-
-/** Of what call() leaves as a bare setback, only a distrusted connection certainly sent nothing. */
-function unknownOutcome(setback: Setback): SpendOutcome {
-  if (setback.setback !== 'untrusted') return { outcome: 'unknown', reason: setback.message };
-  throw new Failure('SOURCE_UNAVAILABLE', `The ad spend API ${setback.message}`, {
-    facts: { because: setback.because },
-    hint: 'Name the certificate authority of the address in service.ca_file.',
-    cause: setback,
-  });
 }
 
 function outcomeOfFailure(failure: Failure): SpendOutcome {

@@ -6,16 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
-import {
-  type LinkStore,
-  linksOf,
-  type CursorPage,
-  type Positioned,
-  pageOf,
-  pageRequestOf,
-  pagingV1,
-  pagingV2,
-} from './lists.ts';
+import { type LinkStore, linksOf, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './lists.ts';
 import type { Route } from './routes.ts';
 import type { World, WorldLink } from './world/world.ts';
 
@@ -38,44 +29,40 @@ export interface Campaign {
 /** Answers any campaign request; never throws for what the caller sent. */
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
-  if (route.endpoint === 'partners') return listPartners(campaign, request);
+  if (route.endpoint === 'partners') {
+    const partners = campaign.world.partners.map((item, position) => ({ position, item }));
+    return listAnswer(partners, request, (partner) => partner);
+  }
   if (!/^[a-z0-9]{12}$/i.test(route.appToken)) return invalid('app_token is not 12 alphanumeric characters');
   if (!campaign.world.apps.some((app) => app.token === route.appToken)) return missing('App not found');
   if (route.linkToken !== '' && campaign.links.find(route.linkToken)?.appToken !== route.appToken) {
     return missing('Tracker not found');
   }
-  if (route.endpoint === 'links') return listLinks(campaign, request, null);
-  if (route.endpoint === 'children') return listLinks(campaign, request, route.linkToken);
+  if (route.endpoint === 'links' || route.endpoint === 'children') {
+    const { links } = campaign;
+    const listed = links.list(route.appToken, route.endpoint === 'links' ? null : route.linkToken);
+    return listAnswer(listed, request, (link) => linkItem(links, link, link.partnerId));
+  }
   return writeLink(campaign, request);
 }
 
-function listPartners({ world }: Campaign, { address }: CampaignRequest): SimulatedAnswer {
-  const list = world.partners.map((item, position) => ({ position, item }));
-  return listAnswer(list, address, (page) => ({
-    ...envelope('1'),
-    paging: pagingV1(page, linksOf(page, `${address.origin}${address.pathname}`)),
-    items: page.items,
-  }));
-}
-
-function listLinks({ links }: Campaign, { route, address }: CampaignRequest, parent: string | null): SimulatedAnswer {
-  const base = `${address.origin}${address.pathname}`;
-  return listAnswer(links.list(route.appToken, parent), address, (page) => {
-    const items = page.items.map((link) => linkItem(links, link, link.partnerId));
-    return route.version === 'v2'
-      ? { paging: pagingV2(page, linksOf(page, base)), items }
-      : { ...envelope('1'), paging: pagingV1(page, linksOf(page, base)), items };
-  });
-}
-
+/** A page of a list, in the style of the version that was asked. */
 function listAnswer<Item>(
   list: readonly Positioned<Item>[],
-  address: URL,
-  answered: (page: CursorPage<Item>) => JsonDocument,
+  { route, address }: CampaignRequest,
+  itemOf: (item: Item) => object,
 ): SimulatedAnswer {
   const wanted = pageRequestOf(address.searchParams);
   if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
-  return documentAnswer({ data: answered(pageOf(list, wanted)) });
+  const page = pageOf(list, wanted);
+  const links = linksOf(page, `${address.origin}${address.pathname}`);
+  const items = page.items.map(itemOf);
+  return documentAnswer({
+    data:
+      route.version === 'v2'
+        ? { paging: pagingV2(page, links), items }
+        : { ...envelope('1'), paging: pagingV1(page, links), items },
+  });
 }
 
 function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {

@@ -27,6 +27,8 @@ const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
+const line = { costId: 'id-of-12-chars', costType: 'cpc', costCurrency: 'EUR', costAmount: '1', tag: 't' };
+
 describe('the proxy of an environment', () => {
   const serviceOf = (
     environment: Readonly<Record<string, string>>,
@@ -204,7 +206,6 @@ describe.skipIf(!certified())('a call', () => {
       const failure = await failureFrom(ask());
       expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6, because: `proxy ${status}` } });
       expect(failure.message).toContain(`the proxy answered ${status}`);
-      const line = { costId: 'id-of-12-chars', costType: 'cpc', costCurrency: 'EUR', costAmount: '1', tag: 't' };
       const spend = await failureFrom(connection.service.submitSpend(line, connection.signal));
       expect(spend).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { because: `proxy ${status}` } });
       expect(server.received).toEqual([]);
@@ -225,10 +226,11 @@ describe.skipIf(!certified())('a call', () => {
   test('through a tunnel to a host of another name, or of an unknown authority, is refused at the first try', async () => {
     await serve({ caFile: null });
     const unknown = await failureFrom(ask());
+    const spend = await failureFrom(connection.service.submitSpend(line, connection.signal));
     await connection.service.close();
     const throughProxy = { address: proxy.address, credential: null, exceptions: [] };
     connection = connectTo('https://other.example.com', { caFile: cert, proxy: throughProxy });
-    for (const failure of [unknown, await failureFrom(ask())]) {
+    for (const failure of [unknown, spend, await failureFrom(ask())]) {
       expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 1 } });
       expect(failure.message).toContain('found no certificate to trust');
     }

@@ -149,6 +149,12 @@ describe('a link', () => {
     expect(server.received[0]).toMatchObject({ method: 'POST', target, body: '{"name":"N"}' });
   });
 
+  test('answered 429, and so certainly not created, is sent again', async () => {
+    await serve((_, count) => (count <= 2 ? { status: 429 } : created));
+    expect(await create()).toMatchObject({ token: 'abc123' });
+    expect(server.received).toHaveLength(3);
+  });
+
   const moved = { location: '/links' };
   test.each<[string, Reply | 'hang', FailureCode, outcome: string | undefined, says: string]>([
     ['a connection lost after sending', { status: 0 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether'],
@@ -159,15 +165,6 @@ describe('a link', () => {
     ['an answer that is cut', { ...created, cutAfter: 20 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
     ['an answer without a link', json({ data: { items: [] } }), 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
     ['307', { status: 307, headers: moved }, 'SOURCE_REDIRECTED', undefined, ''],
-    ['429', { status: 429 }, 'SOURCE_OVERLOADED', 'not created', ''],
-    [
-      '400',
-      { status: 400, body: '{"error":{"message":"name is taken"}}' },
-      'SOURCE_REFUSED',
-      undefined,
-      '400: name is taken',
-    ],
-    ['409', { status: 409, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
     ['423', { status: 423, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
   ])('whose creation is answered with %s: sent once, %3$s', async (_, reply, code, outcome, says) => {
     await serve(() => reply, 300);

@@ -12,7 +12,6 @@ function lane(maxConcurrency: number, maxStartsPerSecond = 50, clock = swiftCloc
     origin: 'https://reports.example.com',
     maxConcurrency,
     maxStartsPerSecond,
-    credential: new AbortController(),
     clock,
     life,
     emit: (event) => void events.push(event),
