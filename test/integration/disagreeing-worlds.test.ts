@@ -6,7 +6,8 @@ import { day } from '../../src/model/calendar.ts';
 import { calculatedMetrics, noQuirks, type Quirks } from '../support/simulator/quirks.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, runNight } from '../support/night.ts';
-import { openScenario, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario, TOKEN } from '../support/scenario.ts';
+import type { Fault } from '../support/simulator/faults.ts';
 import { slice } from '../support/slice.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
@@ -58,6 +59,16 @@ test('a service that names a next page for ever, of pages without rows, is refus
   const { failures } = await runNight(scenario, NOW);
   expect(failures.map(({ code }) => code)).toEqual(['SOURCE_ENDLESS_PAGES']);
   expect(askedReports(scenario)).toHaveLength(3);
+});
+
+test('a second page that holds the credential fails its window even under `completeness: warn`, and no row of it is loaded', async () => {
+  const lenient = { ...daily, completeness: 'warn' as const };
+  await openWorld({ pages }, lenient);
+  const fault = { kind: 'report', mutate: (report) => ({ ...report, debug: TOKEN }) } satisfies Fault;
+  scenario.simulator.script({ match: ({ query }) => query.has('after'), times: Infinity, fault });
+  const { failures } = await runNight(scenario, NOW);
+  expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
+  expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
 });
 
 test('a metric of no documented form that does not add up is told once, not summed, and never asked for again because of that', async () => {
