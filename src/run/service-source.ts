@@ -6,10 +6,10 @@
  */
 
 import { keepCatalog, keepWindow, removeEntries } from '../archive/archive.ts';
+import { catalogSeenAt, readCatalog, refreshCatalog } from '../catalog/stored-catalog.ts';
 import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
-import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../tables/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
@@ -17,7 +17,6 @@ import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { refreshCatalog } from '../catalog/refresh-catalog.ts';
 import { refreshDimensions, refreshNamed } from './refresh-dimensions.ts';
 import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
