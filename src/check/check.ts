@@ -1,7 +1,8 @@
 /** Everything that can be known to be wrong before a sync, at once, and what works; writes nothing. */
 
 import type { Config } from '../config/config.ts';
-import { nearest, type Problem } from '../config/config-problems.ts';
+import type { Problem } from '../config/config-problems.ts';
+import { nearest } from '../config/nearest.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';

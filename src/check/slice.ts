@@ -1,6 +1,7 @@
 /** A slice compared with filters-data and with its own dates: what the service would refuse, might not know, or never let become final; pure. */
 
-import { nearest, isMapping, type SettingPath } from '../config/config-problems.ts';
+import { nearest } from '../config/nearest.ts';
+import { isMapping, type SettingPath } from '../config/config-problems.ts';
 import { leftToService, parseFilterKey } from '../config/report-settings.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { dayAt, MS_PER_DAY } from '../model/calendar.ts';

@@ -6,7 +6,7 @@
 
 import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
-import { nearest } from '../config/config-problems.ts';
+import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';

@@ -9,7 +9,8 @@ import { resolve } from 'node:path';
 import { agesIn, cubeColumns, cubeMetrics } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { globMatches } from '../model/metric.ts';
-import { nearest, isMapping, itemsOf, type Mistake, type SettingPath, suggestion, valueAt } from './config-problems.ts';
+import { isMapping, itemsOf, type Mistake, type SettingPath, suggestion, valueAt } from './config-problems.ts';
+import { nearest } from './nearest.ts';
 import { parseFilterKey } from './report-settings.ts';
 import type { Environment } from './variables.ts';
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
-import { nearest } from '../config/config-problems.ts';
+import { nearest } from '../config/nearest.ts';
 import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type Emit, guarded } from '../events.ts';

@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 
 import * as z from 'zod';
 
-import { nearest } from '../config/config-problems.ts';
+import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { count, identifier, literal } from '../warehouse/sql.ts';

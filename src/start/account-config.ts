@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { nearest } from '../config/config-problems.ts';
+import { nearest } from '../config/nearest.ts';
 import { parseConfig } from '../config/read-config.ts';
 import { APP_TOKEN } from '../config/settings.ts';
 import { Failure } from '../errors.ts';

@@ -1,0 +1,37 @@
+/** The name somebody probably meant: a small Damerau-Levenshtein distance. By itself, as the command line loads it without any schema. */
+
+/** One slip in three characters is a typing error; more is another word. */
+const CHARACTERS_PER_SLIP = 3;
+
+/** The candidate nearest to a name, ignoring case, the first of equally near ones; null when none is within the slips that its length allows. */
+export function nearest(name: string, candidates: Iterable<string>): string | null {
+  const wanted = name.toLowerCase();
+  let best: string | null = null;
+  let limit = Math.max(1, Math.floor(wanted.length / CHARACTERS_PER_SLIP));
+  for (const candidate of candidates) {
+    if (limit < 0 || Math.abs(candidate.length - wanted.length) > limit) continue;
+    const slips = slipsBetween(wanted, candidate.toLowerCase());
+    if (slips > limit) continue;
+    best = candidate;
+    limit = slips - 1;
+  }
+  return best;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+function slipsBetween(one: string, other: string): number {
+  let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, index) => index)];
+  const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= other.length; column += 1) {
+      const same = one[row - 1] === other[column - 1];
+      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      const replaced = at(last, column - 1) + (same ? 0 : 1);
+      const exchanged = swapped ? at(beforeLast, column - 2) + 1 : Infinity;
+      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, exchanged));
+    }
+    [beforeLast, last] = [last, current];
+  }
+  return at(last, other.length);
+}
