@@ -1,4 +1,4 @@
-/** The name somebody probably meant: a small Damerau-Levenshtein distance over candidates. */
+/** The name somebody probably meant: a small Damerau-Levenshtein distance. By itself, as the command line loads it without any schema. */
 
 /** One slip in three characters is a typing error; more is another word. */
 const CHARACTERS_PER_SLIP = 3;

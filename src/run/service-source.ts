@@ -6,10 +6,10 @@
  */
 
 import { keepCatalog, keepWindow, removeEntries } from '../archive/archive.ts';
+import { catalogSeenAt, readCatalog, refreshCatalog } from '../catalog/stored-catalog.ts';
 import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
-import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../tables/target.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
@@ -19,7 +19,6 @@ import { refreshPartners } from '../links/refresh-partners.ts';
 import { confirmedNow, type MachineClock, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { refreshCatalog } from '../catalog/refresh-catalog.ts';
 import { hasSucceededAt } from '../warehouse/runs.ts';
 import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';

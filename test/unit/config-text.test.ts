@@ -87,22 +87,10 @@ describe('variables', () => {
     expect(() => parse('service: { simulator: { seed: "7" } }')).toThrow(/seed: is text; must be a whole number/);
   });
 
-  test('between braces a variable without quotes is not YAML, and the message says what to do', () => {
-    expect(() => parse('service: { token: ${TOKEN} }')).toThrow(
-      /^ripen\.yaml:1:20: not YAML: a variable between \{ \} or \[ \] must stand in quotes: "\$\{NAME\}"$/,
-    );
-  });
-
   test('what a variable holds is never read as YAML and never shown', () => {
     const environment = { MODE: 'nightly, metrics: [s3cret-word]' };
     expect(() => parse(withSlice('    refresh: ${MODE}'), environment)).toThrow(/refresh: the value is not allowed/);
     expect(() => parse(withSlice('    refresh: ${MODE}'), environment)).not.toThrow(/s3cret-word/);
-  });
-
-  test('a key is never filled', () => {
-    expect(() => parse('service: simulator\n${KEY}: true', { KEY: 'partners' })).toThrow(
-      /variables are filled in values only/,
-    );
   });
 });
 
@@ -144,7 +132,6 @@ describe('YAML', () => {
     ['a set', 'service: simulator\nlinks: !!set { a, b }', '2:', 'carries a YAML tag'],
     ['an alias of nothing', 'service: *s3cret-word', '1:10', 'is an alias of an anchor that does not stand before it'],
     ['an alias of itself', 'service: &a { headers: *a }', '1:24', 'is an alias of what it is a part of'],
-    ['a merge of what is no mapping', 'service: simulator\n<<: s3cret-word', '2:5', 'merges what is no mapping'],
     ['a second document', 'service: simulator\n---\npartners: true', '2:1', 'not YAML'],
     ['a tab', 'service:\n\ttoken: s3cret-word', '2:1', 'not YAML'],
     ['an open bracket', 'service: [s3cret-word', '1:', 'not YAML'],
@@ -152,11 +139,17 @@ describe('YAML', () => {
     ['an unknown escape', 'service: "\\s3cret-word"', '1:', 'not YAML'],
     ['extra block header text', 'service: |s3cret-word\n  x', '1:', 'not YAML'],
     ['the key __proto__', 'service: simulator\n__proto__: { partners: false }', '1:1', 'keys are plain text'],
+    ['a variable between braces', 'service: { token: ${s3cret} }', '1:20', 'stand in quotes: "${NAME}"'],
+    ['a variable in a key', 'service: simulator\n${KEY}: true', '2:1', 'variables are filled in values only'],
+    ['a merge of nothing', 'service: simulator\nslices: [{ <<: *none }]', '2:16', 'that does not stand before it'],
+    ['a merge of a text', 'service: simulator\nslices: [{ <<: s3cret-word }]', '2:16', 'merges what is no mapping'],
+    ['a merge of itself', 'service: simulator\nslices: [&a { <<: *a }]', '2:19', 'is an alias of what it is a part of'],
+    ['an x- key that is not at the top', 'service: simulator\ndefaults: { x-a: [1] }', '2:13', 'is not a known key'],
     ['a list for a key', 'service: simulator\n? [a]\n: 1', '1:1', 'keys are plain text'],
   ])('%s is refused at its place', (_, text, position, words) => {
     expect(() => parse(text)).toThrow(words);
     expect(() => parse(text)).toThrow(`ripen.yaml:${position}`);
-    expect(() => parse(text)).not.toThrow('s3cret-word');
+    expect(() => parse(text)).not.toThrow(/s3cret/);
   });
 
   const tenOf = (text: string): string => Array.from({ length: 10 }, () => text).join(', ');
@@ -308,18 +301,6 @@ x-unused: { of: [no, { consequence: "\${NONE}" }] }`);
     expect(() => parse(`${wrong}${slices}`)).toThrow(
       /^ripen\.yaml:3:18: slices\[0\]\.metrics\[1\]: "revenue_d7" repeats a metric[^\n]*\nripen\.yaml:5:26: slices\[0\]\.dimensions\[2\]: "app" differs only[^\n]*\nripen\.yaml:7:32: slices\[0\]\.horizons\.a_\*: is a number[^\n]*$/,
     );
-  });
-
-  test.each([
-    [
-      'slices: [{ name: a, <<: *none }]',
-      /:1:25: slices\[0\]\."<<": is an alias of an anchor that does not stand before it/,
-    ],
-    ['slices: [{ name: a, <<: nothing }]', /:1:25: slices\[0\]\."<<": merges what is no mapping/],
-    ['slices: [&a { name: a, <<: *a }]', /:1:28: slices\[0\]\."<<": is an alias of what it is a part of/],
-    ['defaults: { x-list: [1] }', /:1:13: defaults\.x-list: is not a known key/],
-  ])('%s is refused at its place', (text, refusal) => {
-    expect(() => parse(`${text}\nservice: simulator`)).toThrow(refusal);
   });
 
   test('the account may have a name', () => {

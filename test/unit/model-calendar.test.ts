@@ -18,10 +18,14 @@ import {
 
 const interval = (start: string, end: string): { start: string; end: string } => ({ start, end });
 
-/** Zones that broke others: Apia skipped 2011-12-30, São Paulo's summer began at midnight, Kathmandu is 5:45 ahead. */
-const hostZones = ['UTC', 'Pacific/Apia', 'America/Sao_Paulo'];
+/** Zones that broke others, and their noon of 2018-11-04: Apia skipped 2011-12-30, São Paulo's summer began at midnight. */
+const hosts = [
+  ['UTC', '2018-11-04T12:00:00.000Z'],
+  ['Pacific/Apia', '2018-11-03T22:00:00.000Z'],
+  ['America/Sao_Paulo', '2018-11-04T14:00:00.000Z'],
+] as const;
 
-describe.each(hostZones)('the calendar on a host in %s', (zone) => {
+describe.each(hosts)('the calendar on a host in %s', (zone, noon) => {
   const before = process.env['TZ'];
 
   beforeAll(() => {
@@ -34,15 +38,7 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
   });
 
   test('the host is really there', () => {
-    const localNoon = new Date(2018, 10, 4, 12).toISOString();
-    const noons: Record<string, string> = {
-      UTC: '2018-11-04T12:00:00.000Z',
-      'Pacific/Apia': '2018-11-03T22:00:00.000Z',
-      'America/Sao_Paulo': '2018-11-04T14:00:00.000Z',
-      'Asia/Kathmandu': '2018-11-04T06:15:00.000Z',
-      'America/New_York': '2018-11-04T17:00:00.000Z',
-    };
-    expect(localNoon).toBe(noons[zone]);
+    expect(new Date(2018, 10, 4, 12).toISOString()).toBe(noon);
   });
 
   test.each([
@@ -123,11 +119,8 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     const leap = { start: day('2024-02-27'), end: day('2024-03-02') };
     expect(daysIn(leap)).toEqual(['2024-02-27', '2024-02-28', '2024-02-29', '2024-03-01']);
     expect(lastDay(leap)).toBe('2024-03-01');
-    expect(daysIn({ start: day('2011-12-29'), end: day('2012-01-01') })).toEqual([
-      '2011-12-29',
-      '2011-12-30',
-      '2011-12-31',
-    ]);
+    const year = { start: day('2011-12-29'), end: day('2012-01-01') };
+    expect(daysIn(year)).toEqual(['2011-12-29', '2011-12-30', '2011-12-31']);
     expect(daysIn({ start: day('2026-02-14'), end: day('2026-02-14') })).toEqual([]);
     expect(daysIn({ start: day('2026-02-14'), end: day('2026-02-10') })).toEqual([]);
     expect(() => lastDay({ start: day('2026-02-14'), end: day('2026-02-14') })).toThrow(RangeError);
