@@ -5,8 +5,10 @@ import { gunzipSync } from 'node:zlib';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { readConfig } from '../../src/config/read-config.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportOptions } from '../../src/publish/export.ts';
+import { refuseOutput } from '../../src/publish/places.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -142,4 +144,21 @@ describe('exporting refuses', () => {
     await expect(exportTo('nowhere/rows.csv')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     expect(await readFile(sample.path('rows.csv'), 'utf8')).toBe('old');
   });
+
+  test.each(['ripen.yaml', 'token', 'warehouse.duckdb', 'warehouse.duckdb.archive/x.csv', 'copy.duckdb', 'lake/x.csv'])(
+    'the output %s, which ripen reads or writes by itself, and no other',
+    async (name) => {
+      await writeFile(sample.path('token'), 'abc', { mode: 0o600 });
+      await writeFile(
+        sample.path('ripen.yaml'),
+        `service: { base_url: https://a.example.com, reports_url: https://b.example.com, token_file: token }
+warehouse: warehouse.duckdb
+publish: [{ duckdb: copy.duckdb }, { parquet: lake }]
+slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday" }]`,
+      );
+      const config = await readConfig({ directory: sample.directory, environment: {} });
+      await refuseOutput(config, sample.path('rows.csv'));
+      await expect(refuseOutput(config, sample.path(name))).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    },
+  );
 });
