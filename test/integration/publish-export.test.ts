@@ -145,20 +145,28 @@ describe('exporting refuses', () => {
     expect(await readFile(sample.path('rows.csv'), 'utf8')).toBe('old');
   });
 
-  test.each(['ripen.yaml', 'token', 'warehouse.duckdb', 'warehouse.duckdb.archive/x.csv', 'copy.duckdb', 'lake/x.csv'])(
-    'the output %s, which ripen reads or writes by itself, and no other',
-    async (name) => {
-      await writeFile(sample.path('token'), 'abc', { mode: 0o600 });
-      await writeFile(
-        sample.path('ripen.yaml'),
-        `service: { base_url: https://a.example.com, reports_url: https://b.example.com, token_file: token }
+  test('an output that ripen reads or writes by itself, and no other', async () => {
+    await writeFile(sample.path('token'), 'abc', { mode: 0o600 });
+    await writeFile(
+      sample.path('ripen.yaml'),
+      `service: { base_url: https://a.example.com, reports_url: https://b.example.com, token_file: token }
 warehouse: warehouse.duckdb
 publish: [{ duckdb: copy.duckdb }, { parquet: lake }]
 slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday" }]`,
-      );
-      const config = await readConfig({ directory: sample.directory, environment: {} });
-      await refuseOutput(config, sample.path('rows.csv'));
-      await expect(refuseOutput(config, sample.path(name))).rejects.toMatchObject({ code: 'USAGE_INVALID' });
-    },
-  );
+    );
+    const config = await readConfig({ directory: sample.directory, environment: {} });
+    await refuseOutput(config, sample.path('rows.csv'));
+    const own = [
+      'ripen.yaml',
+      'token',
+      'warehouse.duckdb',
+      'warehouse.duckdb.archive/x.csv',
+      'copy.duckdb',
+      'lake/x.csv',
+    ];
+    for (const name of own) {
+      const refused = refuseOutput(config, sample.path(name));
+      await expect(refused, name).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    }
+  });
 });
