@@ -1,9 +1,8 @@
 -- The tables of a database.
--- Returns one row per table that lasts: its schema, its name and its comment.
+-- Returns one row per table that lasts: its schema and its name.
 select
     schema_name,
-    table_name,
-    comment
+    table_name
 from duckdb_tables()
 where database_name = current_database() and not temporary
 order by schema_name, table_name

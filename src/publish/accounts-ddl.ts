@@ -5,8 +5,8 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
-import { asText, describedLakes, dialectOf, lakeDdl, schemaName, schemaStatements, viewStatements } from './ddl.ts';
-import type { DescribedLake } from './ddl.ts';
+import { asText, describedLakes, dialectOf, lakeDdl, pinOf } from './ddl.ts';
+import { schemaName, schemaStatements, viewStatements, type DescribedLake } from './ddl.ts';
 import { engineWords } from './engine-words.ts';
 import type { Engine } from './engines.ts';
 import { isOfSlice, type LakeTable } from './lake-table.ts';
@@ -83,12 +83,11 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
     } else if (model.columns.some(({ name }) => name === ACCOUNT)) {
       differing.push(`${slice} has no view: it has a column ${ACCOUNT} of its own`);
     } else {
-      for (const relation of [model, ...sliceViews(model, dialectOf(words, first.lake))]) {
+      for (const relation of [model, ...sliceViews(model, dialectOf(words, first.lake.schema))]) {
         const { name, comment } = relation;
         const columns = [{ name: ACCOUNT, type: 'VARCHAR', comment: 'Name of the account' }, ...relation.columns];
         const rows = accounts.map(({ account, lake }) => {
-          // The views beside a table show one night already.
-          const { from, column, text } = dialectOf(words, lake, name !== slice);
+          const { from, column, text } = dialectOf(words, lake.schema, name === slice ? pinOf(words, lake) : '');
           const cells = [
             `${text(account)} as ${column(ACCOUNT)}`,
             ...relation.columns.map((each) => column(each.name)),

@@ -10,9 +10,8 @@ import type { Slice } from '../model/slice.ts';
 import { columnsNow, relationsIn } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { schemaName } from './ddl.ts';
-import { CATALOG } from './delta/catalog.ts';
+import { CATALOG, catalogViews } from './delta/catalog.ts';
 import { deltaTables, dimensionTables, type LakeTable } from './lake-table.ts';
-import { inDuckdb, sliceViews } from './slice-views.ts';
 
 type DbtTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
 
@@ -33,8 +32,7 @@ export async function dbtSourcesYaml(
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
   if (lake?.kind === 'delta') {
     const tables = await deltaTables(warehouse, lake.keepReleased === true ? 'true' : null);
-    const main: DbtTable[] = [...tables, ...tables.flatMap((table) => sliceViews(table, inDuckdb))];
-    return sourcesYaml(join(lake.path, CATALOG), main, []);
+    return sourcesYaml(join(lake.path, CATALOG), [...tables, ...tables.flatMap(catalogViews)], []);
   }
   const message = 'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
   throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });

@@ -115,7 +115,7 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
     ...(isDelta ? [nightNote(words, lake.night)] : []),
     'Make and run the statements again after a slice or its columns changed.',
   ];
-  const views = tables.flatMap((each) => sliceViews(each, dialectOf(words, lake)));
+  const views = tables.flatMap((each) => sliceViews(each, dialectOf(words, lake.schema, pinOf(words, lake))));
   return asText(heading, [
     ...(engine === 'duckdb' ? duckdbSecret(store) : []),
     ...schemaStatements(words, lake),
@@ -151,10 +151,13 @@ export function viewStatements(words: EngineWords, schema: string, view: LakeVie
 const nameIn = ({ quote, catalog = '' }: EngineWords, schema: string, name: string): string =>
   `${catalog}${quote(schema)}.${quote(name)}`;
 
-/** How an engine writes a query over the tables of a lake; of its views with `isOfViews`, which show one night already. */
-export function dialectOf(words: EngineWords, { schema, isDelta, night }: DescribedLake, isOfViews = false): Dialect {
+/** What stands behind the name of a table so that the newest night is read; its views show that already. */
+export const pinOf = ({ version }: EngineWords, { isDelta, night }: DescribedLake): string =>
+  isDelta && night !== null && version ? `${version}${night}` : '';
+
+/** How an engine writes a query over the tables of a schema. */
+export function dialectOf(words: EngineWords, schema: string, pinned = ''): Dialect {
   const ofViews = { ...words, ...words.views };
-  const pinned = isDelta && night !== null && words.version && !isOfViews ? `${words.version}${night}` : '';
   return {
     column: ofViews.quote,
     from: (table) => `${nameIn(ofViews, schema, table)}${pinned}`,

@@ -67,7 +67,10 @@ const unusable = (message: string, hint: string): Failure => new Failure('USAGE_
 /** Whether a path asks for a compressed file. Parquet is compressed by itself. */
 const isCompressed = (path: string): boolean => /\.gz$/i.test(path);
 
-/** What an export writes, in which format: the stated one, or that of the extension, which may stand before a `.gz`. Throws `USAGE_INVALID` where options name nothing to write, or nowhere to write it to. */
+/**
+ * What an export writes, in which format: the stated one, or that of the extension, which may stand before a `.gz`. Throws
+ * `USAGE_INVALID` where options name nothing to write, or nowhere to write it to.
+ */
 export function exportRequest({ slice: configured, table, output, stream, format: stated = null }: ExportOptions): {
   readonly slice: string;
   readonly format: ExportFormat;

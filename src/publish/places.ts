@@ -41,21 +41,19 @@ const beside: Readonly<Record<Destination['what'], readonly string[]>> = {
 };
 
 async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
-  const all: { what: Destination['what']; path: string; store?: ObjectStore }[] = [
-    { what: 'warehouse', path: warehouse },
-    ...publish.map((target) => ({ ...target, what: target.kind })),
-  ];
-  return Promise.all(
-    all.map(async ({ what, path, store }) => {
-      if (store !== undefined) {
-        // A name of a bucket is one in every region, but each store has its own.
-        const place = join(`s3://${store.endpoint ?? ''}`, store.bucket, store.prefix);
-        return { what, path, isInBucket: true, written: [place] };
-      }
+  const of = async (what: Destination['what'], path: string, store?: ObjectStore): Promise<Destination> => {
+    if (store === undefined) {
       const real = await resolved(path);
       return { what, path, isInBucket: false, written: ['', ...beside[what]].map((ending) => `${real}${ending}`) };
-    }),
+    }
+    // A name of a bucket is one in every region, but each store has its own.
+    const place = join(`s3://${store.endpoint ?? ''}`, store.bucket, store.prefix);
+    return { what, path, isInBucket: true, written: [place] };
+  };
+  const copies = publish.map(async (target) =>
+    of(target.kind, target.path, 'store' in target ? target.store : undefined),
   );
+  return Promise.all([of('warehouse', warehouse), ...copies]);
 }
 
 /** The path without links, as far as it exists. */

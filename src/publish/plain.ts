@@ -98,8 +98,9 @@ export async function publishPlain(
   for (const path of surplus) await store.remove(path);
   const files: LakeFile[] = [];
   for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, lying })));
-  // Rows that came again unchanged have another stamp, which alone is no reason to write.
-  const isSame = files.length === known.size && files.every((file) => isAsStated(file, known.get(file.path)));
+  const filesWritten = plans.reduce((sum, [, plan]) => sum + plan.write.length, 0);
+  // A file stays only where the manifest states it. Rows that came again unchanged have another stamp, which alone is no reason to write.
+  const isSame = filesWritten === 0 && files.length === known.size;
   if (!isSame) {
     const lines = files.map((file) => JSON.stringify(file));
     const text = `{"files":[\n${lines.join(',\n')}\n],\n"warehouse":${JSON.stringify(own.id ?? own.path)}}\n`;
@@ -107,7 +108,7 @@ export async function publishPlain(
     await store.place(MANIFEST);
   }
   return {
-    files_written: plans.reduce((sum, [, plan]) => sum + plan.write.length, 0),
+    files_written: filesWritten,
     files_removed: surplus.filter((path) => !path.endsWith(UNFINISHED)).length,
     also_written: isSame ? [] : [MANIFEST],
   };
@@ -159,6 +160,3 @@ async function writeTable(
     })
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
-
-const isAsStated = ({ content, bytes, etag }: LakeFile, entry: LakeFile | undefined): boolean =>
-  entry?.content === content && entry.bytes === bytes && entry.etag === etag;

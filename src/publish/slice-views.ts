@@ -1,6 +1,5 @@
 /** What a lake shows of a slice beside its table, in words every engine shares: its final cells, and its cohorts in long form. Pure. */
 
-import { identifier, literal } from '../warehouse/sql.ts';
 import { FINALITY, type CohortsView, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** How an engine writes names, tables at the night that is read, texts and types. */
@@ -10,14 +9,6 @@ export interface Dialect {
   readonly text: (value: string) => string;
   readonly type: (column: LakeColumn) => string;
 }
-
-/** DuckDB's, over tables of one schema. */
-export const inDuckdb: Dialect = {
-  column: identifier,
-  from: (table) => `main.${identifier(table)}`,
-  text: literal,
-  type: ({ type }) => type,
-};
 
 /** A view with its comments: a query over tables of the lake. */
 export interface LakeView extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {

@@ -5,8 +5,10 @@ import { gunzipSync } from 'node:zlib';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { readConfig } from '../../src/config/read-config.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportOptions } from '../../src/publish/export.ts';
+import { refuseOutput } from '../../src/publish/places.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -141,5 +143,30 @@ describe('exporting refuses', () => {
     await writeFile(sample.path('rows.csv'), 'old');
     await expect(exportTo('nowhere/rows.csv')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     expect(await readFile(sample.path('rows.csv'), 'utf8')).toBe('old');
+  });
+
+  test('an output that ripen reads or writes by itself, and no other', async () => {
+    await writeFile(sample.path('token'), 'abc', { mode: 0o600 });
+    await writeFile(
+      sample.path('ripen.yaml'),
+      `service: { base_url: https://a.example.com, reports_url: https://b.example.com, token_file: token }
+warehouse: warehouse.duckdb
+publish: [{ duckdb: copy.duckdb }, { parquet: lake }]
+slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday" }]`,
+    );
+    const config = await readConfig({ directory: sample.directory, environment: {} });
+    await refuseOutput(config, sample.path('rows.csv'));
+    const own = [
+      'ripen.yaml',
+      'token',
+      'warehouse.duckdb',
+      'warehouse.duckdb.archive/x.csv',
+      'copy.duckdb',
+      'lake/x.csv',
+    ];
+    for (const name of own) {
+      const refused = refuseOutput(config, sample.path(name));
+      await expect(refused, name).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    }
   });
 });

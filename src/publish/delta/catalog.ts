@@ -4,16 +4,19 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { asScript, identifier, literal } from '../../warehouse/sql.ts';
-import { viewStatements } from '../ddl.ts';
+import { dialectOf, viewStatements } from '../ddl.ts';
 import { engineWords } from '../engine-words.ts';
 import { fileColumns, fileText, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
-import { inDuckdb, sliceViews, type LakeView } from '../slice-views.ts';
+import { sliceViews, type LakeView } from '../slice-views.ts';
 import type { DeltaTable } from './log.ts';
 import { fieldIdsIn, isInstant } from './table.ts';
 
 export const CATALOG = 'catalog.duckdb';
+
+/** The views beside the table of a slice, as the catalog has them. */
+export const catalogViews = (table: LakeTable): LakeView[] => sliceViews(table, dialectOf(engineWords.duckdb, 'main'));
 
 /** A table of the warehouse and the Delta table it is. */
 interface PublishedTable {
@@ -43,7 +46,7 @@ export async function replaceCatalog(
     // Every view is bound to the files, so they must be in place.
     const views = [
       ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
-      ...tables.flatMap(({ table }) => sliceViews(table, inDuckdb)),
+      ...tables.flatMap(({ table }) => catalogViews(table)),
     ];
     await withDatabase(made, 'READ_WRITE', async (database) => {
       await database.run(asScript(views.flatMap((view) => viewStatements(engineWords.duckdb, 'main', view))));
