@@ -54,6 +54,20 @@ const copies = (): readonly PublishTarget[] => [
   { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
 ];
 
+/** That every copy of `daily` gives what the warehouse gives; returns that. */
+async function sameInCopies(select: string): Promise<readonly Record<string, unknown>[]> {
+  const held = await query(scenario, `${select} from daily order by all`);
+  for (const [file, from] of [
+    [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
+    [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}', union_by_name = true)`],
+    [at('copy.duckdb'), 'daily'],
+    [':memory:', await deltaRows(at('tables/daily'))],
+  ] as const) {
+    expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
+  }
+  return held;
+}
+
 /** One slice for each case, told apart by a filter that filters nothing. */
 async function openCases(
   mutations: readonly ReportMutation[],
@@ -126,15 +140,8 @@ describe('money', () => {
     expect((await scenario.night(SECOND, config)).failures).toEqual([]);
     expect(await typeOf('cost')).toBe('DOUBLE');
     const select = 'select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c';
-    const now = await query(scenario, `${select} from daily order by all`);
+    const now = await sameInCopies(select);
     expect(now.map(({ c }) => c)).toEqual(expect.arrayContaining(['-1.4210854715202004e-14', '12345678.123456']));
-    for (const [file, from] of [
-      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
-      [at('copy.duckdb'), 'daily'],
-      [':memory:', await deltaRows(at('tables/daily'))],
-    ] as const) {
-      expect(await ask(file, `${select} from ${from} order by all`)).toEqual(now);
-    }
   });
 });
 
@@ -169,15 +176,7 @@ describe('a night that changes the types of two columns and asks for one day', (
     expect([await query(scenario, finality), await query(scenario, states)]).toEqual(stood);
 
     const select = `select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c, typeof(installs) as it, typeof(cost) as ct`;
-    const held = await query(scenario, `${select} from daily order by all`);
-    for (const [file, from] of [
-      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
-      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}', union_by_name = true)`],
-      [at('copy.duckdb'), 'daily'],
-      [':memory:', await deltaRows(at('tables/daily'))],
-    ] as const) {
-      expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
-    }
+    await sameInCopies(select);
   });
 });
 
@@ -215,10 +214,7 @@ describe('two counts of 38 digits in one window', () => {
     const large = ['99999999999999999999999999999999999999', '99999999999999999999999999999999999998'];
     const counts = (...texts: readonly string[]): ReportMutation =>
       combined(...texts.map((text, row) => replacedValue(row, 'installs', text)));
-    const publish: readonly PublishTarget[] = [
-      { kind: 'parquet', path: join(scenario.directory, 'lake'), mode: 0o644 },
-      { kind: 'delta', path: join(scenario.directory, 'tables'), mode: 0o644, keepMs: 86_400_000 },
-    ];
+    const publish = copies();
     const restore = script(counts(...large));
     expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
     expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
