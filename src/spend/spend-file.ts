@@ -26,9 +26,6 @@ const MAX_LINE_CHARACTERS = 65_536;
 /** Enough of a line that is no JSON to recognise it. */
 const RAW_CHARACTERS = 1000;
 
-const STRAY = 'a value went on after its closing quote';
-const OPEN = 'a quote was never closed: all that follows it was read as one value';
-
 /** A value of a CSV line: what stands in quotes, the closing quote, what stands without quotes, the comma. */
 const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,]*)(,|$)/gy;
 /** What tells the keys of an object from all else: texts, and the marks around them. */
@@ -149,7 +146,9 @@ async function* csvLines(file: string): AsyncGenerator<CsvLine, void> {
     open = isOpen ? text : null;
     if (!isOpen && text.trim() !== '') yield { line: first, values, defect };
   }
-  if (open !== null) yield { line: first, values: csvValues(open).values, defect: OPEN };
+  if (open === null) return;
+  const defect = 'a quote was never closed: all that follows it was read as one value';
+  yield { line: first, values: csvValues(open).values, defect };
 }
 
 function csvValues(text: string) {
@@ -158,7 +157,7 @@ function csvValues(text: string) {
   let defect: string | null = null;
   for (const [, quoted, closing, bare = '', comma] of text.matchAll(CSV_VALUE)) {
     values.push(`${quoted?.replaceAll('""', '"') ?? ''}${bare}`);
-    if (quoted !== undefined && bare !== '') defect = STRAY;
+    if (quoted !== undefined && bare !== '') defect = 'a value went on after its closing quote';
     isOpen = closing === '';
     if (comma === '') break;
   }
