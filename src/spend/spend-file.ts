@@ -19,8 +19,7 @@ import { count, identifier, jsonOf, literal, storable } from '../warehouse/sql.t
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { rejectColumns, requiredColumns, type SpendRecord, spendColumns } from './rules.ts';
 
-/** Of Parquet. */
-const ROWS_PER_PAGE = 1000;
+const PARQUET_ROWS_PER_PAGE = 1000;
 /** No honest line is longer; a quote that is never closed would otherwise fill the memory. */
 const MAX_LINE_CHARACTERS = 65_536;
 /** Enough of a line that is no JSON to recognise it. */
@@ -268,10 +267,11 @@ async function* parquetRecords(file: string, warehouse: Warehouse, check: Column
   });
   const sql = `select file_row_number + 1 as number, to_json({${given.join(', ')}})::varchar as "row" from ${source}
 where file_row_number >= $1 and file_row_number < $2 order by number`;
-  for (let first = 0; ; first += ROWS_PER_PAGE) {
-    const page = await readingParquet(file, warehouse.rows(sql, [first, first + ROWS_PER_PAGE], numberedRow));
+  for (let first = 0; ; first += PARQUET_ROWS_PER_PAGE) {
+    const between = [first, first + PARQUET_ROWS_PER_PAGE];
+    const page = await readingParquet(file, warehouse.rows(sql, between, numberedRow));
     for (const { number, row } of page) yield { line: number, given: row, defects: [] };
-    if (page.length < ROWS_PER_PAGE) return;
+    if (page.length < PARQUET_ROWS_PER_PAGE) return;
   }
 }
 
