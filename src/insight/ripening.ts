@@ -5,21 +5,14 @@
 
 import { chanceOfAtMost } from '../model/sampling.ts';
 
-/** A period's total as a fetch found it. */
-export interface Reading {
-  /** Days from the period's last day to the fetch, in the slice's offset. */
-  readonly age: number;
-  readonly value: number;
-}
-
-/** One period of one metric. */
+/** One period of one metric. An age is in days from the period's last day to the fetch, in the slice's offset. */
 export interface Cohort {
   /** The period's last day, in days since 1970. */
   readonly lastDay: number;
   /** The totals found before the value was final, by age, ascending. */
   readonly readings: ReadonlyMap<number, number>;
   /** The totals found since, ascending by age: the first, and each that differs from the one before. */
-  readonly finals: readonly Reading[];
+  readonly finals: readonly { readonly age: number; readonly value: number }[];
 }
 
 /** The development triangle of one metric, oldest period first. */

@@ -39,10 +39,10 @@ export interface NewLink {
  * when no answer says what became of it.
  */
 export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
+  const { appToken, name, parent, evenIfTaken = false } = wanted;
   const found = await judgeLink(writing, wanted);
-  const there = wanted.evenIfTaken === true ? undefined : found.find(({ archived }) => !archived);
-  if (there !== undefined) return { link: there, isCreated: false };
-  const { appToken, name, parent } = wanted;
+  const inUse = evenIfTaken ? undefined : found.find(({ archived }) => !archived);
+  if (inUse !== undefined) return { link: inUse, isCreated: false };
   return { link: await writing.service.createLink(appToken, name, parent, writing.signal), isCreated: true };
 }
 

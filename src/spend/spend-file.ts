@@ -19,15 +19,11 @@ import { count, identifier, jsonOf, literal, storable } from '../warehouse/sql.t
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { rejectColumns, requiredColumns, type SpendRecord, spendColumns } from './rules.ts';
 
-/** Of Parquet. */
-const ROWS_PER_PAGE = 1000;
+const PARQUET_ROWS_PER_PAGE = 1000;
 /** No honest line is longer; a quote that is never closed would otherwise fill the memory. */
 const MAX_LINE_CHARACTERS = 65_536;
 /** Enough of a line that is no JSON to recognise it. */
 const RAW_CHARACTERS = 1000;
-
-const STRAY = 'a value went on after its closing quote';
-const OPEN = 'a quote was never closed: all that follows it was read as one value';
 
 /** A value of a CSV line: what stands in quotes, the closing quote, what stands without quotes, the comma. */
 const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,]*)(,|$)/gy;
@@ -149,7 +145,9 @@ async function* csvLines(file: string): AsyncGenerator<CsvLine, void> {
     open = isOpen ? text : null;
     if (!isOpen && text.trim() !== '') yield { line: first, values, defect };
   }
-  if (open !== null) yield { line: first, values: csvValues(open).values, defect: OPEN };
+  if (open === null) return;
+  const defect = 'a quote was never closed: all that follows it was read as one value';
+  yield { line: first, values: csvValues(open).values, defect };
 }
 
 function csvValues(text: string) {
@@ -158,7 +156,7 @@ function csvValues(text: string) {
   let defect: string | null = null;
   for (const [, quoted, closing, bare = '', comma] of text.matchAll(CSV_VALUE)) {
     values.push(`${quoted?.replaceAll('""', '"') ?? ''}${bare}`);
-    if (quoted !== undefined && bare !== '') defect = STRAY;
+    if (quoted !== undefined && bare !== '') defect = 'a value went on after its closing quote';
     isOpen = closing === '';
     if (comma === '') break;
   }
@@ -269,10 +267,11 @@ async function* parquetRecords(file: string, warehouse: Warehouse, check: Column
   });
   const sql = `select file_row_number + 1 as number, to_json({${given.join(', ')}})::varchar as "row" from ${source}
 where file_row_number >= $1 and file_row_number < $2 order by number`;
-  for (let first = 0; ; first += ROWS_PER_PAGE) {
-    const page = await readingParquet(file, warehouse.rows(sql, [first, first + ROWS_PER_PAGE], numberedRow));
+  for (let first = 0; ; first += PARQUET_ROWS_PER_PAGE) {
+    const between = [first, first + PARQUET_ROWS_PER_PAGE];
+    const page = await readingParquet(file, warehouse.rows(sql, between, numberedRow));
     for (const { number, row } of page) yield { line: number, given: row, defects: [] };
-    if (page.length < ROWS_PER_PAGE) return;
+    if (page.length < PARQUET_ROWS_PER_PAGE) return;
   }
 }
 

@@ -1,28 +1,21 @@
-/** In which order a run asks: a deadline costs the oldest days, never yesterday, and no day that has not begun is asked for. */
+/** In which order a run asks, and how much at once: a deadline costs the oldest days, never yesterday, and no day that has not begun is asked for. */
 
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column } from '../support/contents.ts';
-import { askedReports, holds, reports, runNight } from '../support/night.ts';
+import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
-afterEach(async () => {
-  vi.restoreAllMocks();
-});
-
 const NOW = new Date('2026-06-01T02:30:00Z');
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } as const;
 const given = { dimensions: ['day', 'os_name'], metrics: ['installs', 'cost'] } as const;
-const since = (
-  first: string,
-): { readonly first: { readonly day: ReturnType<typeof day> }; readonly last: { daysAgo: number } } => ({
-  first: { day: day(first) },
-  last: { daysAgo: 1 },
-});
+const since = (first: string) => ({ first: { day: day(first) }, last: { daysAgo: 1 } });
+/** Calls one after the other, so that each is asked for by what the ones before it brought. */
+const service = { maxConcurrency: 1 };
 
 test('22 windows of a first load are asked for from the newest to the oldest, and the new day of the next night before history', async () => {
   const long = slice({ ...given, name: 'long', datePeriod: since('2026-01-01') });
@@ -32,14 +25,14 @@ test('22 windows of a first load are asked for from the newest to the oldest, an
     times: Infinity,
     fault: { kind: 'status', status: 400 },
   });
-  await runNight(scenario, NOW, { service: { maxConcurrency: 1 } });
+  await runNight(scenario, NOW, { service });
   const first = askedReports(scenario).map(({ period }) => period.slice(0, 10));
   expect(first.length).toBe(22);
   expect(first).toEqual(first.toSorted().toReversed());
   restore();
 
   scenario.simulator.asked.reset();
-  await runNight(scenario, new Date('2026-06-02T02:30:00Z'), { service: { maxConcurrency: 1 } });
+  await runNight(scenario, new Date('2026-06-02T02:30:00Z'), { service });
   const asked = askedReports(scenario).map(({ period }) => period);
   expect(asked[0]?.endsWith(':2026-06-01')).toBe(true);
   expect(asked.at(-1)).toBe('2026-01-12:2026-01-18');
@@ -60,4 +53,13 @@ test.each([
   expect([...new Set(askedReports(scenario).map(({ period }) => period))]).toEqual(periods);
   expect(await column(scenario, "select count(*) from ripen.periods where asked_end > '2026-06-02'")).toEqual(['0']);
   expect(await column(scenario, 'select state from ripen.periods order by start_day desc limit 1')).toEqual(['open']);
+});
+
+test('365 days of few rows, requested one after the other, take 5 requests: the first answer says how many days fit one', async () => {
+  const year = slice({ ...given, name: 'year', datePeriod: since('2025-06-01') });
+  scenario = await openScenario([year], { simulator: { world: smallWorld }, service });
+  const summary = await runNight(scenario, NOW, { service });
+  expect(summary.slices[0]).toMatchObject({ requests: 5, windows: { planned: 5, loaded: 5, failed: 0 } });
+  expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([7, 92, 92, 92, 82]);
+  expect(await column(scenario, 'select count(distinct day) from year')).toEqual(['365']);
 });

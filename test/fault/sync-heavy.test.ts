@@ -21,15 +21,20 @@ const daily = slice({
   datePeriod: { first: { daysAgo: 20 }, last: { daysAgo: 1 } },
   refresh: 'nightly',
 });
-/** 4 rows a day: 5 days fit. */
-const MAX_ROWS = 20;
+const wide = slice({
+  name: 'wide',
+  dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
+  metrics: ['installs', 'clicks', 'cost', 'roas_d7', 'cohort_size_d7'],
+  datePeriod: { first: { daysAgo: 2 }, last: { daysAgo: 1 } },
+});
 
-const tooHeavy = (): (() => void) =>
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'too_heavy', maxRows: MAX_ROWS } });
+const tooHeavy = (maxRows: number): (() => void) =>
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'too_heavy', maxRows } });
 
 test('504 for more than 20 rows splits windows of 7 days, whose sum equals an undisturbed load', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  tooHeavy();
+  // 4 rows a day: 5 days fit.
+  tooHeavy(20);
   const summary = await runNight(scenario, NOW);
 
   expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
@@ -102,3 +107,51 @@ test('a month is never cut: one that is too heavy for days is not asked for in p
   const periods = askedReports(scenario).map(({ period }) => period);
   expect(periods).toEqual(expect.arrayContaining(['2026-04-01:2026-04-30', '2026-05-01:2026-05-31']));
 });
+
+test('no report that was answered is asked for again while its day is divided further, and each is counted', async () => {
+  scenario = await openScenario([wide]);
+  tooHeavy(15);
+  const summary = await scenario.night(NOW);
+  const asked = askedReports(scenario);
+  const answered = asked.filter(({ status }) => status !== 504).map(({ query }) => query.toString());
+  const parts = (await column(scenario, 'select requests from ripen.loads')).map(Number);
+  expect(Math.min(...parts)).toBeGreaterThan(8);
+  expect(answered.length).toBe(parts.reduce((sum, count) => sum + count, 0));
+  expect(new Set(answered).size).toBe(answered.length);
+  expect(summary.slices[0]?.requests).toBe(asked.length);
+});
+
+test("a slice's own filters on the dividing dimension keep their meaning in every part", async () => {
+  const filtered = slice({
+    ...wide,
+    name: 'filtered',
+    parameters: { country_code__in: 'DE,FR,US,JP,GB,BR', country_code__not_in: 'JP', os_name__contains: 'o' },
+  });
+  scenario = await openScenario([filtered]);
+  tooHeavy(15);
+  const summary = await scenario.night(NOW);
+  expect(summary.failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, filtered, '2026-05-30:2026-05-31', NOW);
+  expect(truth.length).toBeGreaterThan(15);
+  expect(stored).toEqual(truth);
+});
+
+test('a slice that was too heavy in one bad hour requests all of its days again a week later', async () => {
+  const week = slice({
+    ...wide,
+    name: 'week',
+    datePeriod: { first: { daysAgo: 8 }, last: { daysAgo: 1 } },
+    refresh: 'nightly',
+  });
+  scenario = await openScenario([week]);
+  const heal = tooHeavy(300);
+  const longest = async (night: number): Promise<number> => {
+    scenario.simulator.asked.reset();
+    expect((await scenario.night(new Date(Date.UTC(2026, 5, night, 2, 30)))).failures).toEqual([]);
+    return Math.max(...askedReports(scenario).map(({ period }) => daysOf(period)));
+  };
+  expect(await longest(1)).toBe(7);
+  heal();
+  expect(await longest(7)).toBeLessThan(4);
+  expect(await longest(8)).toBeGreaterThan(7);
+}, 60_000);

@@ -39,8 +39,10 @@ const byCountry = slice({ name: 'by_country', dimensions: ['day', 'country_code'
 
 const row = z.record(z.string(), z.unknown());
 
+type Rows = (sql: string) => Promise<z.infer<typeof row>[]>;
+
 /** Crawls and joins in the warehouse of the scenario, then lets a test look. */
-async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<void> {
+async function joined(look: (rows: Rows, warehouse: Warehouse) => Promise<void>): Promise<void> {
   const emit = (): void => {};
   const service = connect(httpService(scenario.simulator), emit);
   const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
@@ -50,7 +52,7 @@ async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<vo
     await refreshPartners(run);
     expect((await refreshLinks(run, { apps: 'all', maxLevel: 4 })).failures).toEqual([]);
     await refreshJoins(warehouse);
-    await look(warehouse);
+    await look((sql) => warehouse.rows(sql, [], row), warehouse);
   } finally {
     await warehouse.close();
     await service.close();
@@ -83,7 +85,7 @@ test('every attributed row of a simulated week finds the one link the simulator 
     simulator: { world: { apps: 4, partners: 8, links: 400, rowsPerDay: 300 } },
   });
   expect((await scenario.night(asOf)).failures).toEqual([]);
-  await joined(async (warehouse) => {
+  await joined(async (rowsOf, warehouse) => {
     const tokens = pathTokens(scenario.simulator);
     const expected = (found: Readonly<Record<string, unknown>>, names: readonly string[]): string | null => {
       const path = names.map((name) => String(found[name]));
@@ -98,13 +100,8 @@ test('every attributed row of a simulated week finds the one link the simulator 
       ['whole', labels],
       ['campaigns', labels.slice(0, 2)],
     ] as const) {
-      const rows = await warehouse.rows(`select * from ${view}_links`, [], row);
-      const [stored] = await warehouse.rows(
-        `select count(*)::integer as n from ${view}`,
-        [],
-        z.object({ n: z.number() }),
-      );
-      expect(rows).toHaveLength(stored?.n ?? 0);
+      const rows = await rowsOf(`select * from ${view}_links`);
+      expect(await rowsOf(`select count(*)::integer as n from ${view}`)).toEqual([{ n: rows.length }]);
       expect(rows.length).toBeGreaterThan(100);
       for (const found of rows) {
         const isAttributed = found['network'] !== 'Organic' && found['network'] !== 'Expired Attributions';
@@ -112,17 +109,15 @@ test('every attributed row of a simulated week finds the one link the simulator 
         expect(found['is_matched']).toBe(isAttributed);
       }
     }
-    const levels = await warehouse.rows('select distinct link_level as n from whole_links order by 1', [], row);
+    const levels = await rowsOf('select distinct link_level as n from whole_links order by 1');
     expect(levels.map(({ n }) => n)).toEqual([1, 2, 3, 4, null]);
-    const shares = await warehouse.rows(
+    const shares = await rowsOf(
       `select distinct network from ripen.unmatched_rows where slice = 'whole' and unmatched_rows > 0 order by 1`,
-      [],
-      row,
     );
     expect(shares.map(({ network }) => network)).toEqual(['Expired Attributions', 'Organic']);
     const [installs = '', unmatched = ''] = queriesOfLinks().map((sql) => sql.replaceAll('network_daily', 'whole'));
-    expect((await warehouse.rows(installs, [], row)).length).toBeGreaterThan(50);
-    const lost = (await warehouse.rows(unmatched, [], row)).filter((found) => found['unmatched_share'] === 1);
+    expect((await rowsOf(installs)).length).toBeGreaterThan(50);
+    const lost = (await rowsOf(unmatched)).filter((found) => found['unmatched_share'] === 1);
     expect(lost.map(({ network }) => String(network)).toSorted()).toEqual(['Expired Attributions', 'Organic']);
 
     // A token that another app has, too, doubles nothing. The slice has no cost.
@@ -130,37 +125,31 @@ test('every attributed row of a simulated week finds the one link the simulator 
     const summed = [installs, spend.replaceAll('r.cost', 'r.clicks')].map(
       (sql) => `select sum(installs)::varchar as installs from (${sql.trim().replace(/;$/, '')})`,
     );
-    const before = await warehouse.rows(summed.join(' union all '), [], row);
+    const before = await rowsOf(summed.join(' union all '));
     await warehouse.run(`insert into main.links select * replace ('another0app1' as app_token) from main.links`);
-    expect(await warehouse.rows(summed.join(' union all '), [], row)).toEqual(before);
+    expect(await rowsOf(summed.join(' union all '))).toEqual(before);
   });
 });
 
 test('every row of a slice that names partners finds its partner, by column or by attr_dependency, organic too', async () => {
   scenario = await openScenario([campaigns, partnersOnly, byCountry]);
   await scenario.night(asOf, { partners: true });
-  await joined(async (warehouse) => {
+  await joined(async (rowsOf, warehouse) => {
     for (const view of ['campaigns', 'partners_only']) {
-      const rows = await warehouse.rows(`select partner_name, matched_partner_name from ${view}_links`, [], row);
+      const rows = await rowsOf(`select partner_name, matched_partner_name from ${view}_links`);
       expect(rows.length).toBeGreaterThan(20);
       for (const { partner_name: name, matched_partner_name: matched } of rows) {
         expect(matched).toBe(name === 'unknown' ? null : name);
       }
     }
-    const unlisted = await warehouse.rows(
+    const unlisted = await rowsOf(
       'select partner_id, display_name, supports_cost_data from main.partners where not is_listed order by partner_id',
-      [],
-      row,
     );
     expect(unlisted).toContainEqual({ partner_id: '-300', display_name: 'Organic', supports_cost_data: null });
-    const views = await warehouse.rows(
-      `select view_name from duckdb_views() where view_name like '%links' order by view_name`,
-      [],
-      row,
-    );
+    const views = await rowsOf(`select view_name from duckdb_views() where view_name like '%links' order by view_name`);
     expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
-    const before = await warehouse.rows('select * from main.partners_history order by all', [], row);
+    const before = await rowsOf('select * from main.partners_history order by all');
     await completePartners(warehouse, new Date('2026-06-05T00:00:00Z'));
-    expect(await warehouse.rows('select * from main.partners_history order by all', [], row)).toEqual(before);
+    expect(await rowsOf('select * from main.partners_history order by all')).toEqual(before);
   });
 });

@@ -12,6 +12,9 @@ const secondNight = '2026-06-02T02:30:00Z';
 
 const current = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   scene.rows('select * from main.partners order by partner_id');
+/** Id, name and whether it is listed. */
+const said = async (): Promise<unknown[]> =>
+  (await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']]);
 const history = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   scene.rows('select * from main.partners_history order by partner_id, valid_from');
 
@@ -51,41 +54,34 @@ async function refreshed(asOf: string, service: Service): Promise<void> {
   await completePartners(scene.warehouse, new Date(asOf));
 }
 
-/** A table of a slice whose rows, as text columns and the load that brought each, are given. */
-async function carrying(rows: string, state: 'live' | 'building' = 'live'): Promise<void> {
-  await scene.warehouse.run(`create or replace table carrying as ${rows}`);
-  await scene.warehouse.run(`delete from ripen.slice_tables`);
+/** A live slice whose rows, brought by the loads 1 and 2, name two partners. */
+async function carryingRows(): Promise<void> {
+  await scene.warehouse.run(
+    `create table carrying as
+     select '3' as partner_id, 'Three' as partner_name, '{}'::json as attr_dependency, 1::bigint as _load_id
+     union all select null, null, '{"partner_id":["-300"]}'::json, 2`,
+  );
   await scene.warehouse.run(
     `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
-     values ('carrying', 'f', 'main."carrying"', $1, now())`,
-    [state],
+     values ('carrying', 'f', 'main."carrying"', 'live', now())`,
   );
-}
-
-/** A load on record. */
-async function loaded(load: number): Promise<void> {
   await scene.warehouse.run(
     `insert into ripen.loads
-     select $1::bigint, 'run', 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
+     select 2::bigint, 'run', 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
          now(), now(), now(), now()`,
-    [load],
   );
 }
-
-const row = (id: string, load: number, name = id): string =>
-  `select '${id}' as partner_id, '${name}' as partner_name, '{}'::json as attr_dependency, ${load}::bigint as _load_id`;
 
 test('a renamed partner gets a second version, one that is listed no more stays as not listed, as does one that rows alone carry', async () => {
   scene = await openLinksScene();
-  await carrying(`${row('3', 1, 'Three')} union all select null, null, '{"partner_id":["-300"]}'::json, 2`);
-  await loaded(2);
+  await carryingRows();
   const partner = (id: string, displayName: string): Partner => ({ id, displayName, supportsCostData: false });
   const before = listing([
     [partner('1', 'One'), partner('2', 'Two')],
     [partner('3', 'Three'), partner('1', 'Uno')],
   ]);
   await refreshed(firstNight, before);
-  expect((await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']])).toEqual([
+  expect(await said()).toEqual([
     ['-300', '', false],
     ['1', 'Uno', true],
     ['2', 'Two', true],
@@ -93,7 +89,7 @@ test('a renamed partner gets a second version, one that is listed no more stays 
   ]);
 
   await refreshed(secondNight, listing([[partner('1', 'Ein'), partner('2', 'Two')]]));
-  expect((await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']])).toEqual([
+  expect(await said()).toEqual([
     ['-300', '', false],
     ['1', 'Ein', true],
     ['2', 'Two', true],

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
+import type { Slice } from '../../src/model/slice.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
@@ -36,10 +37,10 @@ const smallWindows = (): (() => void) =>
   });
 
 /** Runs until the first window is loaded. */
-async function runAborted(slices: Parameters<typeof runNight>[2]): Promise<void> {
+async function runAborted(slices: readonly Slice[], night = NOW): Promise<void> {
   const stop = new AbortController();
-  const summary = await runNight(scenario, NOW, {
-    ...slices,
+  const summary = await runNight(scenario, night, {
+    slices,
     service: { maxConcurrency: 1 },
     signal: stop.signal,
     onEvent: ({ type }) => type === 'window_loaded' && stop.abort(),
@@ -65,7 +66,7 @@ test('an added metric stands in configured order, leaves old values readable, an
   restore();
   const before = await contentOf(scenario, '(select day, app_token, os_name, installs, cost, _load_id from daily)');
 
-  await runAborted({ slices: [wider] });
+  await runAborted([wider]);
   expect(await columnsOf('daily')).toEqual([
     'day',
     'app_token',
@@ -135,7 +136,7 @@ test('a changed filter builds a new table beside the old one, which stays byte f
     'main.daily_projected',
   ]);
 
-  await runAborted({ slices: [filtered] });
+  await runAborted([filtered]);
   restore();
   expect(await contentOf(scenario, 'daily')).toEqual(before);
   expect(await contentOf(scenario, 'daily_final')).toEqual(finalBefore);
@@ -185,3 +186,33 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
   expect({ slices, failures }).toMatchObject({ slices: [], failures: [refused] });
   expect(await contentOf(scenario, 'daily')).toEqual(before);
 });
+
+test.each([
+  ['one dimension', { dimensions: ['day', 'app_token', 'country_code'] }],
+  ['the currency', { parameters: { currency: 'EUR' } }],
+])(
+  'after %s changed in a slice of 7 rolling days, killed after its first window, 22 days stay and 22 are swapped in',
+  async (_, change) => {
+    const rolling = slice({ ...given, datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } });
+    const changed = { ...rolling, ...change };
+    scenario = await openScenario([rolling], { simulator });
+    const last = new Date('2026-06-02T02:30:00Z');
+    for (const day of ['05-18', '05-23', '05-28']) await runNight(scenario, new Date(`2026-${day}T02:30:00Z`));
+    await runNight(scenario, last);
+    const before = await contentOf(scenario, 'daily');
+    const days = "select count(distinct day) || ' of ' || min(day) || ':' || max(day) from daily";
+    expect(await column(scenario, days)).toEqual(['22 of 2026-05-11:2026-06-01']);
+
+    const restore = smallWindows();
+    await runAborted([changed], last);
+    restore();
+    expect(await contentOf(scenario, 'daily')).toEqual(before);
+    const states = 'select state from ripen.slice_tables order by state';
+    expect(await column(scenario, states)).toEqual(['building', 'live']);
+
+    expect((await runNight(scenario, last, { slices: [changed] })).failures).toEqual([]);
+    expect(await column(scenario, states)).toEqual(['live']);
+    const { stored, truth } = await storedAndTrue(scenario, changed, '2026-05-11:2026-06-01', last);
+    expect(stored).toEqual(truth);
+  },
+);

@@ -144,3 +144,31 @@ describe('the archive', () => {
     expect(left).not.toContain(first);
   });
 });
+
+test('answers of one as-of instant, into the warehouse they came from: no value goes back to that of an older one, and nothing is restated', async () => {
+  const stated = slice({
+    ...small,
+    datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+  });
+  scenario = await openScenario([stated], { simulator });
+  // Three answers, each with values of its own: for 28 to 30 May, then for the 29th and 30th, then for the 30th.
+  for (const [at, first] of ['2026-05-28', '2026-05-29', '2026-05-30'].entries()) {
+    const forced = { start: day(first), end: day('2026-05-31') };
+    const request = { asOf: new Date('2026-06-10T02:30:00Z'), forced, command: 'backfill' } as const;
+    const { failures } = await scenario.night(new Date(FIRST.getTime() + at * 3 * DAY_MS), archived, request);
+    expect(failures).toEqual([]);
+  }
+  const values = () => contentOf(scenario, '(select * exclude ("_load_id") from daily)');
+  const restatements = () => contentOf(scenario, '(select * exclude ("load_id") from ripen.restatements)');
+  const [before, moved] = [await values(), await restatements()];
+  expect(moved.length).toBeGreaterThan(0);
+  const summary = await replayInto(scenario);
+
+  expect(summary).toMatchObject({
+    failures: [],
+    slices: [{ windows: { planned: 3, loaded: 3 }, restated_periods: 0 }],
+  });
+  expect(await values()).toEqual(before);
+  expect(await restatements()).toEqual(moved);
+  expect(await column(scenario, "select code from ripen.warnings where code like 'REPLAY%'")).toEqual([]);
+});

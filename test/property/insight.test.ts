@@ -3,14 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import {
-  type Cohort,
-  type Development,
-  maturationOf,
-  quantile,
-  scoresOf,
-  standings,
-} from '../../src/insight/ripening.ts';
+import { type Cohort, type Development, maturationOf, scoresOf, standings } from '../../src/insight/ripening.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
 
 const runs = { numRuns: 60 };
@@ -113,20 +106,6 @@ test('no history makes a number that is none: refunds, zeros and missing fetches
         expect(Number.isFinite(median)).toBe(true);
     }),
     { numRuns: 200 },
-  );
-});
-
-test('a quantile lies between the least and the greatest, and does not fall as the share rises', () => {
-  const numbers = fc.array(fc.double({ min: -1e9, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 20 });
-  const share = fc.double({ min: 0, max: 1, noNaN: true });
-  fc.assert(
-    fc.property(numbers, share, share, (of, one, other) => {
-      const [low, high] = [quantile(of, Math.min(one, other)) ?? 0, quantile(of, Math.max(one, other)) ?? 0];
-      expect(low - high).toBeLessThanOrEqual(1e-6);
-      expect(low).toBeGreaterThanOrEqual(Math.min(...of));
-      expect(high).toBeLessThanOrEqual(Math.max(...of));
-    }),
-    runs,
   );
 });
 

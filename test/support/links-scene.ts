@@ -23,7 +23,6 @@ export interface LinksScene {
   readonly simulator: Simulator;
   readonly service: Service;
   readonly warehouse: Warehouse;
-  readonly path: string;
   readonly events: RunEvent[];
   /** What a stage is called with at an instant. */
   run(asOf: string, signal?: AbortSignal): Refreshing;
@@ -42,8 +41,7 @@ export async function openLinksScene(
   const events: RunEvent[] = [];
   const emit = (event: RunEvent): void => void events.push(event);
   const service = connect(httpService(simulator, { maxStartsPerSecond: 100_000, ...change }), emit);
-  const path = join(directory, 'warehouse.duckdb');
-  const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit });
+  const warehouse = await openWarehouse(join(directory, 'warehouse.duckdb'), { mode: 'write', lockWaitMs: 0, emit });
   const run = (asOf: string, signal = new AbortController().signal): Refreshing => ({
     warehouse,
     service,
@@ -57,7 +55,6 @@ export async function openLinksScene(
     simulator,
     service,
     warehouse,
-    path,
     events,
     run,
     crawl: (asOf, maxLevel = 4) =>

@@ -120,10 +120,6 @@ describe('a line of ad spend', () => {
 describe('the currencies', () => {
   const isCurrency = (code: string): boolean => judge({ cost_currency: code }).reasons.length === 0;
 
-  test.each(['USD', 'EUR', 'JPY', 'KWD', 'XOF', 'ZMW'])('hold %s', (code) => {
-    expect(isCurrency(code)).toBe(true);
-  });
-
   test('hold no code that the runtime has never heard of, but for the 3 newest, funds and metals', () => {
     const unheard = 'BOV CHE CHW CLF COU MXV USN UYI UYW VED XAD XAG XAU XBA XBB XBC XBD XCG XPD XPT XSU XUA ZWG'.split(
       ' ',
@@ -133,5 +129,6 @@ describe('the currencies', () => {
     const all = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c))).filter(isCurrency);
     expect(all.filter((code) => !heard.has(code))).toEqual([]);
     expect(all.length).toBeGreaterThan(170);
+    expect(all).toEqual(expect.arrayContaining(['USD', 'EUR', 'JPY', 'KWD', 'XOF', 'ZMW']));
   });
 });

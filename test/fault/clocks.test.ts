@@ -1,14 +1,17 @@
-/** A night on a machine whose clock was ahead, of a service that does not state the time: nothing relies on what it recorded until a backfill has replaced it. */
+/**
+ * Clocks that are wrong: a service's and the machine's that differ decide nothing; of a night on a machine whose clock was ahead, of a
+ * service that does not state the time, nothing relies on what it recorded until a backfill has replaced it.
+ */
 
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { plan, publish, status } from '../../src/index.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
-import { column, contentOf } from '../support/contents.ts';
+import { column, contentOf, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls, slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
@@ -99,4 +102,53 @@ test('a fetch 4 minutes ahead is no reason to refuse, one 6 minutes ahead is', a
   expect(await runWith(0)).toEqual([]);
   await runWith(1);
   await expect(runWith(1 - 6 / 1440)).rejects.toMatchObject(refused);
+});
+
+const installs = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
+
+/** Every answer's Date is off from this machine's clock. */
+const skew = (minutes: number): (() => void) =>
+  scenario.simulator.script({
+    match: () => true,
+    times: Infinity,
+    fault: { kind: 'date_skew', ms: minutes * 60_000 },
+  });
+
+test.each([
+  [10, '10 minutes behind'],
+  [-10, '10 minutes ahead of'],
+])('a service %d minutes ahead of this machine is worth 1 warning, and the run goes on', async (minutes, words) => {
+  scenario = await openScenario([installs], { simulator: { world: smallWorld } });
+  skew(minutes);
+  const summary = await runNight(scenario, 'now');
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  const warnings = scenario.events.flatMap((event) =>
+    event.type === 'warning' ? [`${event.code} ${event.message}`] : [],
+  );
+  expect(warnings.length).toBe(1);
+  expect(warnings[0]).toContain('CLOCK_OFF');
+  expect(warnings[0]).toContain(words);
+});
+
+test.each([180, -180])(
+  'a service %d minutes ahead of this machine ends the run before any report, with exit code 75',
+  async (minutes) => {
+    scenario = await openScenario([installs], { simulator: { world: smallWorld } });
+    skew(minutes);
+    const summary = await runNight(scenario, 'now');
+    expect(summary.failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
+    expect(scenario.simulator.asked.counts.report).toBe(0);
+    expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
+    // Nor does the next one, which finds no catalog of that instant.
+    expect((await runNight(scenario, 'now')).failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
+    expect(scenario.simulator.asked.counts).toMatchObject({ filters_data: 2, report: 0 });
+  },
+);
+
+test('an as-of instant is never held against the service clock, be it 180 minutes off', async () => {
+  scenario = await openScenario([installs], { simulator: { world: smallWorld } });
+  skew(180);
+  const summary = await runNight(scenario, new Date('2026-06-01T02:30:00Z'));
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(scenario.events.filter(({ type }) => type === 'warning')).toEqual([]);
 });
