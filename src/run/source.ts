@@ -10,7 +10,7 @@ import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { openSpool, type Spool, type Spooled } from '../spool/spool.ts';
+import { openSpool, type Spooled } from '../spool/spool.ts';
 import type { Run } from './run.ts';
 
 /** The tables that windows are loaded into, by slice; replaced as columns widen. */
@@ -68,24 +68,17 @@ export interface SourceDoor {
   open(run: Run): Source;
 }
 
-/** The spool of a run, and the answers of it, or of the archive, that are read into columns there. */
-export interface RunColumns {
-  readonly spool: Spool;
-  readonly answers: ReadAnswers;
-  close(): Promise<void>;
-}
-
-/** Opens both, emptied: also when nothing turns out to be due, as what a killed run left there takes room. */
-export function openColumns({ warehouse }: Pick<Run, 'warehouse'>): RunColumns {
+/**
+ * Opens the spool of a run, and what reads its answers, or the archive's, into columns there. Emptied, also when nothing turns out to
+ * be due: what a killed run left takes room.
+ */
+export function openColumns({ warehouse }: Pick<Run, 'warehouse'>) {
   const spool = openSpool(warehouse.path);
   const reader = openColumnReader();
   const answers = new ReadAnswers(reader, spool.root);
-  return {
-    spool,
-    answers,
-    async close() {
-      await reader.close();
-      spool.clear();
-    },
+  const close = async (): Promise<void> => {
+    await reader.close();
+    spool.clear();
   };
+  return { spool, answers, close };
 }

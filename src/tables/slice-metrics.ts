@@ -87,16 +87,12 @@ const recordedMetric = z.object({
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
-const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+/** The metrics of a slice as they were last recorded, in their order; read once between two changes. */
+export const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
   const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
   const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
   return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
 });
-
-/** The metrics that a slice had when they were last recorded, in their order. */
-export async function recordedIds(warehouse: Warehouse, slice: string): Promise<readonly string[]> {
-  return (await readRecorded(warehouse, slice)).map(({ metric }) => metric);
-}
 
 /** The metrics of a slice that were last recorded as of no documented form. */
 export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {

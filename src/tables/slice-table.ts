@@ -22,7 +22,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { readAdditivity, recordedIds, recordedUnknown } from './slice-metrics.ts';
+import { readAdditivity, readRecorded, recordedUnknown } from './slice-metrics.ts';
 import {
   castExactly,
   columnsOf,
@@ -136,7 +136,8 @@ async function removeMetrics(
   { slice, fingerprint, table, metrics }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'metrics'>,
   runId: string,
 ): Promise<void> {
-  const removed = (await recordedIds(warehouse, slice.name)).filter((id) => !slice.metrics.includes(id));
+  const recorded = await readRecorded(warehouse, slice.name);
+  const removed = recorded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
   const ages = JSON.stringify([...metricsByAge(slice, metrics).keys()]);
   await warehouse.transact(async () => {
