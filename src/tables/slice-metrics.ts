@@ -45,13 +45,8 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
-interface CohortCell extends Pick<Metric, 'id' | 'horizonMs'> {
-  readonly name: string;
-  readonly ageDays: number;
-}
-
-/** A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
-export function cohortCells(metrics: readonly Metric[]): CohortCell[] {
+/** The metrics that have an age, each with its name without it. A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
+export function cohortCells(metrics: readonly Metric[]) {
   const taken = new Set<string>();
   return metrics.flatMap(({ id, horizonMs, cohort }) => {
     if (cohort === null) return [];
