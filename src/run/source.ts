@@ -24,20 +24,14 @@ export interface AnswerBatch extends Batch {
 /** Answers to parts of windows. */
 export type Answers = Spooled['answers'];
 
-/** What is due of each slice, and the windows of all in their order. */
-export interface Planned {
-  readonly plans: readonly SlicePlan[];
-  readonly windows: readonly Window[];
-}
-
 /** A source, open for one run. */
 export interface Source {
   /** Whether it answers another question too; an archive gives what it has. */
   readonly canAsk: boolean;
   /** The catalog that values are typed by, and the slices it has something of; refreshes partners and links where it has them. Throws where no catalog is to be had. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
-  /** What is to be loaded into each table, by the ledger or by what the archive holds, and all windows in their order. */
-  plan(targets: readonly Target[]): Promise<Planned>;
+  /** What is to be loaded into each table, by the ledger or by what the archive holds. */
+  plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;
   /**
    * Takes windows off the queue until it is empty, and answers them in batches of one slice. `came` is called with each answer and its bytes
    * before the next window is requested, and may change the queue. Throws when nothing may be loaded any more.
