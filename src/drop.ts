@@ -13,11 +13,11 @@ import { Failure } from './errors.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
-import { isTableOfLakes, type SliceFiles } from './publish/lake-table.ts';
+import { isTableOfLakes } from './publish/lake-table.ts';
 import { filesOfSlice, publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import type { Circumstances } from './run/circumstances.ts';
-import { forgetPeriods, forgetSlice, heldTables, type HeldTable } from './warehouse/forgetting.ts';
+import { forgetPeriods, forgetSlice, heldTables } from './warehouse/forgetting.ts';
 import { type OpenRequest, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
@@ -96,20 +96,8 @@ export async function lossOf(config: Config, request: DropRequest): Promise<Loss
   });
 }
 
-/** What is to go, and how much that is. */
-interface Measured {
-  readonly tables: readonly HeldTable[];
-  /** Null where no lake can hold any. */
-  readonly files: SliceFiles | null;
-  readonly answers: Parameters<typeof dropAnswers>[2];
-  readonly loss: Loss;
-}
-
-async function measure(
-  config: Config,
-  warehouse: Warehouse,
-  { slice, before, signal }: DropRequest,
-): Promise<Measured> {
+/** What is to go, files of lakes only where one can hold any, and how much that is. */
+async function measure(config: Config, warehouse: Warehouse, { slice, before, signal }: DropRequest) {
   const tables = await heldTables(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to drop periods by.`, {

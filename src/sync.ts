@@ -53,8 +53,7 @@ export async function sync(
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<readonly Target[]> {
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
-  const planning = await source.plan([...targets.values()]);
-  const { plans } = planning;
+  const plans = await source.plan([...targets.values()]);
   const prepared = new Map(targets);
   for (const plan of plans) await recordPlan(plan, run);
   const planned = plans.flatMap(({ slice, windows }) => {
@@ -63,7 +62,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
   });
   await recordPostponed(run.warehouse, planned, run.planAt);
 
-  await loadWindows(planning, run, source, targets);
+  await loadWindows(plans, run, source, targets);
 
   const standing = await standingTargets(run, targets, prepared);
   if (keepersIn(run).size === 0) await letGo(run, from, standing);

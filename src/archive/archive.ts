@@ -185,24 +185,17 @@ export async function answersToDrop(
   });
 }
 
-interface Found {
-  readonly name: string;
-  readonly path: string;
-  readonly isEntry: boolean;
-}
-
 /** What lies in a slice's folder. Throws `STORAGE_FAILED` for a symbolic link to one, as it could lead out of the archive. */
-async function foundIn(folder: string): Promise<Found[]> {
+async function foundIn(folder: string) {
   if (!existsSync(folder)) return [];
   await refuseLink(folder);
   const found = await readdir(folder, { withFileTypes: true });
   return found.map((each) => {
-    const { name } = each;
-    return { name, path: join(folder, name), isEntry: each.isDirectory() && isEntryName(name) };
+    return { name: each.name, path: join(folder, each.name), isEntry: each.isDirectory() && isEntryName(each.name) };
   });
 }
 
-const entriesIn = async (folder: string): Promise<Found[]> => (await foundIn(folder)).filter(({ isEntry }) => isEntry);
+const entriesIn = async (folder: string) => (await foundIn(folder)).filter(({ isEntry }) => isEntry);
 
 /** Its sidecar goes first, so that a kill leaves no entry that lacks a body. */
 async function removeEntry(path: string): Promise<void> {

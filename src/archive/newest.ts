@@ -13,29 +13,21 @@ import { windowOf } from '../model/window.ts';
 import { Measuring, type Spooled } from '../spool/spool.ts';
 import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf } from './entry.ts';
 
-/** What a replay loads of a slice. */
-export interface Newest {
-  /** Each with the periods it is loaded for, in the order of their fetches; no period is in two of them. */
-  readonly windows: readonly ArchivedWindow[];
-  /** Of entries that would have been loaded. */
-  readonly damages: readonly Damage[];
-}
-
-/** Of entries in the order of their fetches, what to load into a table; null: a new one. Reads the bytes of what it takes. */
+/**
+ * Of entries in the order of their fetches, what to load into a table (null: a new one), each with its periods, of which none is in two,
+ * and the damages of what would have been loaded. Reads the bytes of what it takes.
+ */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],
   slice: Slice,
   table: SliceTable | null,
-): Promise<Newest> {
+): Promise<{ readonly windows: readonly ArchivedWindow[]; readonly damages: readonly Damage[] }> {
   const taken = new Set<string>();
   const windows: ArchivedWindow[] = [];
   const damages: Damage[] = [];
   for (const { path, entry } of entries.toReversed()) {
-    const useful = usefulParts(
-      entry,
-      slice,
-      (cell) => !taken.has(keyOf(cell, slice)) && !isHeldLater(cell, slice, table, entry),
-    );
+    const isUseful = (cell: Cell): boolean => !taken.has(keyOf(cell, slice)) && !isHeldLater(cell, slice, table, entry);
+    const useful = usefulParts(entry, slice, isUseful);
     if (useful.length === 0) continue;
     const because = await damageOf({ path, entry });
     if (because !== null) {

@@ -65,7 +65,7 @@ function openSource(run: Run): Source {
         for (const each of all) chosen.set(each.spooled.window.id, each);
         plans.push({ ...plan, heldNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
       }
-      return { plans, windows: plans.flatMap(({ windows }) => windows) };
+      return plans;
     },
     async *answers(queue, _, signal) {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {

@@ -136,12 +136,14 @@ export function chosenSlices(config: Config, names: readonly string[] | null): r
   return config.slices.filter(({ name }) => names.includes(name));
 }
 
-/** Enough for every report of a simulated world, and far below what the real service may need. */
-const SIMULATOR_TIMEOUT_MS = 60_000;
-const SIMULATOR_MAX_RESPONSE_BYTES = 1_073_741_824;
-/** The simulator has no rate limit; this is the real service's (observed: rate). */
-const SIMULATOR_STARTS_PER_SECOND = 50;
-const SIMULATOR_CAMPAIGN_CONCURRENCY = 8;
+/** Enough for every report of a simulated world, and far below what the real service may need; the rates are the real one's (observed: rate). */
+const SIMULATED_LIMITS = {
+  maxStartsPerSecond: 50,
+  campaignConcurrency: 8,
+  requestTimeoutMs: 60_000,
+  maxResponseBytes: 1_073_741_824,
+  maxUrlBytes: MAX_URL_BYTES,
+} as const;
 /** Any token is as good as another on loopback; a marked one is easy to find where it should not be. */
 const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
@@ -156,22 +158,18 @@ export interface SimulatedWorld {
 
 /** Starts the simulator for a configuration, its clock standing at an instant. */
 export async function startWorld(simulated: SimulatorService, now: Date): Promise<SimulatedWorld> {
+  const { seed, apps, partners, links, rowsPerDay } = simulated;
   // Loaded only here: nobody who talks to a real service pays for the simulator.
   const { startSimulator } = await import('../simulator/simulator.ts');
   const simulator = await startSimulator({
-    world: {
-      seed: simulated.seed,
-      apps: simulated.apps,
-      partners: simulated.partners,
-      links: simulated.links,
-      rowsPerDay: simulated.rowsPerDay,
-    },
+    world: { seed, apps, partners, links, rowsPerDay },
     now,
     token: SIMULATOR_TOKEN,
     costCredential: SIMULATOR_COST_CREDENTIAL,
   });
   return {
     service: {
+      ...SIMULATED_LIMITS,
       kind: 'http',
       baseUrl: simulator.url,
       reportsUrl: simulator.url,
@@ -181,11 +179,6 @@ export async function startWorld(simulated: SimulatorService, now: Date): Promis
       costHeaders: { Authorization: new Secret(SIMULATOR_COST_CREDENTIAL) },
       caFile: null,
       maxConcurrency: simulated.maxConcurrency,
-      maxStartsPerSecond: SIMULATOR_STARTS_PER_SECOND,
-      campaignConcurrency: SIMULATOR_CAMPAIGN_CONCURRENCY,
-      requestTimeoutMs: SIMULATOR_TIMEOUT_MS,
-      maxResponseBytes: SIMULATOR_MAX_RESPONSE_BYTES,
-      maxUrlBytes: MAX_URL_BYTES,
     },
     setNow: (at) => {
       simulator.setNow(at);

@@ -12,8 +12,7 @@ import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../tables/target.ts';
-import type { DuePeriod, Window } from '../model/window.ts';
-import { inOrder } from '../plan/plan.ts';
+import type { Window } from '../model/window.ts';
 import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
 import { refreshPartners } from '../links/refresh-partners.ts';
 import { confirmedNow, type MachineClock, machineClock } from '../service/machine-clock.ts';
@@ -61,8 +60,7 @@ function openSource(run: Run, service: Service): Source {
       return { catalog, slices: run.slices };
     },
     async plan(targets) {
-      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
-      return { plans, windows: inOrder(plans) };
+      return withNightlyAudits(run, targets, await planTargets(run, targets));
     },
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
@@ -112,7 +110,7 @@ async function archiveCatalog(run: Run): Promise<void> {
 async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadResult[], run: Run): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
-  const loaded = new Set(results.flatMap((result) => (result.kind === 'loaded' ? periodsIn(result.window) : [])));
+  const loaded = new Set(results.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods));
   for (const whole of batch) {
     // Of an answer that was believed in part, the periods that were: its bodies hold more than is loaded again.
     const periods = whole.window.periods.filter((due) => loaded.has(due));
@@ -122,8 +120,6 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
     await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
   }
 }
-
-const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;
 
 async function orWarn(what: string, window: Window | null, run: Run, act: () => Promise<void>): Promise<void> {
   try {

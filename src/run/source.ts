@@ -10,7 +10,7 @@ import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { openSpool, type Spool, type Spooled } from '../spool/spool.ts';
+import { openSpool, type Spooled } from '../spool/spool.ts';
 import type { Run } from './run.ts';
 
 /** The tables that windows are loaded into, by slice; replaced as columns widen. */
@@ -24,20 +24,14 @@ export interface AnswerBatch extends Batch {
 /** Answers to parts of windows. */
 export type Answers = Spooled['answers'];
 
-/** What is due of each slice, and the windows of all in their order. */
-export interface Planned {
-  readonly plans: readonly SlicePlan[];
-  readonly windows: readonly Window[];
-}
-
 /** A source, open for one run. */
 export interface Source {
   /** Whether it answers another question too; an archive gives what it has. */
   readonly canAsk: boolean;
   /** The catalog that values are typed by, and the slices it has something of; refreshes partners and links where it has them. Throws where no catalog is to be had. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
-  /** What is to be loaded into each table, by the ledger or by what the archive holds, and all windows in their order. */
-  plan(targets: readonly Target[]): Promise<Planned>;
+  /** What is to be loaded into each table, by the ledger or by what the archive holds. */
+  plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;
   /**
    * Takes windows off the queue until it is empty, and answers them in batches of one slice. `came` is called with each answer and its bytes
    * before the next window is requested, and may change the queue. Throws when nothing may be loaded any more.
@@ -68,24 +62,17 @@ export interface SourceDoor {
   open(run: Run): Source;
 }
 
-/** The spool of a run, and the answers of it, or of the archive, that are read into columns there. */
-export interface RunColumns {
-  readonly spool: Spool;
-  readonly answers: ReadAnswers;
-  close(): Promise<void>;
-}
-
-/** Opens both, emptied: also when nothing turns out to be due, as what a killed run left there takes room. */
-export function openColumns({ warehouse }: Pick<Run, 'warehouse'>): RunColumns {
+/**
+ * Opens the spool of a run, and what reads its answers, or the archive's, into columns there. Emptied, also when nothing turns out to
+ * be due: what a killed run left takes room.
+ */
+export function openColumns({ warehouse }: Pick<Run, 'warehouse'>) {
   const spool = openSpool(warehouse.path);
   const reader = openColumnReader();
   const answers = new ReadAnswers(reader, spool.root);
-  return {
-    spool,
-    answers,
-    async close() {
-      await reader.close();
-      spool.clear();
-    },
+  const close = async (): Promise<void> => {
+    await reader.close();
+    spool.clear();
   };
+  return { spool, answers, close };
 }

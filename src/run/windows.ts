@@ -16,28 +16,28 @@ import { narrowedTo, withChanges } from '../tables/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { tableOf } from '../model/ledger.ts';
 import { labelOf, requestId, requestsOf, type Window, windowOf } from '../model/window.ts';
-import { inOrder, joined, rowsPerDay } from '../plan/plan.ts';
+import { inOrder, joined, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays, readSliceLedger } from '../warehouse/ledger.ts';
 import { beyondReplay, courseOf, otherWeeks, type Round, roundAfter, withoutProgress } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
-import type { AnswerBatch, Answers, Planned, Source, Targets } from './source.ts';
+import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { planTargets } from './tables.ts';
 
 /** How often an unusable answer is requested again. */
 const MOST_REPEATS = 2;
 
-/** Loads windows in their order, from where the run gets its answers. */
+/** Loads the windows of all plans in their order, from where the run gets its answers. */
 export async function loadWindows(
-  { plans, windows }: Planned,
+  plans: readonly SlicePlan[],
   run: Run,
   source: Source,
   targets: Targets,
 ): Promise<void> {
   const ofUnknownSize = plans.filter(({ table }) => source.canAsk && rowsPerDay(table) === null);
   const loader = new WindowLoader(run, source, targets, new Set(ofUnknownSize.map(({ slice }) => slice.name)));
-  await loader.load(windows);
+  await loader.load(inOrder(plans));
 }
 
 class WindowLoader {
@@ -108,11 +108,11 @@ class WindowLoader {
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
     const { warehouse, record, runId, request, signal } = this.#run;
     if (first === undefined || target === undefined || signal.aborted) return [];
-    // The ledger learns which metrics came, so that those added since the answers were archived are due.
     const current = spooled.filter(({ window }) => this.#isCurrent(window));
     const loaded = await loadBatch(current, {
       warehouse,
       runId,
+      // The ledger learns which metrics came, so that those added since the answers were archived are due.
       target: narrowedTo(target, first.window.slice.metrics),
       fetchedAt,
       // Whatever was archived had been accepted, losses too.

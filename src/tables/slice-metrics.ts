@@ -45,13 +45,8 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
-interface CohortCell extends Pick<Metric, 'id' | 'horizonMs'> {
-  readonly name: string;
-  readonly ageDays: number;
-}
-
-/** A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
-export function cohortCells(metrics: readonly Metric[]): CohortCell[] {
+/** The metrics that have an age, each with its name without it. A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
+export function cohortCells(metrics: readonly Metric[]) {
   const taken = new Set<string>();
   return metrics.flatMap(({ id, horizonMs, cohort }) => {
     if (cohort === null) return [];
@@ -87,16 +82,12 @@ const recordedMetric = z.object({
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
-const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+/** The metrics of a slice as they were last recorded, in their order; read once between two changes. */
+export const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
   const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
   const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
   return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
 });
-
-/** The metrics that a slice had when they were last recorded, in their order. */
-export async function recordedIds(warehouse: Warehouse, slice: string): Promise<readonly string[]> {
-  return (await readRecorded(warehouse, slice)).map(({ metric }) => metric);
-}
 
 /** The metrics of a slice that were last recorded as of no documented form. */
 export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {

@@ -22,7 +22,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { readAdditivity, recordedIds, recordedUnknown } from './slice-metrics.ts';
+import { readAdditivity, readRecorded, recordedUnknown } from './slice-metrics.ts';
 import {
   castExactly,
   columnsOf,
@@ -136,7 +136,8 @@ async function removeMetrics(
   { slice, fingerprint, table, metrics }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'metrics'>,
   runId: string,
 ): Promise<void> {
-  const removed = (await recordedIds(warehouse, slice.name)).filter((id) => !slice.metrics.includes(id));
+  const recorded = await readRecorded(warehouse, slice.name);
+  const removed = recorded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
   const ages = JSON.stringify([...metricsByAge(slice, metrics).keys()]);
   await warehouse.transact(async () => {
@@ -175,7 +176,7 @@ export async function refuseUnloadable(
   { name, grain }: Slice,
   { live }: Pick<SliceLedger, 'live'>,
 ): Promise<void> {
-  const tables = await readMainTables(warehouse, '');
+  const tables = await readMainTables(warehouse);
   const other = ['_cohorts', '_final', '_maturation', '_projected']
     .map((ending) => name + ending)
     .find((view) => tables.has(view));
@@ -236,23 +237,16 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
   });
 }
 
-interface Deleted {
-  readonly periods: number;
-  readonly rows: number;
-  /** The first day that is kept. */
-  readonly before: Day;
-}
-
 /**
- * Deletes the periods that `retain` keeps no longer, rows and ledger in one transaction; null when there is none. The newest stays while
- * nothing that is kept could be loaded, as the coverage would be forgotten with it. The loads stay on record. With `keeps`, copies keep
- * the periods of the live table, and the ledger what finality says of them.
+ * Deletes the periods before the first day that `retain` keeps, rows and ledger in one transaction; null when there is none. The
+ * newest stays while nothing that is kept could be loaded, as the coverage would be forgotten with it. The loads stay on record. With
+ * `keeps`, copies keep the periods of the live table, and the ledger what finality says of them.
  */
 export async function deleteOld(
   warehouse: Warehouse,
   { slice, fingerprint, table, state }: Target,
   { planAt, keeps }: { readonly planAt: Date; readonly keeps: boolean },
-): Promise<Deleted | null> {
+): Promise<{ readonly periods: number; readonly rows: number; readonly before: Day } | null> {
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
   const weekStartsOn = weekStartOf(ledger, fingerprint);

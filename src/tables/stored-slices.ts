@@ -25,15 +25,13 @@ const sliceRow = z.object({
   ahead_seconds: z.number(),
 });
 
-/** Every table of every slice, by name. */
-export const readSliceTables = (warehouse: Warehouse): Promise<readonly StoredSlice[]> => readTables(warehouse, '');
-
 /** Those that readers see, one a slice. */
 export async function readLiveSlices(warehouse: Warehouse): Promise<readonly StoredSlice[]> {
   return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
 }
 
-const readTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
+/** Every table of every slice, by name. */
+export const readSliceTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
   const slices: StoredSlice[] = [];
   for (const { slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds } of rows) {

@@ -43,7 +43,7 @@ const readRelations = remembering(async (warehouse) => {
 export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {
   const { name, slice, from, relations } = declaration;
   const said = hashOf(from);
-  const before = (await readDeclarations(warehouse, '')).get(name);
+  const before = (await readDeclarations(warehouse)).get(name);
   if (before?.said === said && before.found === (await stateOf(warehouse, relations))) return;
   const forgotten = `delete from ripen_internal.declarations where name = ${literal(name)}`;
   await warehouse.run(asScript([...(await declaration.statements()), forgotten]));
@@ -53,12 +53,12 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
 
 /** Hashes of what was last declared under names, for what is made from that in turn; empty before the first time. */
 export async function lastSaid(warehouse: Warehouse, names: readonly string[]): Promise<string[]> {
-  const declared = await readDeclarations(warehouse, '');
+  const declared = await readDeclarations(warehouse);
   return names.map((name) => declared.get(name)?.said ?? '');
 }
 
 async function stateOf(warehouse: Warehouse, relations: readonly string[]): Promise<string> {
-  const states = await readRelations(warehouse, '');
+  const states = await readRelations(warehouse);
   return hashOf(relations.map((relation) => states.get(relation) ?? 'none'));
 }
 

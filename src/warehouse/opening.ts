@@ -29,12 +29,21 @@ export interface OpenRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What is freed goes back to the system early: of a million rows it kept 100 MB more, and was no faster (measured). */
-const FLUSH_THRESHOLD = '1MB';
-/** What is inserted is written row group by row group: five waiting took 20 MB more, and were no faster (measured). */
-const WAITING_ROW_GROUPS = '1';
-/** The log is worked in at the end; doing so every few windows takes most of a long backfill's commits. */
-const CHECKPOINT_THRESHOLD = '1GB';
+/** How the engine works, beside what depends on the file. */
+const engineSettings = {
+  memory_limit: MEMORY_LIMIT,
+  // What is freed goes back to the system early: of a million rows it kept 100 MB more, and was no faster (measured).
+  allocator_bulk_deallocation_flush_threshold: '1MB',
+  // What is inserted is written row group by row group: five waiting took 20 MB more, and were no faster (measured).
+  write_buffer_row_group_count: '1',
+  // The log is worked in at the end; doing so every few windows takes most of a long backfill's commits.
+  checkpoint_threshold: '1GB',
+  // Of a new file. Each column that rows were added to holds a block in memory until the checkpoint: with the engine's 256 KiB, 40 slices of
+  // 12 metrics hold 120 MB, and their file is four times as large. A table of millions of rows is as fast and no larger (measured).
+  default_block_size: '65536',
+  autoinstall_known_extensions: 'false',
+} as const;
+
 /** Every thread that parses holds a document; more would not fit the memory limit. */
 const MOST_THREADS = 4;
 /** How many threads the engine works with on much data. */
@@ -42,12 +51,6 @@ const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism(
 
 /** On a smaller file, or batch, two threads take a fifth more processor time than one, and no less time (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
-
-/**
- * Of a new file. Each column that rows were added to holds a block in memory until the checkpoint: with the engine's 256 KiB, 40
- * slices of 12 metrics hold 120 MB, and their file is four times as large. A table of millions of rows is as fast and no larger (measured).
- */
-const BLOCK_BYTES = 65_536;
 
 /** Threads for what a file holds when it is opened. */
 const threadsFor = (file: string): number =>
@@ -143,15 +146,10 @@ const isUnreadable =
 async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
   try {
     const instance = await DuckDBInstance.create(file, {
+      ...engineSettings,
       access_mode: mode === 'write' ? 'READ_WRITE' : 'READ_ONLY',
-      memory_limit: MEMORY_LIMIT,
-      allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
-      checkpoint_threshold: CHECKPOINT_THRESHOLD,
-      default_block_size: String(BLOCK_BYTES),
-      write_buffer_row_group_count: WAITING_ROW_GROUPS,
       threads: String(threadsFor(file)),
       temp_directory: `${file}.tmp`,
-      autoinstall_known_extensions: 'false',
     });
     return { instance };
   } catch (error) {

@@ -46,7 +46,7 @@ const readColumns = remembering(
 /** Those of a schema by name, in order of their names. Read once between two changes of any. */
 export async function relationsIn(warehouse: Warehouse, schema: string): Promise<ReadonlyMap<string, Relation>> {
   const found = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
-  for (const { schema_name: of, relation, is_table: isTable, said, ...column } of await readColumns(warehouse, '')) {
+  for (const { schema_name: of, relation, is_table: isTable, said, ...column } of await readColumns(warehouse)) {
     if (of !== schema) continue;
     const held = found.get(relation) ?? { name: relation, isTable, comment: said, columns: [] };
     found.set(relation, held);

@@ -42,14 +42,15 @@ export function rememberingEach<T>(
   };
 }
 
-/** The same of readings that have nothing to share. */
+/** The same of readings that have nothing to share, or of a single one, which needs no key. */
 export function remembering<T>(
   read: (warehouse: Warehouse, key: string) => Promise<T>,
   of: 'anything' | 'relations' = 'anything',
-): (warehouse: Warehouse, key: string) => Promise<T> {
-  return rememberingEach(
+): (warehouse: Warehouse, key?: string) => Promise<T> {
+  const readEach = rememberingEach(
     async (warehouse, keys) =>
       new Map(await Promise.all(keys.map(async (key) => [key, await read(warehouse, key)] as const))),
     of,
   );
+  return async (warehouse, key = '') => readEach(warehouse, key);
 }

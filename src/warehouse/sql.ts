@@ -78,14 +78,8 @@ export function statement(name: string): string {
   return text;
 }
 
-interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly script: string;
-}
-
 /** The migrations in order of their numbers. */
-export function migrations(): Migration[] {
+export function migrations() {
   return readdirSync(new URL('migrations/', root))
     .filter((file) => file.endsWith('.sql'))
     .sort()

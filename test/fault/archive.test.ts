@@ -5,7 +5,16 @@ import { basename, dirname, join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { archived, archiveOf, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { day } from '../../src/model/calendar.ts';
+import {
+  archived,
+  archiveOf,
+  DAY_MS,
+  entriesOf,
+  loadedState,
+  loseWarehouse,
+  replayInto,
+} from '../support/archive-scene.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
@@ -121,13 +130,26 @@ describe('a sync', () => {
     expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
   });
 
-  test('removes what a killed run left, but no file that is not its own', async () => {
+  test('removes what a killed run left and what was requested 31 days ago, not 29 days ago, and no file that is not its own', async () => {
     const { older, newer } = await archiveTwoNights();
-    const folder = dirname(newer);
-    await rm(join(newer, 'window.json'));
+    await scenario.night(SECOND, archived, {
+      command: 'backfill',
+      forced: { start: day('2026-05-31'), end: day('2026-06-01') },
+    });
+    const [, , killed = ''] = await entriesOf(scenario, 'daily');
+    const folder = dirname(killed);
+    await rm(join(killed, 'window.json'));
     await writeFile(join(folder, 'notes.txt'), 'not ours');
+    const renamed = async (entry: string, daysAgo: number): Promise<string> => {
+      const stamp = new Date(Date.now() - daysAgo * DAY_MS).toISOString().replaceAll(/[-:.]/g, '');
+      const name = `${stamp}${basename(entry).slice(stamp.length)}`;
+      await rename(entry, join(folder, name));
+      return name;
+    };
+    await renamed(older, 31);
+    const kept = await renamed(newer, 29);
     await scenario.night(new Date(), archived, { asOf: null, slices: [] });
 
-    expect((await readdir(folder)).sort()).toEqual([basename(older), 'notes.txt']);
+    expect((await readdir(folder)).sort()).toEqual([kept, 'notes.txt']);
   });
 });

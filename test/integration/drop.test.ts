@@ -143,16 +143,13 @@ describe('a slice that is no longer configured', () => {
     config = await configured(all.filter((name) => name !== 'daily'));
   });
 
-  test('is named by status, with the command that removes it, and all is well', async () => {
+  test('stays in every copy, with what is final of it, and is named by status with the command that removes it', async () => {
     const { health, unconfigured } = await status(config, { asOf: NIGHT });
     expect(unconfigured).toEqual(['daily']);
     expect(health.findings).toContainEqual({
       message: 'daily is no longer configured; what was loaded of it is kept.',
       hint: 'To remove it, run `ripen drop --slice daily`.',
     });
-  });
-
-  test('stays in every copy, with what is final of it', async () => {
     const count = (relation: string): string =>
       `select count(*)::integer as n, count(installs)::integer as known from ${relation}`;
     const held = await lakeFiles('daily');

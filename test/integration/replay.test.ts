@@ -1,7 +1,7 @@
 /** Replays of what nights archived: the same rows, the same finality, without a request. */
 
-import { copyFile, rename, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { copyFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
@@ -90,21 +90,6 @@ describe('a lost warehouse', () => {
   });
 });
 
-describe('a replay', () => {
-  test('into the warehouse it came from brings what is missing back and undoes no later fetch', async () => {
-    scenario = await openScenario([small], { simulator });
-    for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
-    const before = await contentOf(scenario, '(select * exclude ("_load_id") from daily)');
-    const periods = await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)');
-    scenario.events.length = 0;
-    const summary = await replayInto(scenario);
-
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ restated_periods: 0 }] });
-    expect(await contentOf(scenario, '(select * exclude ("_load_id") from daily)')).toEqual(before);
-    expect(await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)')).toEqual(periods);
-  });
-});
-
 describe('the archive', () => {
   test('holds private files, no token, and nothing that did not load', async () => {
     scenario = await openScenario([small], { simulator });
@@ -123,25 +108,6 @@ describe('the archive', () => {
       expect(((await stat(entry)).mode & 0o777).toString(8)).toBe('700');
       expect(basename(entry)).toMatch(/^\d{8}T\d{9}Z\.2026-0\d-\d\d_2026-0\d-\d\d\.\w+$/);
     }
-  });
-
-  test('forgets what was asked for 31 days ago at the end of a run, keeps what was 29 days ago', async () => {
-    scenario = await openScenario([small], { simulator });
-    for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
-    const [first = '', second = ''] = await entriesOf(scenario, 'daily');
-    const aged = async (entry: string, days: number): Promise<string> => {
-      const stamp = new Date(Date.now() - days * DAY_MS).toISOString().replaceAll(/[-:.]/g, '');
-      const name = join(dirname(entry), `${stamp}${basename(entry).slice(stamp.length)}`);
-      await rename(entry, name);
-      return name;
-    };
-    await aged(first, 31);
-    const kept = await aged(second, 29);
-    await scenario.night(new Date(), archived, { asOf: null, slices: [] });
-
-    const left = await entriesOf(scenario, 'daily');
-    expect(left[0]).toBe(kept);
-    expect(left).not.toContain(first);
   });
 });
 
