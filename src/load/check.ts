@@ -16,7 +16,7 @@ import { additiveOf, type Columns } from '../tables/target.ts';
 import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { LoadRequest } from './load-result.ts';
-import { beginsInWeek, isBatched, type Sound, type Staged, stageRows } from './staged-sql.ts';
+import { beginsInWeek, isBatched, placeOf, type Sound, type Staged, stageRows } from './staged-sql.ts';
 import type { MetricSum, PartSums } from './totals.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 
@@ -71,8 +71,8 @@ export async function findingsOf(
     const stray = weekStartsOn === null ? strayWeek(window, periodRows) : null;
     const sumsOf = (partNo: number): MetricSum[] => {
       const answers = parts.filter((part) => part.partNo === partNo);
-      const found = totals.sums.get(placeOf(windowNo, partNo));
-      const others = distinct.get(placeOf(windowNo, partNo));
+      const found = totals.sums.get(placeOf({ windowNo, partNo }));
+      const others = distinct.get(placeOf({ windowNo, partNo }));
       return additiveOf(columns).map(({ id, type, isAssumed }, at) => {
         const sum = found?.sums[at] ?? null;
         return {
@@ -106,8 +106,6 @@ export async function findingsOf(
 const mayRepeat = ({ parts, spooled: { window } }: Sound): boolean =>
   parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo || beginsInWeek(window));
 
-const placeOf = (windowNo: number, partNo: number): string => `${windowNo} ${partNo}`;
-
 const sumRow = z.object({
   window_no: z.number(),
   part_no: z.number(),
@@ -137,7 +135,10 @@ async function readTotals(
     }
     return { rows, values };
   };
-  return { sums: new Map(found.map((each) => [placeOf(each.window_no, each.part_no), each])), periodsOf };
+  return {
+    sums: new Map(found.map((each) => [placeOf({ windowNo: each.window_no, partNo: each.part_no }), each])),
+    periodsOf,
+  };
 }
 
 const distinctRow = sumRow.pick({ window_no: true, part_no: true, sums: true });
@@ -150,7 +151,7 @@ async function readDistinct(
 ): Promise<ReadonlyMap<string, readonly (string | null)[]>> {
   if (windowNos.length === 0) return new Map();
   const rows = await warehouse.rows(sumDistinct(columns, windowNos), [], distinctRow);
-  return new Map(rows.map((row) => [placeOf(row.window_no, row.part_no), row.sums]));
+  return new Map(rows.map((row) => [placeOf({ windowNo: row.window_no, partNo: row.part_no }), row.sums]));
 }
 
 /** Why a window that holds rows of other days than were requested fails. */

@@ -7,7 +7,7 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { dayShape } from '../warehouse/sql.ts';
 import type { Rejects } from './check.ts';
 import { emptyStretches, lossFailure, sharesOf } from './guard.ts';
-import { knownPeriods, type Replaceable, rowsIn } from './load-ledger.ts';
+import { isWithin, knownPeriods, type Replaceable, rowsIn } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { Judged } from './proof.ts';
 import { replaceWindows } from './replace.ts';
@@ -89,9 +89,7 @@ function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): Rea
     [...periodRows].map(([start, rows]) => [start, Math.max(periodValues.get(start) ?? 0, Math.min(rows, 1))]),
   );
   for (const day of rejects?.days ?? []) {
-    const of = sound.spooled.window.periods.find(
-      ({ period: { bucket } }) => day !== null && bucket.start <= day && day < bucket.end,
-    );
+    const of = sound.spooled.window.periods.find(({ period }) => day !== null && isWithin(day, period.bucket));
     const start = of?.period.bucket.start;
     if (start !== undefined) answered.set(start, (answered.get(start) ?? 0) + 1);
   }
@@ -102,9 +100,8 @@ function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): Rea
 function rejectsIn(part: Window, { sound, rejects }: Judged): Pick<Rejects, 'recorded' | 'days'> {
   const whole = sound.spooled.window;
   if (rejects === null || part === whole) return rejects ?? { recorded: [], days: [] };
-  const { start, end } = part.replaced;
-  const days = rejects.days.filter((day) => day === null || (day >= start && day < end));
-  return { days, recorded: start === whole.replaced.start ? rejects.recorded : [] };
+  const days = rejects.days.filter((day) => day === null || isWithin(day, part.replaced));
+  return { days, recorded: part.replaced.start === whole.replaced.start ? rejects.recorded : [] };
 }
 
 /** The warning about periods for which the service had no rows. */

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
+import { type Day, type DayInterval, spanOf, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { computedAt, nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
@@ -44,11 +44,9 @@ export async function knownPeriods(
   { slice, fingerprint }: Target,
   windows: readonly Window[],
 ): Promise<(window: Window) => Map<Day, PeriodKnown>> {
-  const starts = windows.map(({ replaced }) => replaced.start).sort();
-  const ends = windows.map(({ replaced }) => replaced.end).sort();
-  const [start, end] = [starts.at(0), ends.at(-1)];
-  if (start === undefined || end === undefined) return () => new Map();
-  const bounds = ledgerBounds(slice.grain, { start, end });
+  const [first, ...others] = windows.map(({ replaced }) => replaced);
+  if (first === undefined) return () => new Map();
+  const bounds = ledgerBounds(slice.grain, spanOf(first, ...others));
   const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
   return ({ replaced, slice: { metrics } }) => {
     const ages = new Set(metrics.map(ageIn(slice)));
@@ -70,7 +68,7 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
   fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,
 });
 
-const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
+export const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
 /** Neighbouring periods of a judged window that are to be replaced, and what is told of them. */
 export interface Replaceable {
@@ -205,7 +203,7 @@ function emptyRunsAfter(
 
 /** Rows left out of a period; one of which no day is known counts for every period. */
 function rejectedIn({ bucket }: Period, days: readonly (Day | null)[]): number {
-  return days.filter((day) => day === null || (day >= bucket.start && day < bucket.end)).length;
+  return days.filter((day) => day === null || isWithin(day, bucket)).length;
 }
 
 const instantOrNull = (at: Date | null): string | null => (at === null ? null : timestamp(at));

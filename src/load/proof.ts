@@ -73,6 +73,7 @@ export async function proveWindow(
 }
 
 interface AnswerProof extends Proof {
+  readonly answer: JudgedAnswer;
   /** Why the rows may not be all there are although no total beside them speaks against that; null when nothing says so. */
   readonly doubt: Doubt | null;
 }
@@ -93,7 +94,11 @@ function proveAnswer(answer: JudgedAnswer, ofPart: readonly MetricSum[]): Answer
     proofOf(compareTotals(sums, totals, answer.rowCount)),
   );
   const proof = proofs.find(({ verdict }) => verdict === 'proven') ?? proofs[0] ?? proofOf([]);
-  return { ...proof, doubt: proof.verdict === 'proven' && answer.doubt?.isRefutable === true ? null : answer.doubt };
+  return {
+    ...proof,
+    answer,
+    doubt: proof.verdict === 'proven' && answer.doubt?.isRefutable === true ? null : answer.doubt,
+  };
 }
 
 /** What the totals have shown of a window that nothing speaks against. */
@@ -113,9 +118,7 @@ function loadable(found: Found, proofs: readonly AnswerProof[], untold: string |
     warnings.unshift({ code: 'TOTALS_ROUNDED', message });
   }
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
-  const isSilent = proofs.some(
-    ({ verdict }, at) => verdict === 'unverifiable' && (found.sound.answers[at]?.rowCount ?? 0) > 0,
-  );
+  const isSilent = proofs.some(({ verdict, answer }) => verdict === 'unverifiable' && answer.rowCount > 0);
   return {
     ...found,
     verdict: isSilent || comparisons.length === 0 || untold !== null ? 'unverifiable' : 'proven',
@@ -128,19 +131,19 @@ function loadable(found: Found, proofs: readonly AnswerProof[], untold: string |
 
 /** A window of which some parts fell short, which are to be divided. */
 async function divisible(
-  { answers, windowNo, spooled: { window } }: Sound,
+  { windowNo, spooled: { window } }: Sound,
   proofs: readonly AnswerProof[],
   message: string,
   { warehouse, target }: Pick<LoadRequest, 'warehouse' | 'target'>,
 ): Promise<LoadResult> {
   const differences = new Map<string, number>();
   const [short, rows] = [new Set<string>(), new Map<string, number>()];
-  for (const [at, { partNo, rowCount }] of answers.entries()) {
-    const [part, proof] = [window.parts[partNo], proofs[at]];
-    if (part === undefined || proof === undefined) continue;
-    rows.set(partId(part), (rows.get(partId(part)) ?? 0) + rowCount);
+  for (const proof of proofs) {
+    const { partNo, rowCount } = proof.answer;
+    const id = partId(window.parts[partNo] ?? {});
+    rows.set(id, (rows.get(id) ?? 0) + rowCount);
     if (!isShort(proof)) continue;
-    short.add(partId(part));
+    short.add(id);
     for (const { metric, sum, total } of proof.comparisons.filter(({ agrees }) => !agrees)) {
       differences.set(metric, (differences.get(metric) ?? 0) + Math.abs(Number(sum) - Number(total)));
     }

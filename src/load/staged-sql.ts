@@ -69,7 +69,9 @@ export function stagedRows(columns: Columns, parts: readonly StagedPart[], repla
   return alike.map((some) => rowsAlike(columns, some, replacing)).join('\nunion all\n');
 }
 
-const placeOf = ({ windowNo, partNo }: StagedPart): string => `${windowNo} ${partNo}`;
+/** Alike for the answers of one part of a window. */
+export const placeOf = ({ windowNo, partNo }: Pick<StagedPart, 'windowNo' | 'partNo'>): string =>
+  `${windowNo} ${partNo}`;
 
 /** Whether a part of a window was answered in batches of its metrics. */
 export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(parts.map(placeOf)).size < parts.length;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
-import type { Encoding, SavedBytes, SliceColumns } from '../../src/spool/columns/reading.ts';
+import type { SavedBytes, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
@@ -49,7 +49,7 @@ const fresh = (name: string): string => {
   return join(directory, `${made}.${name}`);
 };
 
-async function saved(body: string | Uint8Array, encoding: Encoding = 'identity'): Promise<SavedBytes> {
+async function saved(body: string | Uint8Array, encoding: SavedBytes['encoding'] = 'identity'): Promise<SavedBytes> {
   const path = fresh('body');
   await writeFile(path, body);
   return { path, encoding, plainBytes: body.length };

@@ -54,70 +54,38 @@ function doubts(parts: readonly InspectedAnswer[], parameters: Record<string, st
   return 'kind' in judged ? [] : judged.answers.map(({ doubt }) => doubt);
 }
 
-interface Case {
-  readonly name: string;
-  readonly parts: readonly InspectedAnswer[];
-  readonly parameters?: Record<string, string>;
-  readonly verdict: string;
-  readonly says?: RegExp;
-}
+const empty = answer({ rowCount: 0, keys: keys(), commonKeys: keys() });
+const without = (...names: readonly string[]): SoundPage =>
+  answer({ keys: lacking(...names), commonKeys: lacking(...names) });
+const some = (name: string): SoundPage => answer({ commonKeys: lacking(name) });
+
+type Case = [name: string, parts: readonly InspectedAnswer[], verdict: string, says?: RegExp];
 
 const cases: readonly Case[] = [
-  { name: 'one whole answer', parts: [part(answer())], verdict: 'sound' },
-  { name: 'nothing at all (204)', parts: [nothing], verdict: 'sound' },
-  { name: 'no rows', parts: [part(answer({ rowCount: 0, keys: keys(), commonKeys: keys() }))], verdict: 'sound' },
-  { name: 'two parts, one of them empty', parts: [part(answer()), nothing], verdict: 'sound' },
-  { name: 'two pages', parts: [part(answer(), answer())], verdict: 'sound' },
-  {
-    name: 'a metric that only some rows carry',
-    parts: [part(answer({ commonKeys: lacking('cost') }))],
-    verdict: 'sound',
-  },
-  {
-    name: 'no attr_dependency',
-    parts: [part(answer({ keys: lacking('attr_dependency'), commonKeys: lacking('attr_dependency') }))],
-    verdict: 'sound',
-  },
-  {
-    name: 'a file that is no report',
-    parts: [part(broken)],
-    verdict: 'ask again DATA_MALFORMED',
-    says: /held no rows/,
-  },
-  {
-    name: 'one file of two that is no report',
-    parts: [part(answer()), part(broken)],
-    verdict: 'ask again DATA_MALFORMED',
-  },
-  { name: 'a second page that is no report', parts: [part(answer(), broken)], verdict: 'ask again DATA_MALFORMED' },
-  {
-    name: 'a dimension that one row lacks',
-    parts: [part(answer({ commonKeys: lacking('app') }))],
-    verdict: 'failed DATA_MALFORMED',
-    says: /dimension app\b/,
-  },
-  {
-    name: 'a metric that no row carries',
-    parts: [part(answer({ keys: lacking('cost'), commonKeys: lacking('cost') }))],
-    verdict: 'failed DATA_MALFORMED',
-    says: /metric cost\b/,
-  },
-  {
-    name: 'a dimension and both metrics gone',
-    parts: [part(answer({ keys: keys('day'), commonKeys: keys('day') }))],
-    verdict: 'failed DATA_MALFORMED',
-    says: /dimension app and metric installs, cost/,
-  },
-  {
-    name: 'a second page that lacks a dimension',
-    parts: [part(answer(), answer({ commonKeys: lacking('app') }))],
-    verdict: 'failed DATA_MALFORMED',
-  },
+  ['one whole answer', [part(answer())], 'sound'],
+  ['nothing at all (204)', [nothing], 'sound'],
+  ['no rows', [part(empty)], 'sound'],
+  ['two parts, one of them empty', [part(answer()), nothing], 'sound'],
+  ['two pages', [part(answer(), answer())], 'sound'],
+  ['a metric that only some rows carry', [part(some('cost'))], 'sound'],
+  ['no attr_dependency', [part(without('attr_dependency'))], 'sound'],
+  ['a file that is no report', [part(broken)], 'ask again DATA_MALFORMED', /held no rows/],
+  ['one file of two that is no report', [part(answer()), part(broken)], 'ask again DATA_MALFORMED'],
+  ['a second page that is no report', [part(answer(), broken)], 'ask again DATA_MALFORMED'],
+  ['a dimension that one row lacks', [part(some('app'))], 'failed DATA_MALFORMED', /dimension app\b/],
+  ['a metric that no row carries', [part(without('cost'))], 'failed DATA_MALFORMED', /metric cost\b/],
+  [
+    'a dimension and both metrics gone',
+    [part(without('app', 'installs', 'cost'))],
+    'failed DATA_MALFORMED',
+    /dimension app and metric installs, cost/,
+  ],
+  ['a second page that lacks a dimension', [part(answer(), some('app'))], 'failed DATA_MALFORMED'],
 ];
 
 describe('an answer', () => {
-  test.each(cases)('with $name is judged: $verdict', ({ parts, parameters, verdict, says }) => {
-    const judged = judgeAnswers(windowWith(parameters), parts);
+  test.each<Case>(cases)('with %s is judged', (_, parts, verdict, says) => {
+    const judged = judgeAnswers(windowWith(), parts);
     const found = 'kind' in judged ? `${judged.kind} ${'failure' in judged ? judged.failure.code : ''}` : 'sound';
     const message = 'failure' in judged ? judged.failure.message : '';
     expect(found).toBe(verdict);
@@ -136,7 +104,6 @@ describe('an answer', () => {
 
   test('in 2 pages has the rows and the totals of both; a last page with neither states nothing', () => {
     const totals = new Map([['cost', '1.50']]);
-    const empty = answer({ rowCount: 0, keys: keys(), commonKeys: keys() });
     const pages = [answer({ totals }), answer({ totals }), empty];
     expect(judgeAnswers(windowWith(), [nothing, part(...pages)])).toMatchObject({
       answers: [
@@ -160,8 +127,7 @@ describe('an answer', () => {
     [['cost'], 'metric cost', 'cost'],
     [['cost', 'app'], 'dimension app and metric cost', 'app, cost'],
   ])('that lacks %j names just these, as words and as a fact, and says where to look', (names, words, missing) => {
-    const left = lacking(...names);
-    const judged = judgeAnswers(windowWith(), [part(answer({ keys: left, commonKeys: left }))]);
+    const judged = judgeAnswers(windowWith(), [part(without(...names))]);
     expect('failure' in judged && judged.failure).toMatchObject({
       message: `slice daily, 2026-01-03:2026-01-03: the rows lacked the requested ${words}.`,
       facts: { missing },
@@ -205,7 +171,6 @@ describe('the doubt that an answer is not complete', () => {
   );
 
   test('is none of no rows under a limit of 0', () => {
-    const empty = answer({ rowCount: 0, keys: keys(), commonKeys: keys() });
     expect(doubts([part(empty)], { limit: '0' })).toEqual([null]);
   });
 

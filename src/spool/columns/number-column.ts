@@ -11,7 +11,7 @@ import {
 } from '../../model/column-type.ts';
 import { CellColumn } from './cell-column.ts';
 import { type BodyWindow, isNull, MINUS, NULL_BYTES, POINT, QUOTE, STOPPED, wholeValue, ZERO } from './json-tokens.ts';
-import type { MetricCells, Reason } from './reading.ts';
+import type { Reason, SliceColumns } from './reading.ts';
 
 const TWO_TO_32 = 2 ** 32;
 /** Digits that a double counts exactly. */
@@ -48,7 +48,7 @@ export class NumberColumn extends CellColumn {
   #needed: ColumnType;
   #digits = 0;
 
-  constructor({ id, type }: MetricCells, reasons: Reason[]) {
+  constructor({ id, type }: SliceColumns['metrics'][number], reasons: Reason[]) {
     const isWide = type.kind === 'DECIMAL' && type.width > FAST_DIGITS;
     super(id, type, isWide ? 4 : 2);
     this.#needed = type;

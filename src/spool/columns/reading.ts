@@ -1,6 +1,7 @@
 /** What is asked of a reading and what comes of it: the words between the door and its thread. */
 
 import type { ColumnType } from '../../model/column-type.ts';
+import type { SavedBody } from '../../service/service.ts';
 
 /** The column that says of which body a row is, by its number from 0; no slice has one of such a name. */
 export const BODY = 'body,';
@@ -22,17 +23,10 @@ export const ATTR_DEPENDENCY = 'attr_dependency';
 /** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
   readonly dimensions: readonly string[];
-  readonly metrics: readonly MetricCells[];
+  readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
   /** Keys that were requested and have no column any more: their values are left out. */
   readonly left?: readonly string[];
 }
-
-export interface MetricCells {
-  readonly id: string;
-  readonly type: ColumnType;
-}
-
-export type Encoding = 'gzip' | 'identity';
 
 /** What was found of one body. */
 export interface Envelope {
@@ -79,12 +73,7 @@ export interface ReadRequest {
   readonly to: string;
 }
 
-export interface SavedBytes {
-  readonly path: string;
-  readonly encoding: Encoding;
-  /** After decompression. */
-  readonly plainBytes: number;
-}
+export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
 /** What the thread answers: what was read, or an error; `syscall` is set for errors of the file system. */
 export type Reply =

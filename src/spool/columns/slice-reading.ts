@@ -21,6 +21,7 @@ import {
   type ReadRequest,
   type Reason,
   REJECTED,
+  type SavedBytes,
 } from './reading.ts';
 import { ReportReader } from './report-reader.ts';
 import { RowKeys } from './row-keys.ts';
@@ -155,34 +156,38 @@ const isGarbled = (error: unknown): error is Error =>
 const piece = new Uint8Array(PIECE_BYTES);
 
 /** Reads a plain body without a stream: a trip to the thread pool and a buffer of its own for each piece would take as long as the disk. */
-function readPlain(path: string, reading: SliceReading): void {
+function* plainPieces(path: string): Generator<Uint8Array> {
   const file = openSync(path, 'r');
   try {
-    for (;;) {
-      const bytes = readSync(file, piece);
-      if (bytes === 0 || reading.take(piece.subarray(0, bytes)) !== null) break;
-    }
-    reading.endBody();
+    for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece)) yield piece.subarray(0, bytes);
   } finally {
     closeSync(file);
   }
 }
 
-async function readGzip(path: string, reading: SliceReading): Promise<void> {
+async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
   const decoder = createGunzip({ chunkSize: PIECE_BYTES });
   file.on('error', (error) => decoder.destroy(error));
   try {
     for await (const chunk of file.pipe(decoder)) {
       if (!(chunk instanceof Uint8Array)) throw new TypeError('A body came as something else than bytes.');
-      if (reading.take(chunk) !== null) break;
+      yield chunk;
+    }
+  } finally {
+    file.destroy();
+  }
+}
+
+async function readBody({ path, encoding }: SavedBytes, reading: SliceReading): Promise<void> {
+  try {
+    for await (const bytes of encoding === 'identity' ? plainPieces(path) : unpackedPieces(path)) {
+      if (reading.take(bytes) !== null) break;
     }
     reading.endBody();
   } catch (error) {
     if (!isGarbled(error)) throw error;
     reading.endBody(`it was not whole gzip: ${error.message}`);
-  } finally {
-    file.destroy();
   }
 }
 
@@ -190,10 +195,7 @@ async function readGzip(path: string, reading: SliceReading): Promise<void> {
 export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
   const reading = new SliceReading(into);
   try {
-    for (const { path, encoding } of bodies) {
-      if (encoding === 'identity') readPlain(path, reading);
-      else await readGzip(path, reading);
-    }
+    for (const body of bodies) await readBody(body, reading);
     return reading.finish();
   } catch (error) {
     reading.abandon();

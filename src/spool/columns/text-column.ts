@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { canonicalJson } from '../../model/canonical-json.ts';
-import { CellColumn } from './cell-column.ts';
+import { CellColumn, widened } from './cell-column.ts';
 import {
   BACKSLASH,
   BodyWindow,
@@ -20,7 +20,7 @@ import {
 } from './json-tokens.ts';
 import type { ColumnGroup, ParquetType } from './parquet-file.ts';
 import { mixed } from './row-keys.ts';
-import { endOfRun, FIRST_ENTRIES, grown, hashOf, TextDictionary } from './text-dictionary.ts';
+import { endOfRun, FIRST_ENTRIES, hashOf, TextDictionary } from './text-dictionary.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -99,7 +99,7 @@ export abstract class DictionaryColumn extends CellColumn {
     const value = isUtf8(written) ? this.#parse(written) : null;
     if (value === null) return -1;
     const entry = this.dictionary.add(written, hash, value);
-    if (entry * 2 >= this.#digests.length) this.#digests = grown(this.#digests);
+    if (entry * 2 >= this.#digests.length) this.#digests = widened(this.#digests, this.#digests.length * 2);
     this.#digests.set(digestOf(value), entry * 2);
     return entry;
   }
@@ -120,7 +120,7 @@ export abstract class DictionaryColumn extends CellColumn {
   }
 
   #follow(entry: number): void {
-    if (entry >= this.#after.length) this.#after = grown(this.#after);
+    if (entry >= this.#after.length) this.#after = widened(this.#after, this.#after.length * 2);
     if (this.#last >= 0) this.#after[this.#last] = entry + 1;
     this.#last = entry;
     this.#expected = (this.#after[entry] ?? 0) - 1;

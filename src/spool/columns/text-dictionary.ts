@@ -1,5 +1,6 @@
 /** The distinct texts of a column, and how they are found among bytes four at a time. */
 
+import { widened } from './cell-column.ts';
 import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
 
 const EACH_BYTE = 0x01010101;
@@ -24,12 +25,6 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 
 export const FIRST_ENTRIES = 64;
 const LENGTH_BYTES = 4;
-
-export const grown = (old: Int32Array): Int32Array<ArrayBuffer> => {
-  const larger = new Int32Array(old.length * 2);
-  larger.set(old);
-  return larger;
-};
 
 /** The bits of a little-endian word that belong to its first `count` bytes, one to three. */
 const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
@@ -126,9 +121,9 @@ export class TextDictionary {
   }
 
   #grow(): void {
-    this.#hashes = grown(this.#hashes);
-    this.#starts = grown(this.#starts);
-    this.#lengths = grown(this.#lengths);
+    this.#hashes = widened(this.#hashes, this.#hashes.length * 2);
+    this.#starts = widened(this.#starts, this.#starts.length * 2);
+    this.#lengths = widened(this.#lengths, this.#lengths.length * 2);
     this.#slots = new Int32Array(this.#slots.length * 2);
     for (let entry = 0; entry < this.size; entry += 1) this.#place(entry);
   }
