@@ -100,7 +100,7 @@ function checkedToken(what: 'app' | 'link', token: string): string {
   if (form.test(token)) return token;
   throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was not ${is}`, {
     facts: { token },
-    hint: `Give the ${what}'s token as the service names it.`,
+    hint: what === 'app' ? '`ripen catalog` lists the apps.' : '`ripen links list` shows the tokens of links.',
   });
 }
 

@@ -11,7 +11,7 @@ import { type Catalog, catalogFilters, type CatalogFilter, type CatalogItem } fr
 import { isMetricItem } from '../model/metric.ts';
 import { MOST_STARRED, type Star, starsOf } from '../model/stars.ts';
 import { withService } from '../run/circumstances.ts';
-import { countText, namesText } from '../terminal/measure.ts';
+import { countText, groupedText, namesText } from '../terminal/measure.ts';
 import { oneLine } from '../terminal/printable.ts';
 
 /** The account, as who starts with it states it; what is absent is taken from the environment, or from the account. */
@@ -90,7 +90,7 @@ function textOf(items: Catalog, service: Addresses, options: AccountOptions): st
   const onlyIf = (isWanted: boolean): string => (isWanted ? '' : '# ');
   return `# yaml-language-server: $schema=./ripen.schema.json
 #
-# Written from what the account listed: ${countText(apps.length, 'app')}, ${countText(metrics.size, 'metric')}, of which ${events.length} of events.
+# Written from what the account listed: ${countText(apps.length, 'app')}, ${countText(metrics.size, 'metric')}, of which ${groupedText(events.length)} of events.
 # \`ripen check --resolved\` prints what it stands for. Next: \`npx ripen check\`, \`npx ripen plan\`, \`npx ripen sync\`.
 
 service:
