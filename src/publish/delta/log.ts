@@ -10,6 +10,8 @@ import * as z from 'zod';
 import { Failure } from '../../errors.ts';
 
 const texts = z.record(z.string(), z.string().nullable());
+/** Relative to the table, percent-encoded. */
+const filePath = z.string().regex(/^(?:[^%]|%[0-9a-f]{2})+$/i, 'is not percent-encoded');
 
 /** What a JSON text says; null for what is none. */
 export function jsonIn(text: string): unknown {
@@ -21,8 +23,7 @@ export function jsonIn(text: string): unknown {
 }
 
 const add = z.object({
-  /** Relative to the table, percent-encoded. */
-  path: z.string(),
+  path: filePath,
   partitionValues: texts,
   size: z.number(),
   modificationTime: z.number(),
@@ -33,7 +34,7 @@ const add = z.object({
 });
 
 const remove = z.object({
-  path: z.string(),
+  path: filePath,
   /** Milliseconds since 1970. */
   deletionTimestamp: z.number().nullish(),
   dataChange: z.boolean(),
