@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { restate } from '../support/ledger-nights.ts';
 import { openSample, type Sample } from '../support/sample-warehouse.ts';
 import { grouped, median, milliseconds, rounded, times } from './support/figures.ts';
-import { publishSection } from './support/publish-section.ts';
+import { publishSection } from './support/section.ts';
 import { runCli, type Used } from './support/run-process.ts';
 import { isLarge, scaled } from './support/scale.ts';
 

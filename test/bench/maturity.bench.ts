@@ -7,9 +7,8 @@ import { everythingImmature, lookback, ripen } from './nights/policy.ts';
 import { syncNights, type SyncedNights } from './nights/run-sync.ts';
 import { usualMetrics, HISTORY_DAYS, nightsFromStart, TRUTH_AFTER_DAYS } from './nights/setting.ts';
 import { grouped, percent, rounded } from './support/figures.ts';
-import { publishSection } from './support/publish-section.ts';
+import { type FoundTable, publishSection } from './support/section.ts';
 import { scaled } from './support/scale.ts';
-import type { FoundTable } from './support/section.ts';
 
 const NIGHTS = scaled(180, 40);
 const SYNCED_NIGHTS = scaled(45, 8);

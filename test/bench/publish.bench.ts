@@ -10,7 +10,7 @@ import { addDays, day } from '../../src/model/calendar.ts';
 import { restate } from '../support/ledger-nights.ts';
 import { FIRST_DAY, openSample, type Sample } from '../support/sample-warehouse.ts';
 import { grouped, median, milliseconds, rounded, times } from './support/figures.ts';
-import { publishSection } from './support/publish-section.ts';
+import { publishSection } from './support/section.ts';
 import { scaled } from './support/scale.ts';
 
 const DAYS = scaled(730, 40);

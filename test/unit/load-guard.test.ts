@@ -15,6 +15,7 @@ import {
   type DayInterval,
 } from '../../src/model/calendar.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
+import { always } from '../support/always.ts';
 import { slice } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'] });
@@ -179,13 +180,16 @@ test('days that were left out of a window are replaced by no share of it, though
   ]);
 });
 
-test('the shares of any window are its periods in order, neighbours of one fate together, and replace no other day', () => {
-  const days = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 25 });
-  const rows = fc.array(fc.constantFrom(0, 1, 49, 50, 100), { minLength: 40, maxLength: 40 });
-  const perDay = (values: readonly number[]): [Day, number][] =>
-    values.map((value, index) => [dayNo(index + 1), value]);
-  fc.assert(
-    fc.property(days, rows, rows, fc.nat(2), fc.nat(60), (numbers, answered, held, attempt, fetchedDay) => {
+const days = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 25 });
+const rows = fc.array(fc.constantFrom(0, 1, 49, 50, 100), { minLength: 40, maxLength: 40 });
+const perDay = (values: readonly number[]): [Day, number][] => values.map((value, index) => [dayNo(index + 1), value]);
+
+test(
+  'the shares of any window are its periods in order, neighbours of one fate together, and replace no other day',
+  always(
+    [days, rows, rows, fc.nat(2), fc.nat(60)],
+    { numRuns: 300 },
+    (numbers, answered, held, attempt, fetchedDay) => {
       const window = windowOfDays(numbers.toSorted((a, b) => a - b));
       const [found, how] = [counts(perDay(answered), perDay(held)), at(fetchedDay, 0, attempt)];
       const shares = sharesOf(window, found, how);
@@ -210,10 +214,9 @@ test('the shares of any window are its periods in order, neighbours of one fate 
             share.fate === shares[index + 1]?.fate && share.window.asked.end === shares[index + 1]?.window.asked.start,
         ),
       ).toEqual([]);
-    }),
-    { numRuns: 300 },
-  );
-});
+    },
+  ),
+);
 
 test('a loss is told with what came and what is held, and with the command that accepts it', () => {
   const window = windowOfDays([3, 4]);
