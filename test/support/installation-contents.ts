@@ -21,11 +21,6 @@ const manifestShape = z.object({
   retired: z.array(z.object({ path: z.string() })).default([]),
 });
 
-/** The rows of a query, in any readable database, as JSON values. Nobody else may have the file open for writing. */
-export async function rowsOf(path: string, sql: string): Promise<Record<string, unknown>[]> {
-  return reading(path, async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJson());
-}
-
 /** By name, every table and view of `main` and every table of the ledger that holds state, as lines in sorted order. */
 export async function contentsOf(path: string): Promise<Record<string, string>> {
   return reading(path, async (connection) => {

@@ -53,16 +53,6 @@ const JUNE = '2026-06-02T02:30:00Z';
 const january = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } } };
 
 describe('the reasons of a plan', () => {
-  test('before the first load every period is new', () => {
-    expect(planned(january, emptyLedger, JUNE)).toEqual(['2026-01-01:2026-01-05 new']);
-  });
-
-  test('before the date period begins nothing is asked for', () => {
-    expect(planned(daily, emptyLedger, '2025-12-31T02:30:00Z')).toEqual([]);
-    expect(planned(daily, emptyLedger, '2026-01-01T02:30:00Z')).toEqual([]);
-    expect(planned(daily, emptyLedger, '2026-01-02T02:30:00Z')).toEqual(['2026-01-01:2026-01-01 new']);
-  });
-
   test('a hole before what is loaded is missing, what comes after it is new, and both stand apart', () => {
     const ledger = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'])));
     expect(planned(january, ledger, JUNE)).toEqual([
@@ -80,22 +70,6 @@ describe('the reasons of a plan', () => {
     expect(planned(january, livingIn(table(partial)), JUNE)).toEqual(['2026-01-01:2026-01-01 missing']);
     const more = { ...january, metrics: ['installs', 'clicks'] };
     expect(planned(more, livingIn(table(daysLoaded(days))), JUNE)).toEqual(['2026-01-01:2026-01-05 metric added']);
-  });
-
-  test('one window may hold periods for several reasons', () => {
-    const ledger = livingIn(
-      table(daysLoaded(['2026-01-01', '2026-01-03'], { fetchedAt: new Date('2026-01-05T02:30:00Z') })),
-    );
-    const plan = planSlice({
-      slice: january,
-      metrics: metricsOf(january),
-      ledger,
-      planAt: new Date(JUNE),
-      forced: null,
-    });
-    expect(plan.windows.map(({ periods }) => periods.map(({ reason }) => reason))).toEqual([
-      ['became final', 'missing', 'became final', 'new', 'new'],
-    ]);
   });
 
   test('a changed meaning asks for everything again, beside the live table, and goes on where it was cut', () => {
@@ -211,7 +185,6 @@ describe('weeks', () => {
 });
 
 describe('the size of a window', () => {
-  const threeWeeks = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-24') } } };
   const hourly = slice({ ...daily, name: 'hourly', dimensions: ['hour', 'app'], grain: 'hour' });
   const days = (maxDays: number) => ({ maxDays, parts: null, learnedAt: new Date(JUNE) });
   const withRows = (rows: number, change: Partial<SliceTable> = {}): SliceTable =>
@@ -254,15 +227,6 @@ describe('the size of a window', () => {
     ];
     expect(rowsPerDay(table(days))).toBe(50);
     expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(10);
-  });
-
-  test('of 7 days cuts 24 days into 3, 7, 7 and 7, as the newest window is asked for first', () => {
-    expect(planned(threeWeeks, emptyLedger, JUNE)).toEqual([
-      '2026-01-01:2026-01-03 new',
-      '2026-01-04:2026-01-10 new',
-      '2026-01-11:2026-01-17 new',
-      '2026-01-18:2026-01-24 new',
-    ]);
   });
 
   test('is smaller where rows are wide: of 1000 rows a day with 199 metrics it is 10 days', () => {
@@ -312,23 +276,12 @@ describe('completeness of a table that is built', () => {
     return heldBackBy(planSlice({ ...request, ledger: { live, building } }), live) === null;
   }
 
-  test('needs every period, with every metric', () => {
-    const live = table(daysLoaded(days));
-    expect(complete(live, built(daysLoaded(days)))).toBe(true);
-    expect(complete(live, built(daysLoaded(days.slice(1))))).toBe(false);
-    expect(
-      complete(live, built([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])),
-    ).toBe(false);
-  });
-
-  test('needs each of 2 metrics in every period', () => {
-    const withMetrics = (...metrics: string[]): boolean =>
-      complete(table(daysLoaded(days)), built(daysLoaded(days, { metrics })), ['installs', 'clicks']);
-    expect([withMetrics('installs', 'clicks'), withMetrics('installs'), withMetrics('clicks')]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+  test('needs every period, with each of 2 metrics', () => {
+    const having = (starts: readonly string[], metrics: readonly string[]): boolean =>
+      complete(table(daysLoaded(days)), built(daysLoaded(starts, { metrics })), ['installs', 'clicks']);
+    expect(having(days, ['installs', 'clicks'])).toBe(true);
+    expect(having(days.slice(1), ['installs', 'clicks'])).toBe(false);
+    expect([having(days, ['installs']), having(days, ['clicks'])]).toEqual([false, false]);
   });
 
   test('needs what the live table holds outside the date period too, empty days of it as well', () => {
