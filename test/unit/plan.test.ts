@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { MS_PER_DAY, addDays, day, daysIn, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { MS_PER_DAY, addDays, day, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
@@ -265,14 +265,9 @@ describe('completeness of a table that is built', () => {
   const built = (periods: readonly LoadedPeriod[]): SliceTable =>
     table(periods, { state: 'building', fingerprint: fingerprintOf(changed) });
 
-  function complete(
-    live: SliceTable | null,
-    building: SliceTable | null,
-    metrics = ['installs'],
-    planAt = JUNE,
-  ): boolean {
+  function complete(live: SliceTable | null, building: SliceTable | null, metrics = ['installs']): boolean {
     const of = { ...changed, metrics };
-    const request = { slice: of, metrics: metricsOf(of), planAt: new Date(planAt), forced: null };
+    const request = { slice: of, metrics: metricsOf(of), planAt: new Date(JUNE), forced: null };
     return heldBackBy(planSlice({ ...request, ledger: { live, building } }), live) === null;
   }
 
@@ -284,16 +279,6 @@ describe('completeness of a table that is built', () => {
     expect([having(days, ['installs']), having(days, ['clicks'])]).toEqual([false, false]);
   });
 
-  test('needs what the live table holds outside the date period too, empty days of it as well', () => {
-    const far = ['2025-11-30', ...days, '2026-02-03'];
-    const all = daysIn(interval('2025-11-30', '2026-02-04'));
-    const live = table(daysLoaded(far));
-    expect(complete(live, built(daysLoaded(days)))).toBe(false);
-    expect(complete(live, built(daysLoaded(far)))).toBe(false);
-    expect(complete(live, built(daysLoaded(all)))).toBe(true);
-    expect(complete(table(daysLoaded(far, { rows: 0, emptyRuns: 2 })), built(daysLoaded(days)))).toBe(false);
-  });
-
   test('is doubted while 1 run alone found a period empty that has rows in the live table, and not where it has none', () => {
     const live = table([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { rows: 0, emptyRuns: 1 })]);
     const having = (start: string, emptyRuns: number): boolean =>
@@ -302,12 +287,6 @@ describe('completeness of a table that is built', () => {
         built([...daysLoaded(days.filter((each) => each !== start)), ...daysLoaded([start], { rows: 0, emptyRuns })]),
       );
     expect([having('2026-01-03', 1), having('2026-01-03', 2), having('2026-01-01', 1)]).toEqual([false, true, true]);
-  });
-
-  test('is not given at an instant before a fetch of either table', () => {
-    const live = table(daysLoaded(days));
-    expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:30:00Z')).toBe(true);
-    expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:29:00Z')).toBe(false);
   });
 
   test('is not asked of a table that takes the place of one without any period', () => {
