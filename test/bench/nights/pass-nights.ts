@@ -169,6 +169,10 @@ class Ledger {
 }
 
 /** Passes the nights in order, each policy from nothing; outcomes in the order of the policies. */
+export function passNights<Policies extends readonly Policy[]>(
+  policies: readonly [...Policies],
+  setting: Setting,
+): { [At in keyof Policies]: Outcome };
 export function passNights(policies: readonly Policy[], setting: Setting): Outcome[] {
   const ledgers = policies.map((policy) => new Ledger(policy, setting));
   for (const asOf of setting.nights) {
