@@ -12,7 +12,6 @@ import * as z from 'zod';
 
 import { ReadAnswers } from '../../src/load/read-answers.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
-import { day } from '../../src/model/calendar.ts';
 import {
   capacityOf,
   type ColumnType,
@@ -21,7 +20,6 @@ import {
   parseColumnType,
   parseDecimal,
 } from '../../src/model/column-type.ts';
-import { windowOf } from '../../src/model/window.ts';
 import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
 import { REJECTED } from '../../src/spool/columns/reading.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
@@ -29,7 +27,7 @@ import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { always } from '../support/always.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 let directory = '';
 let warehouse: Warehouse;
@@ -54,8 +52,6 @@ function typeOf(text: string): ColumnType {
 
 type Stored = Readonly<Record<string, string | null>>;
 
-const days = { start: day('2026-01-05'), end: day('2026-01-06') };
-
 /** An answer of one row for each text and type, in quotes or as it is. */
 async function spooledOf(texts: readonly string[], columns: Columns, isBare: boolean): Promise<Spooled> {
   made += 1;
@@ -71,7 +67,7 @@ async function spooledOf(texts: readonly string[], columns: Columns, isBare: boo
   await writeFile(path, `{"rows":[${rows.join(',')}]}`);
   const daily = slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) });
   return {
-    window: windowOf(daily, 'f', [{ period: { bucket: days, asked: days }, reason: 'new' }]),
+    window: windowOfDays(daily, '2026-01-05'),
     answers: [
       {
         partNo: 0,

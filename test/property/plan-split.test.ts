@@ -3,11 +3,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { type Part, partFilters, partId, type Window, windowOf } from '../../src/model/window.ts';
+import { type Part, partFilters, partId, type Window } from '../../src/model/window.ts';
 import { splitParts, splitByPeriods, type KnownValues } from '../../src/plan/split.ts';
 import { always } from '../support/always.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 const dimensions = ['network', 'os_name'] as const;
 
@@ -55,11 +54,7 @@ function isAnswered(row: Row, filters: Readonly<Record<string, string>>): boolea
 
 function windowWith(parameters: Record<string, string>): Window {
   const declared = slice({ name: 'any', dimensions: ['day', ...dimensions], metrics: ['installs'], parameters });
-  const periods = ['2026-01-01', '2026-01-02', '2026-01-03'].map((start, index) => {
-    const bucket = { start: day(start), end: day(`2026-01-0${index + 2}`) };
-    return { period: { bucket, asked: bucket }, reason: 'new' as const };
-  });
-  return windowOf(declared, 'f', periods);
+  return windowOfDays(declared, '2026-01-01', 3);
 }
 
 const divideOne = (window: Window, partNo: number, known: KnownValues): Window | null =>

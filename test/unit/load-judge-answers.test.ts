@@ -10,15 +10,13 @@ import {
   type SoundPage,
 } from '../../src/load/answers.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
-import { day } from '../../src/model/calendar.ts';
-import { type Window, windowOf } from '../../src/model/window.ts';
+import type { Window } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
   const declared = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'], parameters });
-  const bucket = { start: day('2026-01-03'), end: day('2026-01-04') };
-  return windowOf(declared, 'f', [{ period: { bucket, asked: bucket }, reason: 'new' }]);
+  return windowOfDays(declared, '2026-01-03');
 }
 
 const keys = (...names: readonly string[]): ReadonlySet<string> => new Set(names);

@@ -2,16 +2,14 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { type Part, partId, type Window, windowOf } from '../../src/model/window.ts';
+import { type Part, partId, type Window } from '../../src/model/window.ts';
 import { splitParts, type KnownValues } from '../../src/plan/split.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 /** A window of one day. */
 function windowOfParts(parameters: Record<string, string>, parts: readonly Part[]): Window {
   const declared = slice({ name: 'a', dimensions: ['day', 'network', 'os_name'], metrics: ['installs'], parameters });
-  const bucket = { start: day('2026-01-01'), end: day('2026-01-02') };
-  return windowOf(declared, 'f', [{ period: { bucket, asked: bucket }, reason: 'new' }], parts);
+  return windowOfDays(declared, '2026-01-01', 1, parts);
 }
 
 const known = (values: Readonly<Record<string, Readonly<Record<string, number>>>>): KnownValues =>

@@ -7,7 +7,7 @@ import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { heldBackBy, planSlice, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
+import { heldBackBy, planSlice, rowsPerDay, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -41,15 +41,20 @@ function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {
 
 const livingIn = (live: SliceTable): SliceLedger => ({ live, building: null });
 
-function planned(of: Slice, ledger: SliceLedger, planAt: string, forced: DayInterval | null = null): readonly string[] {
-  const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: new Date(planAt), forced });
+const JUNE = '2026-06-02T02:30:00Z';
+
+function planOf(of: Slice, ledger: SliceLedger, at = JUNE, forced: DayInterval | null = null): SlicePlan {
+  return planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: new Date(at), forced });
+}
+
+function planned(of: Slice, ledger: SliceLedger, at: string, forced: DayInterval | null = null): readonly string[] {
+  const plan = planOf(of, ledger, at, forced);
   return plan.windows.map((window) => {
     const reasons = [...new Set(window.periods.map(({ reason }) => reason))].join(', ');
     return `${labelOf(window)} ${reasons}`;
   });
 }
 
-const JUNE = '2026-06-02T02:30:00Z';
 const january = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } } };
 
 describe('the reasons of a plan', () => {
@@ -160,26 +165,14 @@ describe('weeks', () => {
     [0, ['2026-01-04', '2026-01-11']],
   ])('that begin on weekday %j as learned are asked for from %j on', (weekStartsOn, starts) => {
     const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn });
-    const plan = planSlice({
-      slice: weekly,
-      metrics: metricsOf(weekly),
-      ledger: livingIn(known),
-      planAt: new Date(JUNE),
-      forced: null,
-    });
+    const plan = planOf(weekly, livingIn(known));
     expect(plan.periods.map(({ asked }) => asked.start)).toEqual(starts);
   });
 
   test('of a changed meaning begin as those of the live table do', () => {
     const changed = { ...weekly, parameters: { attribution_type: 'click' } };
     const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn: 0 });
-    const plan = planSlice({
-      slice: changed,
-      metrics: metricsOf(changed),
-      ledger: livingIn(known),
-      planAt: new Date(JUNE),
-      forced: null,
-    });
+    const plan = planOf(changed, livingIn(known));
     expect(plan.weekStartsOn).toBe(0);
   });
 });
@@ -251,8 +244,7 @@ describe('the size of a window', () => {
     const asked = (agoMs: number): unknown => {
       const learnedAt = new Date(planAt.getTime() - agoMs);
       const ledger = livingIn(table([], { size: { maxDays: null, parts, learnedAt } }));
-      const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, planAt, forced: null });
-      return plan.windows.map((window) => window.parts);
+      return planOf(january, ledger).windows.map((window) => window.parts);
     };
     expect(asked(7 * MS_PER_DAY - 1)).toEqual([parts]);
     expect(asked(7 * MS_PER_DAY)).toEqual([[{}]]);
@@ -267,8 +259,7 @@ describe('completeness of a table that is built', () => {
 
   function complete(live: SliceTable | null, building: SliceTable | null, metrics = ['installs']): boolean {
     const of = { ...changed, metrics };
-    const request = { slice: of, metrics: metricsOf(of), planAt: new Date(JUNE), forced: null };
-    return heldBackBy(planSlice({ ...request, ledger: { live, building } }), live) === null;
+    return heldBackBy(planOf(of, { live, building }), live) === null;
   }
 
   test('needs every period, with each of 2 metrics', () => {
@@ -311,8 +302,7 @@ describe('what a later fetch brought', () => {
     expect(planned(january, ledger, JUNE, interval('2026-01-02', '2026-01-04'))).toEqual([
       '2026-01-03:2026-01-03 forced',
     ]);
-    const request = { slice: january, metrics: metricsOf(january), planAt: new Date(JUNE), forced: null };
-    expect(planSlice({ ...request, ledger }).heldNewer).toBe(2);
+    expect(planOf(january, ledger).heldNewer).toBe(2);
   });
 
   test('of days is no week of another grain asked for that holds one of them', () => {
