@@ -210,11 +210,13 @@ slices: [{ name: a, <<: *daily }]`;
     expect(undescribed.map(([name]) => name)).toEqual([]);
   });
 
-  test('config/example.yaml shows every setting there is', async () => {
+  test('config/example.yaml shows every setting there is, and the page of the configuration explains each', async () => {
     const text = await readFile(join(ROOT, 'config/example.yaml'), 'utf8');
+    const page = await readFile(join(ROOT, 'docs/configuration.md'), 'utf8');
     const names = new Set(settingsIn(configJsonSchema()).map(([name]) => name));
-    expect(names.size).toBeGreaterThan(50);
+    expect(names.size).toBeGreaterThan(60);
     expect([...names].filter((name) => !new RegExp(`\\b${name}:`).test(text))).toEqual([]);
+    expect([...names].filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([]);
   });
 
   test('config/studio.yaml says twelve reports of forty metrics in at most 45 lines, all of them known to the simulator', async () => {

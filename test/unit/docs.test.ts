@@ -8,10 +8,8 @@ import * as z from 'zod';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { commandNames } from '../../src/commands/words.ts';
-import { isMapping } from '../../src/config/config-problems.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { parameterNames } from '../../src/config/report-settings.ts';
-import { configJsonSchema } from '../../src/config/schema-views.ts';
 import { exitCodes, failureCodes, warningCodes } from '../../src/errors.ts';
 import * as library from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -169,22 +167,6 @@ test.each([...examplesOf('docs/configuration.md'), ...examplesOf('docs/operation
     ).not.toThrow();
   },
 );
-
-/** Every key that a JSON Schema names, at any depth. */
-function keysOf(schema: unknown): string[] {
-  if (Array.isArray(schema)) return schema.flatMap(keysOf);
-  if (!isMapping(schema)) return [];
-  const { properties } = schema;
-  const own = isMapping(properties) ? Object.keys(properties) : [];
-  return [...own, ...Object.values(schema).flatMap(keysOf)];
-}
-
-test('every setting is explained on the page of the configuration', () => {
-  const page = textOf('docs/configuration.md');
-  const keys = new Set(keysOf(configJsonSchema()));
-  expect(keys.size).toBeGreaterThan(60);
-  expect([...keys].filter((key) => !new RegExp(`\\b${key}\\b`).test(page))).toStrictEqual([]);
-});
 
 test('the table of refreshes is what is planned, night by night, for a day with these metrics', () => {
   const page = textOf('docs/configuration.md');
