@@ -82,6 +82,19 @@ describe('the windows of a run', () => {
     ]);
   });
 
+  test('bring yesterday of every slice before the history of any, which a slice new to the configuration has most of', () => {
+    const known = since(daily, 'known', '2026-06-28');
+    const plans = [planOf(since(daily, 'daily', '2026-06-16')), planOf(known, fetched(known, [['2026-06-28', 1]]))];
+    const expected = [
+      'daily 2026-06-23:2026-06-29 new',
+      'known 2026-06-29:2026-06-29 new',
+      'known 2026-06-28:2026-06-28 maturing',
+      'daily 2026-06-16:2026-06-22 new',
+    ];
+    expect(named(plans)).toEqual(expected);
+    expect(named(plans.toReversed())).toEqual([expected[1], expected[0], ...expected.slice(2)]);
+  });
+
   test('doubt what 1 run alone found empty, or nobody proved, before they fill holes', () => {
     const of = since(daily, 'daily', '2026-06-01');
     const known = fetched(of, [
