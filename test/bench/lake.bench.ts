@@ -6,10 +6,11 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { elapsedText } from '../../src/terminal/measure.ts';
 import { restate } from '../support/ledger-nights.ts';
 import { openSample, type Sample } from '../support/sample-warehouse.ts';
-import { grouped, median, milliseconds, rounded, times } from './support/figures.ts';
-import { publishSection } from './support/publish-section.ts';
+import { grouped, median, rounded, times } from './support/figures.ts';
+import { publishSection } from './support/section.ts';
 import { runCli, type Used } from './support/run-process.ts';
 import { isLarge, scaled } from './support/scale.ts';
 
@@ -91,9 +92,9 @@ test('a night of 5 changed days costs a large slice as little as a small one', {
         rows: [
           ...sizes.map((size) => [
             grouped(DAYS[size] * ROWS_PER_DAY),
-            milliseconds(first[size].wallMs),
-            milliseconds(of(size, 'wallMs')),
-            milliseconds(of(size, 'cpuMs')),
+            elapsedText(first[size].wallMs),
+            elapsedText(of(size, 'wallMs')),
+            elapsedText(of(size, 'cpuMs')),
             `${grouped(of(size, 'peakBytes') / MIB)} MiB`,
           ]),
           ['large to small', '', times(ratio('wallMs')), times(ratio('cpuMs')), times(ratio('peakBytes'))],

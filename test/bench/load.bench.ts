@@ -6,12 +6,13 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { elapsedText } from '../../src/terminal/measure.ts';
 import { dimensions, makeCorpus, metrics, writeFiles, type Corpus } from './load/corpus.ts';
 import { parseAndAppend, readJsonOnly, type Spent } from './load/limits.ts';
 import { serveCorpus, type CorpusServer } from './load/serve-corpus.ts';
 import { syncCorpus } from './load/sync-corpus.ts';
-import { grouped, milliseconds, rounded, times } from './support/figures.ts';
-import { publishSection } from './support/publish-section.ts';
+import { grouped, rounded, times } from './support/figures.ts';
+import { publishSection } from './support/section.ts';
 import type { Used } from './support/run-process.ts';
 import { scaled } from './support/scale.ts';
 
@@ -36,7 +37,7 @@ let server: CorpusServer;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ripen-bench-'));
   corpus = await makeCorpus(join(directory, 'corpus'), ROWS_PER_DAY);
-  server = await serveCorpus(corpus, { delayMs: 0, mostDays: 10_000 });
+  server = await serveCorpus(corpus);
 });
 
 afterAll(async () => {
@@ -77,7 +78,7 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
         bodies.spent.push(await readJsonOnly(bodyFiles, 'bodies'));
         appended.spent.push(await parseAndAppend(bodyFiles.slice(0, APPENDED_FILES)));
       }
-      runs.push(await syncCorpus({ server, corpus, directory, days, held: 0, name: `loaded-${figure}` }));
+      runs.push(await syncCorpus({ server, corpus, directory, days, name: `loaded-${figure}` }));
     }
     synced.spent.push(...runs);
     for (const file of [...lineFiles, ...bodyFiles]) await rm(file);
@@ -97,8 +98,8 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
       columns: ['way', 'best', 'processor', 'rows/s', 'of lines', 'of lines, by processor'],
       rows: [lines, bodies, synced, appended].map((way) => [
         way.name,
-        milliseconds(least(way, wall)),
-        milliseconds(least(way, cpu)),
+        elapsedText(least(way, wall)),
+        elapsedText(least(way, cpu)),
         grouped((way.rows / least(way, wall)) * 1000),
         times(rate(way, lines, wall)),
         times(rate(way, lines, cpu)),
@@ -111,7 +112,7 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     rows: peaks.map(({ rows, bytes, ms }) => [
       grouped(rows),
       `${grouped(bytes / MIB)} MiB`,
-      milliseconds(ms),
+      elapsedText(ms),
       grouped((rows / ms) * 1000),
     ]),
   });

@@ -7,10 +7,11 @@ import { expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
+import { elapsedText } from '../../src/terminal/measure.ts';
 import { restate } from '../support/ledger-nights.ts';
 import { FIRST_DAY, openSample, type Sample } from '../support/sample-warehouse.ts';
-import { grouped, median, milliseconds, rounded, times } from './support/figures.ts';
-import { publishSection } from './support/publish-section.ts';
+import { grouped, median, rounded, times } from './support/figures.ts';
+import { publishSection } from './support/section.ts';
 import { scaled } from './support/scale.ts';
 
 const DAYS = scaled(730, 40);
@@ -43,8 +44,8 @@ test('a lake of two years rewrites one file when one day changed, and none when 
   const medianMs = (copies: readonly Copied[]): number => median(copies.map(({ ms }) => ms));
   const line = (name: string, copies: readonly Copied[]): string[] => [
     name,
-    milliseconds(Math.min(...copies.map(({ ms }) => ms))),
-    milliseconds(medianMs(copies)),
+    elapsedText(Math.min(...copies.map(({ ms }) => ms))),
+    elapsedText(medianMs(copies)),
     grouped(median(copies.map(({ files }) => files))),
     times(medianMs(copies) / whole.ms),
   ];
@@ -70,8 +71,8 @@ test('a lake of two years rewrites one file when one day changed, and none when 
         columns: ['copy', 'best', 'median', 'file', 'times the plain copy'],
         rows: large.ways.map(({ name, ms }) => [
           name,
-          milliseconds(Math.min(...ms)),
-          milliseconds(median(ms)),
+          elapsedText(Math.min(...ms)),
+          elapsedText(median(ms)),
           `${grouped(large.bytes / MIB)} MiB`,
           times(median(ms) / median(large.plainMs)),
         ]),

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { differences, everythingIn, rowsOf } from '../support/installation-contents.ts';
+import { differences, everythingIn } from '../support/installation-contents.ts';
 import {
   openInstallation,
   serviceAt,
@@ -24,6 +24,7 @@ import {
 } from '../support/installation.ts';
 import { writeKillHook, type KillHook } from '../support/kill-hook.ts';
 import { drawInstants, drawSteps, momentText, type Moment, type Timeline } from '../support/kill-moments.ts';
+import { ask } from '../support/sample-warehouse.ts';
 
 const KILLS = Number(process.env['RIPEN_KILLS'] ?? 6);
 const SEED = Number(process.env['RIPEN_KILLS_SEED'] ?? 1);
@@ -172,7 +173,7 @@ async function unrecorded(installation: Installation, killed: Ended): Promise<st
   const isAmid = killed.err.includes('"run_started"') && !killed.err.includes('"kind":"parquet"');
   if (killed.code !== null || !isAmid) return [];
   const warehouse = installation.path('data', 'warehouse.duckdb');
-  const found = await rowsOf(warehouse, "select finished_at, exit_code from ripen.runs where status = 'running'");
+  const found = await ask(warehouse, "select finished_at, exit_code from ripen.runs where status = 'running'");
   const text = JSON.stringify(found);
   return text === '[{"finished_at":null,"exit_code":null}]' ? [] : [`unfinished runs: ${text}`];
 }

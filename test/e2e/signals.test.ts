@@ -6,7 +6,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { rowsOf } from '../support/installation-contents.ts';
 import {
   cli,
   openInstallation,
@@ -16,6 +15,7 @@ import {
   type Installation,
   type Running,
 } from '../support/installation.ts';
+import { ask } from '../support/sample-warehouse.ts';
 
 /** After a signal a run has ended by then (FAULTS 22). */
 const MAX_STOPPING_MS = 20_000;
@@ -69,7 +69,7 @@ async function hangingSync(...options: string[]): Promise<Running> {
 
 /** What runs the ledger holds, oldest first. */
 async function runs(): Promise<unknown[]> {
-  const rows = await rowsOf(
+  const rows = await ask(
     installation.path('warehouse.duckdb'),
     'select status, exit_code from ripen.runs order by started_at',
   );

@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Service } from '../../src/service/service.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
-import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
-import { useService } from '../support/use-service.ts';
+import { failureFrom, json, type Reply, useService } from '../support/scripted-server.ts';
 
 let scene: LinksScene;
 

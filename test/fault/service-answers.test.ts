@@ -18,8 +18,9 @@ import {
   type Script,
   type ScriptedServer,
   startScriptedServer,
+  useDirectory,
+  useService,
 } from '../support/scripted-server.ts';
-import { useDirectory, useService } from '../support/use-service.ts';
 
 const report = {
   rows: Array.from({ length: 60 }, (_, row) => ({ day: '2026-02-01', network: 'a 😀', installs: `${row}` })),

@@ -14,8 +14,10 @@ import {
   type Script,
   type ScriptedServer,
   startScriptedServer,
+  type Overrides,
+  useDirectory,
+  useService,
 } from '../support/scripted-server.ts';
-import { type Overrides, useDirectory, useService } from '../support/use-service.ts';
 
 let server: ScriptedServer;
 let connection: Connection;

@@ -15,8 +15,9 @@ import {
   markedToken,
   type Script,
   type ScriptedServer,
+  useDirectory,
+  useService,
 } from '../support/scripted-server.ts';
-import { useDirectory, useService } from '../support/use-service.ts';
 
 let directory: string;
 let server: ScriptedServer;

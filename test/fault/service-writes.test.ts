@@ -10,8 +10,8 @@ import {
   type Reply,
   type Script,
   type ScriptedServer,
+  useService,
 } from '../support/scripted-server.ts';
-import { useService } from '../support/use-service.ts';
 
 const line = { costId: 'cost-id-0001', costType: 'cpi', costCurrency: 'EUR', costAmount: '1.50', tag: 'a b&c+d' };
 const link = {

@@ -11,8 +11,8 @@ import {
   type Reply,
   type Script,
   type ScriptedServer,
+  useService,
 } from '../support/scripted-server.ts';
-import { useService } from '../support/use-service.ts';
 
 const APP = 'gwzpeepw8uf8';
 

@@ -22,8 +22,8 @@ import {
   type Reply,
   type ScriptedServer,
   startScriptedServer,
+  useService,
 } from '../support/scripted-server.ts';
-import { useService } from '../support/use-service.ts';
 import { plainRequest } from '../support/plain-request.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-interface-'));

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
-import { changeRows } from '../support/ledger-nights.ts';
+import { changeRows, reload } from '../support/ledger-nights.ts';
 import { textWith } from '../support/matching.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher } from '../support/publisher.ts';
-import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const DAYS = 12;
 const PREFIX = 'mobile/lake';
@@ -91,7 +91,7 @@ describe('the next publish', () => {
   test('puts and removes nothing when nothing changed, nor after a reload that brought the same rows', async () => {
     await publishLake();
     expect(await writesOf(publishLake)).toEqual([]);
-    await reloadDay(sample.warehouse, '2026-01-05');
+    await reload(sample.warehouse, '2026-01-02');
     expect(await writesOf(publishLake)).toEqual([]);
   });
 

@@ -15,8 +15,9 @@ import {
   markedToken,
   type Script,
   type ScriptedServer,
+  type Overrides,
+  useService,
 } from '../support/scripted-server.ts';
-import { type Overrides, useService } from '../support/use-service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-service-'));
 const saveAs = join(directory, 'report');

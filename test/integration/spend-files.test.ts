@@ -7,8 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
 import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-desk.ts';
-import { type Connection, failureFrom, type ScriptedServer } from '../support/scripted-server.ts';
-import { useService } from '../support/use-service.ts';
+import { type Connection, failureFrom, type ScriptedServer, useService } from '../support/scripted-server.ts';
 
 let desk: SpendDesk;
 let server: ScriptedServer;

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 
 import { type Cohort, type Development, maturationOf, scoresOf, standings } from '../../src/insight/ripening.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
+import { always } from '../support/always.ts';
 
 const runs = { numRuns: 60 };
 const AGES = [1, 2, 3, 5] as const;
@@ -75,50 +76,44 @@ test('in another unit every factor and every known share is the same', () => {
   expect(compared).toBeGreaterThan(runs.numRuns);
 });
 
-test('what comes after a day changes nothing that was known on it', () => {
-  fc.assert(
-    fc.property(any, fc.nat(60), (own, day) => {
-      const until = own.map(({ lastDay, readings, finals }) => ({
-        lastDay,
-        readings: new Map([...readings].filter(([age]) => lastDay + age <= day)),
-        finals: finals.filter(({ age }) => lastDay + age <= day),
-      }));
-      const [factors, expected] = [standings(own)(day).factors, standings(until)(Infinity).factors];
-      expect([...factors]).toEqual([...expected]);
-    }),
-    { numRuns: 200 },
-  );
-});
+test(
+  'what comes after a day changes nothing that was known on it',
+  always([any, fc.nat(60)], { numRuns: 200 }, (own, day) => {
+    const until = own.map(({ lastDay, readings, finals }) => ({
+      lastDay,
+      readings: new Map([...readings].filter(([age]) => lastDay + age <= day)),
+      finals: finals.filter(({ age }) => lastDay + age <= day),
+    }));
+    const [factors, expected] = [standings(own)(day).factors, standings(until)(Infinity).factors];
+    expect([...factors]).toEqual([...expected]);
+  }),
+);
 
-test('no history makes a number that is none: refunds, zeros and missing fetches are refused or projected with finite ends', () => {
-  fc.assert(
-    fc.property(any, (own) => {
-      const standingOn = standings(own);
-      for (const { reach, reason, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(own, standingOn)) {
-        expect([reach, reason].filter((each) => each === null)).toHaveLength(1);
-        for (const each of [median_abs_error, coverage]) expect(each === null || Number.isFinite(each)).toBe(true);
-        expect(cohorts).toBeLessThanOrEqual(own.length);
-        if (reach === null) continue;
-        expect(standingOn(Infinity).factors.get(age)?.value).toBeGreaterThan(0);
-        expect(reach >= 1 && reach < Infinity).toBe(true);
-      }
-      for (const { share_median: median } of maturationOf(own, standingOn(Infinity).ages))
-        expect(Number.isFinite(median)).toBe(true);
-    }),
-    { numRuns: 200 },
-  );
-});
+test(
+  'no history makes a number that is none: refunds, zeros and missing fetches are refused or projected with finite ends',
+  always([any], { numRuns: 200 }, (own) => {
+    const standingOn = standings(own);
+    for (const { reach, reason, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(own, standingOn)) {
+      expect([reach, reason].filter((each) => each === null)).toHaveLength(1);
+      for (const each of [median_abs_error, coverage]) expect(each === null || Number.isFinite(each)).toBe(true);
+      expect(cohorts).toBeLessThanOrEqual(own.length);
+      if (reach === null) continue;
+      expect(standingOn(Infinity).factors.get(age)?.value).toBeGreaterThan(0);
+      expect(reach >= 1 && reach < Infinity).toBe(true);
+    }
+    for (const { share_median: median } of maturationOf(own, standingOn(Infinity).ages))
+      expect(Number.isFinite(median)).toBe(true);
+  }),
+);
 
-test('the wrong share of all lies above that of the sample, falls with more clean cells, and is 3 over their count where none is wrong', () => {
-  fc.assert(
-    fc.property(fc.nat(20), fc.integer({ min: 21, max: 5000 }), (wrong, cells) => {
-      const below = faultyShareBelow(wrong, cells);
-      expect(below).toBeGreaterThan(wrong / cells);
-      expect(faultyShareBelow(wrong, cells + 100)).toBeLessThan(below);
-      expect(faultyShareBelow(wrong + 1, cells)).toBeGreaterThan(below);
-      expect(faultyShareBelow(0, cells) * cells).toBeLessThan(3);
-      expect(faultyShareBelow(0, cells) * cells).toBeGreaterThan(2.75);
-    }),
-    runs,
-  );
-});
+test(
+  'the wrong share of all lies above that of the sample, falls with more clean cells, and is 3 over their count where none is wrong',
+  always([fc.nat(20), fc.integer({ min: 21, max: 5000 })], runs, (wrong, cells) => {
+    const below = faultyShareBelow(wrong, cells);
+    expect(below).toBeGreaterThan(wrong / cells);
+    expect(faultyShareBelow(wrong, cells + 100)).toBeLessThan(below);
+    expect(faultyShareBelow(wrong + 1, cells)).toBeGreaterThan(below);
+    expect(faultyShareBelow(0, cells) * cells).toBeLessThan(3);
+    expect(faultyShareBelow(0, cells) * cells).toBeGreaterThan(2.75);
+  }),
+);

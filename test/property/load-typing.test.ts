@@ -12,7 +12,6 @@ import * as z from 'zod';
 
 import { ReadAnswers } from '../../src/load/read-answers.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
-import { day } from '../../src/model/calendar.ts';
 import {
   capacityOf,
   type ColumnType,
@@ -21,14 +20,14 @@ import {
   parseColumnType,
   parseDecimal,
 } from '../../src/model/column-type.ts';
-import { windowOf } from '../../src/model/window.ts';
 import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
 import { REJECTED } from '../../src/spool/columns/reading.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { always } from '../support/always.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 let directory = '';
 let warehouse: Warehouse;
@@ -53,8 +52,6 @@ function typeOf(text: string): ColumnType {
 
 type Stored = Readonly<Record<string, string | null>>;
 
-const days = { start: day('2026-01-05'), end: day('2026-01-06') };
-
 /** An answer of one row for each text and type, in quotes or as it is. */
 async function spooledOf(texts: readonly string[], columns: Columns, isBare: boolean): Promise<Spooled> {
   made += 1;
@@ -70,7 +67,7 @@ async function spooledOf(texts: readonly string[], columns: Columns, isBare: boo
   await writeFile(path, `{"rows":[${rows.join(',')}]}`);
   const daily = slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) });
   return {
-    window: windowOf(daily, 'f', [{ period: { bucket: days, asked: days }, reason: 'new' }]),
+    window: windowOfDays(daily, '2026-01-05'),
     answers: [
       {
         partNo: 0,
@@ -168,9 +165,10 @@ test.each(
     '0|-0|0.0|00|10.0|5.|.5|-.5|+5|+.5|5.e1|1e2|1E2|1e+2|-1.5e-2|7.5|1e-7',
     '9007199254740993|999999999999999999|9223372036854775807|-9223372036854775808|9223372036854775808',
     '0.1|0.1234567890|123456789012.123456|-123456789012.123456|1234567890123.5|0.12345678901234567',
+    '-12345678901234567890.0123456789|0.123456789012345678|-4294967296|2147483648|-9007199254.740993|-0.000001',
     '| |  | 7|7 | 7.5 |1.000000000000|1.0000001|007|000000000000000000000000007',
-    'NaN|nan|Infinity|-inf|1,234.5|1_000|0x10|1e400|-1e400|abc|1 2|--1|1e|١',
-    `1e308|1.7976931348623157e308|5e-324|1e-400|${'9'.repeat(300)}|${'9'.repeat(309)}`,
+    'NaN|nan|Infinity|-inf|1,234.5|1_000|0x10|1e400|-1e400|abc|1 2|1 000|-|--1|1e|١',
+    `1e308|1.7976931348623157e308|5e-324|1e-400|${'9'.repeat(39)}|${'9'.repeat(300)}|${'9'.repeat(309)}|${'1'.repeat(180)}.5`,
     '1e22|123456789012345678901234567890|0.000000000000000001|0.9|1.5|99.99|9.5',
   ].map((texts) => [texts.split('|')]),
 )('%j are stored exactly, as NULL where blank, or set aside, in 6 types', async (texts) => {
@@ -227,15 +225,13 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('', ' ', 'NaN', 'n/a', '1,5', '0x1', '1e999', '-') },
 );
 
-test('any texts are stored as stated, as the nearest double in a DOUBLE, or set aside with their row', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
-      const { found, expected } = await comparison(texts);
-      expect(found).toEqual(expected);
-    }),
-    { numRuns: 25 },
-  );
-});
+test(
+  'any texts are stored as stated, as the nearest double in a DOUBLE, or set aside with their row',
+  always([fc.array(text, { minLength: 1, maxLength: 40 })], { numRuns: 25 }, async (texts) => {
+    const { found, expected } = await comparison(texts);
+    expect(found).toEqual(expected);
+  }),
+);
 
 /** A number that is long, short, large, small, negative nothing, or of as many digits as tell doubles apart. */
 const oddNumber = fc.oneof(
@@ -262,15 +258,13 @@ const oddNumber = fc.oneof(
 /** A number that JSON has without quotes. */
 const bareForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
-test('numbers for columns of doubles are stored as the same bits in quotes and bare, or set aside', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(oddNumber, { minLength: 40, maxLength: 80 }), async (texts) => {
-      const types = ['DOUBLE'];
-      const { found, expected } = await comparison(texts, types);
-      expect(found).toEqual(expected);
-      const numbers = texts.filter((each) => bareForm.test(each));
-      expect(await store(numbers, types, true)).toEqual(await store(numbers, types));
-    }),
-    { numRuns: 25, seed: 20_260_601 },
-  );
-});
+test(
+  'numbers for columns of doubles are stored as the same bits in quotes and bare, or set aside',
+  always([fc.array(oddNumber, { minLength: 40, maxLength: 80 })], { numRuns: 25, seed: 20_260_601 }, async (texts) => {
+    const types = ['DOUBLE'];
+    const { found, expected } = await comparison(texts, types);
+    expect(found).toEqual(expected);
+    const numbers = texts.filter((each) => bareForm.test(each));
+    expect(await store(numbers, types, true)).toEqual(await store(numbers, types));
+  }),
+);

@@ -58,17 +58,8 @@ const completeDays: Readonly<Record<string, number>> = {
 const ages = Object.keys(completeDays);
 /** Events may be called anything: like an age, a family, a list, another form. */
 const hostileEvents = [
-  'first purchase',
-  'level_d7',
-  'cohort_skip',
-  'skad',
-  'roas',
-  'network_cost',
-  'dulci_purchase_d7_s2s',
-  'sum_rate_per_x',
-  'a"b\\{period}',
-  '__proto__',
-  'd7',
+  ...'first purchase|level_d7|cohort_skip|skad|roas|network_cost'.split('|'),
+  ...'dulci_purchase_d7_s2s|sum_rate_per_x|a"b\\{period}|__proto__|d7'.split('|'),
 ];
 const otherLists: readonly (string | null)[] = [...metricFilterNames, null];
 const lifetimes = new Set(['cohort_revenue', 'uninstall_cohort']);

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { canonicalJson } from '../../src/model/canonical-json.ts';
+import { always } from '../support/always.ts';
 
 /** A value in one of the ways to write it: its keys turned round, blanks between its tokens, every letter escaped. */
 function spelled(value: unknown, isOther: boolean): string {
@@ -20,20 +21,16 @@ function spelled(value: unknown, isOther: boolean): string {
   return `"${units.map((unit) => String.raw`\u${unit.toUpperCase()}`).join('')}"`;
 }
 
-test('every spelling of a value has one text, which says the same and stays as it is', () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
-      const text = canonicalJson(spelled(value, false));
-      expect(canonicalJson(spelled(value, true))).toBe(text);
-      expect(canonicalJson(text)).toBe(text);
-      // Of numbers only the sign of a zero is lost.
-      expect(JSON.parse(text)).toEqual(
-        JSON.parse(JSON.stringify(value), (_, each: unknown) => (each === 0 ? 0 : each)),
-      );
-    }),
-    { numRuns: 2000 },
-  );
-});
+test(
+  'every spelling of a value has one text, which says the same and stays as it is',
+  always([fc.jsonValue({ stringUnit: 'binary' })], { numRuns: 2000 }, (value) => {
+    const text = canonicalJson(spelled(value, false));
+    expect(canonicalJson(spelled(value, true))).toBe(text);
+    expect(canonicalJson(text)).toBe(text);
+    // Of numbers only the sign of a zero is lost.
+    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value), (_, each: unknown) => (each === 0 ? 0 : each)));
+  }),
+);
 
 test.each([
   ['{"b":1,"a":{"d":[],"c":{}}}', '{"a":{"c":{},"d":[]},"b":1}'],

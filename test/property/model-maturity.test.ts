@@ -17,6 +17,7 @@ import { dueReason, finalAt, isFinal, nextRefreshAt, stateOf } from '../../src/m
 import { ageOf, endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
 import type { DueReason } from '../../src/model/window.ts';
+import { always } from '../support/always.ts';
 import { countMetric } from '../support/slice.ts';
 
 const HOUR_MS = 3_600_000;
@@ -98,91 +99,80 @@ const situations = (refresh: fc.Arbitrary<Refresh>, answered: fc.Arbitrary<Answe
   });
 const anySituation = situations(anyRefresh, answers);
 
-test('at its next refresh a period is due', () => {
-  fc.assert(
-    fc.property(anySituation, ({ since, answer, fetchedMs, reasonAt, next }) => {
-      fc.pre(next !== null);
-      // What is doubted is due at any later instant.
-      const isDoubted = since >= 0 && !isSound(answer);
-      expect(next - fetchedMs).toBeGreaterThanOrEqual(isDoubted ? 0 : 1);
-      expect(reasonAt(isDoubted ? next + 1 : next)).not.toBeNull();
-    }),
-    runs,
-  );
-});
+test(
+  'at its next refresh a period is due',
+  always([anySituation], runs, ({ since, answer, fetchedMs, reasonAt, next }) => {
+    fc.pre(next !== null);
+    // What is doubted is due at any later instant.
+    const isDoubted = since >= 0 && !isSound(answer);
+    expect(next - fetchedMs).toBeGreaterThanOrEqual(isDoubted ? 0 : 1);
+    expect(reasonAt(isDoubted ? next + 1 : next)).not.toBeNull();
+  }),
+);
 
-test('by milestones or ages, a period that is over and not doubted is due at no instant before its next refresh', () => {
-  const part = fc.double({ min: 0, max: 1, noNaN: true });
-  fc.assert(
-    fc.property(situations(byAge, soundAnswers), part, ({ since, fetchedMs, reasonAt, next }, share) => {
-      fc.pre(since >= 0 && next !== null);
-      expect(reasonAt(fetchedMs + Math.floor((next - 1 - fetchedMs) * share))).toBeNull();
-      expect(reasonAt(next - 1)).toBeNull();
-    }),
-    runs,
-  );
-});
+const part = fc.double({ min: 0, max: 1, noNaN: true });
 
-test('a period with nothing more to expect is due at no later instant', () => {
-  fc.assert(
-    fc.property(anySituation, fc.nat(4000), ({ fetchedMs, reasonAt, next }, days) => {
-      fc.pre(next === null);
-      expect(reasonAt(fetchedMs + days * MS_PER_DAY + 1)).toBeNull();
-    }),
-    runs,
-  );
-});
+test(
+  'by milestones or ages, a period that is over and not doubted is due at no instant before its next refresh',
+  always([situations(byAge, soundAnswers), part], runs, ({ since, fetchedMs, reasonAt, next }, share) => {
+    fc.pre(since >= 0 && next !== null);
+    expect(reasonAt(fetchedMs + Math.floor((next - 1 - fetchedMs) * share))).toBeNull();
+    expect(reasonAt(next - 1)).toBeNull();
+  }),
+);
 
-test('a period that became due stays due until it is fetched, and is due at no instant twice', () => {
-  fc.assert(
-    fc.property(anySituation, fc.nat(4000), fc.nat(4000), ({ fetchedMs, reasonAt }, first, second) => {
-      const early = fetchedMs + first * HOUR_MS;
-      const [before, after] = [reasonAt(early), reasonAt(early + second * HOUR_MS)];
-      expect(before !== null && after === null).toBe(false);
-      expect(reasonAt(fetchedMs)).toBeNull();
-    }),
-    runs,
-  );
-});
+test(
+  'a period with nothing more to expect is due at no later instant',
+  always([anySituation, fc.nat(4000)], runs, ({ fetchedMs, reasonAt, next }, days) => {
+    fc.pre(next === null);
+    expect(reasonAt(fetchedMs + days * MS_PER_DAY + 1)).toBeNull();
+  }),
+);
 
-test('a period is final exactly when each of its cells is, never when it is doubted, and a later fetch never makes it less so', () => {
-  const order = ['open', 'empty', 'maturing', 'final'];
-  fc.assert(
-    fc.property(anySituation, fc.nat(4000), ({ period, having, slice, answer, held, fetchedMs }, hours) => {
-      const [first, ...others] = held.metrics;
-      const lacking = { ...held, metrics: others };
-      expect(stateOf(period, having, slice, lacking)).not.toBe('final');
-      expect(having.some((metric) => metric.id === first && isFinal(period, metric, slice, lacking))).toBe(false);
-      const state = stateOf(period, having, slice, held);
-      expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));
-      expect(state === 'final' && !isSound(answer)).toBe(false);
-      const later = { ...held, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
-      expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
-    }),
-    runs,
-  );
-});
+test(
+  'a period that became due stays due until it is fetched, and is due at no instant twice',
+  always([anySituation, fc.nat(4000), fc.nat(4000)], runs, ({ fetchedMs, reasonAt }, first, second) => {
+    const early = fetchedMs + first * HOUR_MS;
+    const [before, after] = [reasonAt(early), reasonAt(early + second * HOUR_MS)];
+    expect(before !== null && after === null).toBe(false);
+    expect(reasonAt(fetchedMs)).toBeNull();
+  }),
+);
 
-test('a metric becomes final its horizon and the settling time after the period ends, in the offset of the slice', () => {
-  fc.assert(
-    fc.property(periods, metrics, settlings(anyRefresh), (period, having, slice) => {
-      const signed = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(1, 3));
-      const halves = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(4));
-      const midnight = Date.parse(`${period.bucket.end}T00:00:00Z`) - signed * HOUR_MS - halves * 60_000;
-      const expected = having.map(({ horizonMs }) =>
-        horizonMs === null ? null : new Date(midnight + horizonMs + slice.settleMs),
-      );
-      expect(having.map((metric) => finalAt(period, metric, slice))).toEqual(expected);
-    }),
-    runs,
-  );
-});
+const order = ['open', 'empty', 'maturing', 'final'];
 
-test('a period is 1 day old when it is over, and a day older every 24 hours', () => {
-  fc.assert(
-    fc.property(periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1), (period, offset, days, ms) => {
-      const at = new Date(endOf(period, offset).getTime() + days * MS_PER_DAY + ms);
-      expect(ageOf(period, at, offset)).toBe(days + 1);
-    }),
-  );
-});
+test(
+  'a period is final exactly when each of its cells is, never when it is doubted, and a later fetch never makes it less so',
+  always([anySituation, fc.nat(4000)], runs, ({ period, having, slice, answer, held, fetchedMs }, hours) => {
+    const [first, ...others] = held.metrics;
+    const lacking = { ...held, metrics: others };
+    expect(stateOf(period, having, slice, lacking)).not.toBe('final');
+    expect(having.some((metric) => metric.id === first && isFinal(period, metric, slice, lacking))).toBe(false);
+    const state = stateOf(period, having, slice, held);
+    expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));
+    expect(state === 'final' && !isSound(answer)).toBe(false);
+    const later = { ...held, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
+    expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
+  }),
+);
+
+test(
+  'a metric becomes final its horizon and the settling time after the period ends, in the offset of the slice',
+  always([periods, metrics, settlings(anyRefresh)], runs, (period, having, slice) => {
+    const signed = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(1, 3));
+    const halves = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(4));
+    const midnight = Date.parse(`${period.bucket.end}T00:00:00Z`) - signed * HOUR_MS - halves * 60_000;
+    const expected = having.map(({ horizonMs }) =>
+      horizonMs === null ? null : new Date(midnight + horizonMs + slice.settleMs),
+    );
+    expect(having.map((metric) => finalAt(period, metric, slice))).toEqual(expected);
+  }),
+);
+
+test(
+  'a period is 1 day old when it is over, and a day older every 24 hours',
+  always([periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1)], {}, (period, offset, days, ms) => {
+    const at = new Date(endOf(period, offset).getTime() + days * MS_PER_DAY + ms);
+    expect(ageOf(period, at, offset)).toBe(days + 1);
+  }),
+);

@@ -13,6 +13,7 @@ import {
   widen,
 } from '../../src/model/column-type.ts';
 import { formatDuration, parseDuration } from '../../src/model/duration.ts';
+import { always } from '../support/always.ts';
 
 const digit = fc.constantFrom(...Array.from('0123456789'));
 const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
@@ -61,37 +62,32 @@ function plainOf(text: string): string {
   return formatDecimal(decimal);
 }
 
-test('a number keeps its exact value, however it is written', () => {
-  fc.assert(
-    fc.property(written, ({ text, scaled }) => {
-      expect(scaledValue(plainOf(text))).toBe(scaled);
-    }),
-    { numRuns: 2000 },
-  );
-});
+test(
+  'a number keeps its exact value, however it is written',
+  always([written], { numRuns: 2000 }, ({ text, scaled }) => {
+    expect(scaledValue(plainOf(text))).toBe(scaled);
+  }),
+);
 
-test('reading what was written changes nothing more, and there is one text for one value', () => {
-  fc.assert(
-    fc.property(written, ({ text }) => {
-      const plain = plainOf(text);
-      expect(plainOf(plain)).toBe(plain);
-      expect(parseDecimal(plain)).toEqual(parseDecimal(text));
-      expect(plain).toMatch(/^(0|-?(0\.\d*[1-9]|[1-9]\d*(\.\d*[1-9])?))$/);
-    }),
-    { numRuns: 2000 },
-  );
-});
+test(
+  'reading what was written changes nothing more, and there is one text for one value',
+  always([written], { numRuns: 2000 }, ({ text }) => {
+    const plain = plainOf(text);
+    expect(plainOf(plain)).toBe(plain);
+    expect(parseDecimal(plain)).toEqual(parseDecimal(text));
+    expect(plain).toMatch(/^(0|-?(0\.\d*[1-9]|[1-9]\d*(\.\d*[1-9])?))$/);
+  }),
+);
 
-test('a text that holds any character but digits, sign, point, exponent and blanks at its ends is refused', () => {
-  const foreign = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !/^[\d+\-.eE\s]*$/.test(text));
-  fc.assert(
-    fc.property(written, foreign, fc.nat(60), ({ text }, intruder, place) => {
-      const at = place % (text.length + 1);
-      expect(parseDecimal(text.slice(0, at) + intruder + text.slice(at))).toBeNull();
-    }),
-    { numRuns: 1000 },
-  );
-});
+const foreign = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !/^[\d+\-.eE\s]*$/.test(text));
+
+test(
+  'a text that holds any character but digits, sign, point, exponent and blanks at its ends is refused',
+  always([written, foreign, fc.nat(60)], { numRuns: 1000 }, ({ text }, intruder, place) => {
+    const at = place % (text.length + 1);
+    expect(parseDecimal(text.slice(0, at) + intruder + text.slice(at))).toBeNull();
+  }),
+);
 
 const exactType: fc.Arbitrary<ColumnType> = fc.oneof(
   fc.constant(BIGINT),
@@ -102,45 +98,41 @@ const exactType: fc.Arbitrary<ColumnType> = fc.oneof(
 );
 const need = fc.record({ whole: fc.nat(45), fraction: fc.nat(45) });
 
-test('a widened column holds what it held and what it must hold, and is refused only beyond 38 digits', () => {
-  fc.assert(
-    fc.property(exactType, need, (type, needed) => {
-      const before = capacityOf(type);
-      const wider = widen(type, needed);
-      // A BIGINT column may hold 19 digits, although not every number of 19 digits fits it.
-      const held = type.kind === 'BIGINT' && wider?.kind === 'DECIMAL' ? 19 : before.whole;
-      const after = wider === null ? null : capacityOf(wider);
-      const most =
-        Math.max(type.kind === 'BIGINT' ? 19 : before.whole, needed.whole) + Math.max(before.fraction, needed.fraction);
-      const fits = needed.whole <= before.whole && needed.fraction <= before.fraction;
-      expect(wider === null).toBe(!fits && most > 38);
-      expect(after === null || (after.whole >= held && after.fraction >= before.fraction)).toBe(true);
-      expect(after === null || (after.whole >= needed.whole && after.fraction >= needed.fraction)).toBe(true);
-      expect(wider?.kind !== 'DECIMAL' || (wider.width <= 38 && wider.scale <= wider.width)).toBe(true);
-    }),
-    { numRuns: 3000 },
-  );
-});
+test(
+  'a widened column holds what it held and what it must hold, and is refused only beyond 38 digits',
+  always([exactType, need], { numRuns: 3000 }, (type, needed) => {
+    const before = capacityOf(type);
+    const wider = widen(type, needed);
+    // A BIGINT column may hold 19 digits, although not every number of 19 digits fits it.
+    const held = type.kind === 'BIGINT' && wider?.kind === 'DECIMAL' ? 19 : before.whole;
+    const after = wider === null ? null : capacityOf(wider);
+    const most =
+      Math.max(type.kind === 'BIGINT' ? 19 : before.whole, needed.whole) + Math.max(before.fraction, needed.fraction);
+    const fits = needed.whole <= before.whole && needed.fraction <= before.fraction;
+    expect(wider === null).toBe(!fits && most > 38);
+    expect(after === null || (after.whole >= held && after.fraction >= before.fraction)).toBe(true);
+    expect(after === null || (after.whole >= needed.whole && after.fraction >= needed.fraction)).toBe(true);
+    expect(wider?.kind !== 'DECIMAL' || (wider.width <= 38 && wider.scale <= wider.width)).toBe(true);
+  }),
+);
 
-test('the order in which a column of 18 digits or more widens does not decide where it ends', () => {
-  const small = fc.record({ whole: fc.nat(18), fraction: fc.nat(18) });
-  fc.assert(
-    fc.property(exactType, small, small, (type, first, second) => {
-      // Below 18 digits the first widening fills the room up to 18.
-      fc.pre(type.kind !== 'DECIMAL' || type.width >= 18);
-      const step = (from: ColumnType | null, to: typeof first): ColumnType | null =>
-        from === null ? null : widen(from, to);
-      const [oneWay, otherWay] = [step(widen(type, first), second), step(widen(type, second), first)];
-      expect(oneWay === null || otherWay === null ? null : oneWay).toEqual(oneWay === null ? null : otherWay);
-    }),
-    { numRuns: 2000 },
-  );
-});
+const small = fc.record({ whole: fc.nat(18), fraction: fc.nat(18) });
 
-test('a whole number of seconds reads back from the shortest text of its duration', () => {
-  fc.assert(
-    fc.property(fc.nat(100_000_000), (seconds) => {
-      expect(parseDuration(formatDuration(seconds * 1000))).toBe(seconds * 1000);
-    }),
-  );
-});
+test(
+  'the order in which a column of 18 digits or more widens does not decide where it ends',
+  always([exactType, small, small], { numRuns: 2000 }, (type, first, second) => {
+    // Below 18 digits the first widening fills the room up to 18.
+    fc.pre(type.kind !== 'DECIMAL' || type.width >= 18);
+    const step = (from: ColumnType | null, to: typeof first): ColumnType | null =>
+      from === null ? null : widen(from, to);
+    const [oneWay, otherWay] = [step(widen(type, first), second), step(widen(type, second), first)];
+    expect(oneWay === null || otherWay === null ? null : oneWay).toEqual(oneWay === null ? null : otherWay);
+  }),
+);
+
+test(
+  'a whole number of seconds reads back from the shortest text of its duration',
+  always([fc.nat(100_000_000)], {}, (seconds) => {
+    expect(parseDuration(formatDuration(seconds * 1000))).toBe(seconds * 1000);
+  }),
+);

@@ -7,6 +7,7 @@ import { firstKeptDay } from '../../src/model/period.ts';
 import { isFinal, nextRefreshAt } from '../../src/model/maturity.ts';
 import { drawAudits, withAudits, type Draw, type Draws } from '../../src/plan/audit.ts';
 import type { SlicePlan } from '../../src/plan/plan.ts';
+import { always } from '../support/always.ts';
 import {
   FIRST_DAY,
   inFull,
@@ -63,17 +64,15 @@ test('a night draws at most so many periods, each once, with a final cell and ke
   expect(found).toBeGreaterThan(40);
 });
 
-test('a run after one that was killed draws no other period: the draws of a night go on where the killed run ended', () => {
-  fc.assert(
-    fc.property(histories, ({ of, ledger, plan, asOf }) => {
-      const [first] = drawn(plan, { periods: 1, done: 0 }, asOf);
-      const [after] = withAudits([plan], first === undefined ? [] : [first]);
-      const loaded = withLoaded(ledger, plan, after?.windows ?? [], { ...inFull, fetchedAt: asOf });
-      expect(drawn(planAt(of, loaded, asOf), { periods: 1, done: 1 }, asOf)).toEqual([]);
-    }),
-    runs,
-  );
-});
+test(
+  'a run after one that was killed draws no other period: the draws of a night go on where the killed run ended',
+  always([histories], runs, ({ of, ledger, plan, asOf }) => {
+    const [first] = drawn(plan, { periods: 1, done: 0 }, asOf);
+    const [after] = withAudits([plan], first === undefined ? [] : [first]);
+    const loaded = withLoaded(ledger, plan, after?.windows ?? [], { ...inFull, fetchedAt: asOf });
+    expect(drawn(planAt(of, loaded, asOf), { periods: 1, done: 1 }, asOf)).toEqual([]);
+  }),
+);
 
 const daily = slice({
   name: 'any',

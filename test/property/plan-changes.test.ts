@@ -12,6 +12,7 @@ import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { LoadedPeriod, SliceTable } from '../../src/model/ledger.ts';
 import { stateOf } from '../../src/model/maturity.ts';
 import { heldBackBy } from '../../src/plan/plan.ts';
+import { always } from '../support/always.ts';
 import {
   datePeriods,
   grains,
@@ -81,130 +82,120 @@ function holdsRows(table: SliceTable | null, each: Day): boolean {
   );
 }
 
-test('through any changes of the configuration no day that was ever held is lost, and no rows but to 2 empty answers', () => {
-  fc.assert(
-    fc.property(histories, ([of, by, series, picks]) => {
-      let lived: Lived = unborn;
-      for (const [index, declared] of configured(of, by, series, picks).entries()) {
-        const before = lived.ledger.live;
-        lived = pass(declared, lived, series[index] ?? wholeNight(24));
-        const { live: after } = lived.ledger;
-        const kept = firstKeptDay(declared, lived.asOf, 1);
-        const isKept = (each: Day): boolean => kept === null || each >= kept;
-        const held = new Set(daysOf(inTable(after)));
-        expect(daysOf(inTable(before)).filter((each) => isKept(each) && !held.has(each))).toEqual([]);
-        if (before === null || after?.fingerprint === before.fingerprint) continue;
-        const withRows = daysOf(inTable(before).filter(({ rows }) => rows > 0)).filter(isKept);
-        expect(withRows.filter((each) => !holdsRows(after, each))).toEqual([]);
-      }
-    }),
-    runs,
-  );
-});
+test(
+  'through any changes of the configuration no day that was ever held is lost, and no rows but to 2 empty answers',
+  always([histories], runs, ([of, by, series, picks]) => {
+    let lived: Lived = unborn;
+    for (const [index, declared] of configured(of, by, series, picks).entries()) {
+      const before = lived.ledger.live;
+      lived = pass(declared, lived, series[index] ?? wholeNight(24));
+      const { live: after } = lived.ledger;
+      const kept = firstKeptDay(declared, lived.asOf, 1);
+      const isKept = (each: Day): boolean => kept === null || each >= kept;
+      const held = new Set(daysOf(inTable(after)));
+      expect(daysOf(inTable(before)).filter((each) => isKept(each) && !held.has(each))).toEqual([]);
+      if (before === null || after?.fingerprint === before.fingerprint) continue;
+      const withRows = daysOf(inTable(before).filter(({ rows }) => rows > 0)).filter(isKept);
+      expect(withRows.filter((each) => !holdsRows(after, each))).toEqual([]);
+    }
+  }),
+);
 
-test('after any changes one run in full ends with one table of the newest meaning, which covers every day there ever was', () => {
-  fc.assert(
-    fc.property(histories, changes, ([of, by, series, picks], last) => {
-      let lived: Lived = unborn;
-      const ever = new Set<Day>();
-      for (const [index, declared] of configured(of, by, series, picks).entries()) {
-        lived = pass(declared, lived, series[index] ?? wholeNight(24));
-        for (const each of daysOf(inTable(lived.ledger.live))) ever.add(each);
-      }
-      const newest = changed(of, last);
-      const done = pass(newest, lived, wholeNight(30));
-      const plan = planAt(newest, done.ledger, done.asOf);
-      fc.pre(plan.periods.length > 0);
-      expect(done.ledger.building).toBeNull();
-      expect(done.ledger.live?.fingerprint).toBe(fingerprintOf(newest));
-      expect([plan.windows, heldBackBy(plan, done.ledger.live) === null]).toEqual([[], true]);
-      const [held, kept] = [new Set(daysOf(inTable(done.ledger.live))), firstKeptDay(newest, done.asOf, 1)];
-      const today = dayAt(done.asOf, newest.utcOffset);
-      const stated = resolveDatePeriod(newest.datePeriod, done.asOf, newest.utcOffset);
-      // What was let go for a while, under a grain whose oldest bucket begins later, is gone.
-      fc.pre(kept === null);
-      const wanted = [...ever, ...(stated === null ? [] : daysIn(stated))].filter((each) => each <= today);
-      expect(wanted.filter((each) => !held.has(each))).toEqual([]);
-    }),
-    runs,
-  );
-});
+test(
+  'after any changes one run in full ends with one table of the newest meaning, which covers every day there ever was',
+  always([histories, changes], runs, ([of, by, series, picks], last) => {
+    let lived: Lived = unborn;
+    const ever = new Set<Day>();
+    for (const [index, declared] of configured(of, by, series, picks).entries()) {
+      lived = pass(declared, lived, series[index] ?? wholeNight(24));
+      for (const each of daysOf(inTable(lived.ledger.live))) ever.add(each);
+    }
+    const newest = changed(of, last);
+    const done = pass(newest, lived, wholeNight(30));
+    const plan = planAt(newest, done.ledger, done.asOf);
+    fc.pre(plan.periods.length > 0);
+    expect(done.ledger.building).toBeNull();
+    expect(done.ledger.live?.fingerprint).toBe(fingerprintOf(newest));
+    expect([plan.windows, heldBackBy(plan, done.ledger.live) === null]).toEqual([[], true]);
+    const [held, kept] = [new Set(daysOf(inTable(done.ledger.live))), firstKeptDay(newest, done.asOf, 1)];
+    const today = dayAt(done.asOf, newest.utcOffset);
+    const stated = resolveDatePeriod(newest.datePeriod, done.asOf, newest.utcOffset);
+    // What was let go for a while, under a grain whose oldest bucket begins later, is gone.
+    fc.pre(kept === null);
+    const wanted = [...ever, ...(stated === null ? [] : daysIn(stated))].filter((each) => each <= today);
+    expect(wanted.filter((each) => !held.has(each))).toEqual([]);
+  }),
+);
 
-test('a date period moved anywhere, by any number of days, leaves what was loaded ripening until it is final', () => {
-  const moved = fc.integer({ min: 1, max: 500 }).map((daysAgo) => ({ first: { daysAgo }, last: { daysAgo: 1 } }));
-  fc.assert(
-    fc.property(
-      dated.filter(({ retainDays }) => retainDays === null),
-      nights.filter((series) => series.length > 0),
-      moved,
-      (of, series, datePeriod) => {
-        const old = live(of, [...series, wholeNight(24)]);
-        fc.pre(old.ledger.live !== null);
-        const far = live({ ...of, datePeriod }, [wholeNight(24 * 800)], old);
-        const metrics = metricsOf(of);
-        const loaded = [...(far.ledger.live?.periods ?? [])];
-        expect(
-          daysOf(inTable(old.ledger.live)).filter(
-            (each) => !loaded.some(([, { asked }]) => asked.start <= each && each < asked.end),
-          ),
-        ).toEqual([]);
-        const unripe = inTable(old.ledger.live)
-          .map(({ bucket }) => far.ledger.live?.periods.get(bucket.start))
-          .filter((held) => held !== undefined && isWhole(held) && stateOf(held, metrics, of, held) !== 'final');
-        expect(unripe).toEqual([]);
-      },
-    ),
-    runs,
-  );
-});
+const moved = fc.integer({ min: 1, max: 500 }).map((daysAgo) => ({ first: { daysAgo }, last: { daysAgo: 1 } }));
 
-test('at an instant before some fetches nothing they brought is planned again, nothing later than the day is, and no table is swapped', () => {
-  fc.assert(
-    fc.property(dated, nights, hours, (of, series, back) => {
-      const lived = live(of, [...series, wholeNight(24)]);
-      const asOf = later(lived.asOf, -back - 1);
-      const plan = planAt(of, lived.ledger, asOf);
-      const newer = inTable(lived.ledger.live).filter(({ fetchedAt }) => fetchedAt > asOf);
-      const replaced = plan.windows.map((window) => window.replaced);
+test(
+  'a date period moved anywhere, by any number of days, leaves what was loaded ripening until it is final',
+  always(
+    [dated.filter(({ retainDays }) => retainDays === null), nights.filter((series) => series.length > 0), moved],
+    runs,
+    (of, series, datePeriod) => {
+      const old = live(of, [...series, wholeNight(24)]);
+      fc.pre(old.ledger.live !== null);
+      const far = live({ ...of, datePeriod }, [wholeNight(24 * 800)], old);
+      const metrics = metricsOf(of);
+      const loaded = [...(far.ledger.live?.periods ?? [])];
       expect(
-        replaced.filter(({ start, end }) => newer.some(({ bucket }) => bucket.start < end && start < bucket.end)),
+        daysOf(inTable(old.ledger.live)).filter(
+          (each) => !loaded.some(([, { asked }]) => asked.start <= each && each < asked.end),
+        ),
       ).toEqual([]);
-      const tomorrow = addDays(dayAt(asOf, of.utcOffset), 1);
-      expect(plan.windows.filter(({ asked }) => asked.end > tomorrow)).toEqual([]);
-      expect([plan.heldNewer, heldBackBy(plan, lived.ledger.live) === null && newer.length > 0]).toEqual([
-        newer.length,
-        false,
-      ]);
-    }),
-    runs,
-  );
-});
+      const unripe = inTable(old.ledger.live)
+        .map(({ bucket }) => far.ledger.live?.periods.get(bucket.start))
+        .filter((held) => held !== undefined && isWhole(held) && stateOf(held, metrics, of, held) !== 'final');
+      expect(unripe).toEqual([]);
+    },
+  ),
+);
 
-test('what a slice lets go is asked for no more, whatever its state, and its oldest bucket is kept whole', () => {
-  fc.assert(
-    fc.property(dated, nights, fc.integer({ min: 1, max: 90 }), (of, series, retainDays) => {
-      const lived = live({ ...of, retainDays: null }, [...series, wholeNight(24)]);
-      const keeping = { ...of, retainDays };
-      const asOf = later(lived.asOf, 24);
-      const [first] = planAt(keeping, lived.ledger, asOf).periods;
-      fc.pre(first !== undefined);
-      const oldest = addDays(dayAt(asOf, of.utcOffset), -retainDays);
-      expect(first.bucket.end > oldest).toBe(true);
-      const plan = planAt({ ...of, retainDays: null }, lived.ledger, asOf);
-      const cutByRetain = plan.periods.some(({ bucket }) => bucket.start < first.bucket.start);
-      expect(cutByRetain && first.asked.start !== first.bucket.start).toBe(false);
-      const asked = planAt(keeping, lived.ledger, asOf).windows.flatMap(({ periods }) => periods);
-      expect(asked.filter(({ period }) => period.bucket.end <= oldest)).toEqual([]);
-      const whole = plan.windows
-        .flatMap(({ periods }) => periods)
-        .filter(({ period }) => period.bucket.start >= first.bucket.start);
-      expect(asked.map(({ period, reason }) => [period, reason])).toEqual(
-        whole.map(({ period, reason }) => [period, reason]),
-      );
-      expect(asked.filter(({ period }) => endOf(period, of.utcOffset) < later(asOf, -24 * (retainDays + 366)))).toEqual(
-        [],
-      );
-    }),
-    runs,
-  );
-});
+test(
+  'at an instant before some fetches nothing they brought is planned again, nothing later than the day is, and no table is swapped',
+  always([dated, nights, hours], runs, (of, series, back) => {
+    const lived = live(of, [...series, wholeNight(24)]);
+    const asOf = later(lived.asOf, -back - 1);
+    const plan = planAt(of, lived.ledger, asOf);
+    const newer = inTable(lived.ledger.live).filter(({ fetchedAt }) => fetchedAt > asOf);
+    const replaced = plan.windows.map((window) => window.replaced);
+    expect(
+      replaced.filter(({ start, end }) => newer.some(({ bucket }) => bucket.start < end && start < bucket.end)),
+    ).toEqual([]);
+    const tomorrow = addDays(dayAt(asOf, of.utcOffset), 1);
+    expect(plan.windows.filter(({ asked }) => asked.end > tomorrow)).toEqual([]);
+    expect([plan.heldNewer, heldBackBy(plan, lived.ledger.live) === null && newer.length > 0]).toEqual([
+      newer.length,
+      false,
+    ]);
+  }),
+);
+
+test(
+  'what a slice lets go is asked for no more, whatever its state, and its oldest bucket is kept whole',
+  always([dated, nights, fc.integer({ min: 1, max: 90 })], runs, (of, series, retainDays) => {
+    const lived = live({ ...of, retainDays: null }, [...series, wholeNight(24)]);
+    const keeping = { ...of, retainDays };
+    const asOf = later(lived.asOf, 24);
+    const [first] = planAt(keeping, lived.ledger, asOf).periods;
+    fc.pre(first !== undefined);
+    const oldest = addDays(dayAt(asOf, of.utcOffset), -retainDays);
+    expect(first.bucket.end > oldest).toBe(true);
+    const plan = planAt({ ...of, retainDays: null }, lived.ledger, asOf);
+    const cutByRetain = plan.periods.some(({ bucket }) => bucket.start < first.bucket.start);
+    expect(cutByRetain && first.asked.start !== first.bucket.start).toBe(false);
+    const asked = planAt(keeping, lived.ledger, asOf).windows.flatMap(({ periods }) => periods);
+    expect(asked.filter(({ period }) => period.bucket.end <= oldest)).toEqual([]);
+    const whole = plan.windows
+      .flatMap(({ periods }) => periods)
+      .filter(({ period }) => period.bucket.start >= first.bucket.start);
+    expect(asked.map(({ period, reason }) => [period, reason])).toEqual(
+      whole.map(({ period, reason }) => [period, reason]),
+    );
+    expect(asked.filter(({ period }) => endOf(period, of.utcOffset) < later(asOf, -24 * (retainDays + 366)))).toEqual(
+      [],
+    );
+  }),
+);

@@ -3,10 +3,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { type Part, partFilters, partId, type Window, windowOf } from '../../src/model/window.ts';
+import { type Part, partFilters, partId, type Window } from '../../src/model/window.ts';
 import { splitParts, splitByPeriods, type KnownValues } from '../../src/plan/split.ts';
-import { slice } from '../support/slice.ts';
+import { always } from '../support/always.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 const dimensions = ['network', 'os_name'] as const;
 
@@ -54,11 +54,7 @@ function isAnswered(row: Row, filters: Readonly<Record<string, string>>): boolea
 
 function windowWith(parameters: Record<string, string>): Window {
   const declared = slice({ name: 'any', dimensions: ['day', ...dimensions], metrics: ['installs'], parameters });
-  const periods = ['2026-01-01', '2026-01-02', '2026-01-03'].map((start, index) => {
-    const bucket = { start: day(start), end: day(`2026-01-0${index + 2}`) };
-    return { period: { bucket, asked: bucket }, reason: 'new' as const };
-  });
-  return windowOf(declared, 'f', periods);
+  return windowOfDays(declared, '2026-01-01', 3);
 }
 
 const divideOne = (window: Window, partNo: number, known: KnownValues): Window | null =>
@@ -79,87 +75,79 @@ const filtersOf = (window: Window, part: Part): Record<string, string> => ({
 
 const choices = fc.array(fc.nat(100), { maxLength: 12 });
 
-test('however often it is divided, each row of the whole window is answered by exactly one part, unknown values too', () => {
-  fc.assert(
-    fc.property(knownValues, ownFilters, choices, (known, own, picks) => {
-      const window = windowWith(own);
-      const divided = divide(window, known, picks);
-      const answers = rows.map(
-        (row) => divided.parts.filter((part) => isAnswered(row, filtersOf(divided, part))).length,
-      );
-      expect(answers).toEqual(rows.map((row) => (isAnswered(row, window.slice.parameters) ? 1 : 0)));
-    }),
-    { numRuns: 300 },
-  );
-});
+test(
+  'however often it is divided, each row of the whole window is answered by exactly one part, unknown values too',
+  always([knownValues, ownFilters, choices], { numRuns: 300 }, (known, own, picks) => {
+    const window = windowWith(own);
+    const divided = divide(window, known, picks);
+    const answers = rows.map((row) => divided.parts.filter((part) => isAnswered(row, filtersOf(divided, part))).length);
+    expect(answers).toEqual(rows.map((row) => (isAnswered(row, window.slice.parameters) ? 1 : 0)));
+  }),
+);
 
-test('a division changes one part only, makes one more, and neither days nor periods', () => {
-  fc.assert(
-    fc.property(knownValues, ownFilters, choices, fc.nat(20), (known, own, picks, place) => {
-      const before = divide(windowWith(own), known, picks);
-      const partNo = place % before.parts.length;
-      const after = divideOne(before, partNo, known);
-      fc.pre(after !== null);
-      expect(after.parts).toHaveLength(before.parts.length + 1);
-      expect(after.parts.slice(0, partNo)).toEqual(before.parts.slice(0, partNo));
-      expect(after.parts.slice(partNo + 2)).toEqual(before.parts.slice(partNo + 1));
-      expect({ ...after, parts: null }).toEqual({ ...before, parts: null });
-    }),
-  );
-});
+test(
+  'a division changes one part only, makes one more, and neither days nor periods',
+  always([knownValues, ownFilters, choices, fc.nat(20)], {}, (known, own, picks, place) => {
+    const before = divide(windowWith(own), known, picks);
+    const partNo = place % before.parts.length;
+    const after = divideOne(before, partNo, known);
+    fc.pre(after !== null);
+    expect(after.parts).toHaveLength(before.parts.length + 1);
+    expect(after.parts.slice(0, partNo)).toEqual(before.parts.slice(0, partNo));
+    expect(after.parts.slice(partNo + 2)).toEqual(before.parts.slice(partNo + 1));
+    expect({ ...after, parts: null }).toEqual({ ...before, parts: null });
+  }),
+);
 
-test('a part is divided as long as two values of it are known that a list can carry, and then no more', () => {
-  fc.assert(
-    fc.property(knownValues, ownFilters, (known, own) => {
-      const window = windowWith(own);
-      const sendable = [...known].some(
-        ([name, all]) =>
-          all.filter(({ value }) => {
-            const list = own[name === 'network' ? 'network__in' : 'os_name__in']?.split(',');
-            return /^[^\s,](?:[^,]*[^\s,])?$/.test(value) && (list?.includes(value) ?? true);
-          }).length > 1,
-      );
-      expect(divideOne(window, 0, known) !== null).toBe(sendable);
-    }),
-    { numRuns: 300 },
-  );
-});
+test(
+  'a part is divided as long as two values of it are known that a list can carry, and then no more',
+  always([knownValues, ownFilters], { numRuns: 300 }, (known, own) => {
+    const window = windowWith(own);
+    const sendable = [...known].some(
+      ([name, all]) =>
+        all.filter(({ value }) => {
+          const list = own[name === 'network' ? 'network__in' : 'os_name__in']?.split(',');
+          return /^[^\s,](?:[^,]*[^\s,])?$/.test(value) && (list?.includes(value) ?? true);
+        }).length > 1,
+    );
+    expect(divideOne(window, 0, known) !== null).toBe(sendable);
+  }),
+);
 
-test('no part carries an empty value, a comma or a blank at an end, which a list cannot say', () => {
-  fc.assert(
-    fc.property(knownValues, ownFilters, choices, (known, own, picks) => {
-      const divided = divide(windowWith(own), known, picks);
-      const said = divided.parts.flatMap((part) =>
-        Object.values(part).flatMap(({ in: wanted, notIn }) => (wanted ?? []).concat(notIn)),
-      );
-      expect(said.filter((value) => value === '' || value.includes(',') || value !== value.trim())).toEqual([]);
-    }),
-  );
-});
+test(
+  'no part carries an empty value, a comma or a blank at an end, which a list cannot say',
+  always([knownValues, ownFilters, choices], {}, (known, own, picks) => {
+    const divided = divide(windowWith(own), known, picks);
+    const said = divided.parts.flatMap((part) =>
+      Object.values(part).flatMap(({ in: wanted, notIn }) => (wanted ?? []).concat(notIn)),
+    );
+    expect(said.filter((value) => value === '' || value.includes(',') || value !== value.trim())).toEqual([]);
+  }),
+);
 
-test('the halves of a divided window by days keep its parts', () => {
-  fc.assert(
-    fc.property(knownValues, ownFilters, choices, (known, own, picks) => {
-      const divided = divide(windowWith(own), known, picks);
-      const halves = splitByPeriods(divided) ?? [];
-      expect(halves.map(({ parts }) => parts)).toEqual([divided.parts, divided.parts]);
-    }),
-  );
-});
+test(
+  'the halves of a divided window by days keep its parts',
+  always([knownValues, ownFilters, choices], {}, (known, own, picks) => {
+    const divided = divide(windowWith(own), known, picks);
+    const halves = splitByPeriods(divided) ?? [];
+    expect(halves.map(({ parts }) => parts)).toEqual([divided.parts, divided.parts]);
+  }),
+);
 
-test('a window of 1000 known networks is divided into at most 64 parts, each with an address of at most 8000 characters', () => {
-  const known: KnownValues = new Map([
-    ['network', Array.from({ length: 1000 }, (_, index) => ({ value: `network number ${index}`, rows: 1 }))],
-  ]);
+test('a window of 200 or 1000 known networks is divided into 64 parts at most, each with an address of at most 8000 characters', () => {
+  const knownNetworks = (count: number, name: string): KnownValues =>
+    new Map([['network', Array.from({ length: count }, (_, index) => ({ value: `${name}${index}`, rows: 1 }))]]);
   // Each time the first part that can be divided is, and then the last: the worst for either kind of list.
-  const first = (window: Window): Window | null =>
+  const first = (window: Window, known: KnownValues): Window | null =>
     window.parts.reduce<Window | null>((divided, _, partNo) => divided ?? divideOne(window, partNo, known), null);
-  const last = (window: Window): Window | null => divideOne(window, window.parts.length - 1, known);
-  const exhaust = (step: (window: Window) => Window | null, window: Window): Window => {
-    const divided = step(window);
-    return divided === null ? window : exhaust(step, divided);
+  const last = (window: Window, known: KnownValues): Window | null => divideOne(window, window.parts.length - 1, known);
+  const exhaust = (step: typeof first, known: KnownValues, window = windowWith({})): Window => {
+    const divided = step(window, known);
+    return divided === null ? window : exhaust(step, known, divided);
   };
-  for (const divided of [exhaust(first, windowWith({})), exhaust(last, windowWith({}))]) {
+  expect(exhaust(first, knownNetworks(200, 'n')).parts).toHaveLength(64);
+  const long = knownNetworks(1000, 'network number ');
+  for (const divided of [exhaust(first, long), exhaust(last, long)]) {
     const addresses = divided.parts.map((part) => new URLSearchParams(filtersOf(divided, part)).toString().length);
     expect(divided.parts.length).toBeGreaterThan(1);
     expect(divided.parts.length).toBeLessThanOrEqual(64);

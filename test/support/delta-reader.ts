@@ -48,14 +48,6 @@ const schema = z.object({
   fields: z.array(z.object({ name: z.string(), type: z.string(), metadata: z.record(z.string(), z.unknown()) })),
 });
 
-export interface ReadTable {
-  readonly version: number;
-  readonly files: readonly NonNullable<Line['add']>[];
-  readonly fields: z.infer<typeof schema>['fields'];
-  readonly partitionColumns: readonly string[];
-  readonly configuration: Readonly<Record<string, string | null>>;
-}
-
 /** The versions there are, rising. */
 export function versionsOf(table: string): number[] {
   const names = existsSync(join(table, '_delta_log')) ? readdirSync(join(table, '_delta_log')) : [];
@@ -65,7 +57,7 @@ export function versionsOf(table: string): number[] {
 }
 
 /** A table at a version, the newest by default; throws where an engine would. */
-export async function readLog(table: string, asked?: number): Promise<ReadTable> {
+export async function readLog(table: string, asked?: number) {
   const names = readdirSync(join(table, '_delta_log'));
   const numbered = (pattern: RegExp): number[] =>
     names.flatMap((name) => (pattern.test(name) ? [Number(name.slice(0, 20))] : [])).sort((a, b) => a - b);

@@ -24,6 +24,8 @@ const item = (id: string, formatting = 'integer', section = 'Events'): Readonly<
   description: '',
 });
 
+const dimensions = 'hour day app app_token network campaign os_name country_code partner_name partner_id'.split(' ');
+
 function itemsOf({ apps, events, ages }: AccountLists): Readonly<Record<string, readonly object[]>> {
   const cohorts = ['all_revenue_total', 'revenue_total', 'cohort_size', 'retained_users', 'roas'].flatMap((name) =>
     ages.map((age) => item(`${name}_${age}`, name.includes('revenue') ? 'money' : 'integer', 'Revenue')),
@@ -35,18 +37,7 @@ function itemsOf({ apps, events, ages }: AccountLists): Readonly<Record<string, 
     ),
     cohort_metrics: cohorts,
     event_metrics: events.map((id) => item(id)),
-    dimensions: [
-      'hour',
-      'day',
-      'app',
-      'app_token',
-      'network',
-      'campaign',
-      'os_name',
-      'country_code',
-      'partner_name',
-      'partner_id',
-    ].map((id) => item(id, 'string', '')),
+    dimensions: dimensions.map((id) => item(id, 'string', '')),
     currencies: ['USD', 'EUR'].map((id) => item(id, 'select', '')),
     countries: [item('DE', 'select', '')],
     os_names: [item('ios', 'select', '')],

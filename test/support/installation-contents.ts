@@ -18,13 +18,7 @@ const STATE_OF_LEDGER = new Set(['ripen.periods', 'ripen.restatements', 'ripen.s
 const relationRow = z.object({ name: z.string(), columns: z.array(z.object({ name: z.string(), type: z.string() })) });
 const manifestShape = z.object({
   files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.unknown(), content: z.string() })),
-  retired: z.array(z.object({ path: z.string() })).default([]),
 });
-
-/** The rows of a query, in any readable database, as JSON values. Nobody else may have the file open for writing. */
-export async function rowsOf(path: string, sql: string): Promise<Record<string, unknown>[]> {
-  return reading(path, async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJson());
-}
 
 /** By name, every table and view of `main` and every table of the ledger that holds state, as lines in sorted order. */
 export async function contentsOf(path: string): Promise<Record<string, string>> {
@@ -85,13 +79,9 @@ async function reading<T>(path: string, use: (connection: DuckDBConnection) => P
 }
 
 /** What a lake's manifest states of its files: paths, rows, exact sums and content. */
-export async function manifestOf(lake: string): Promise<string> {
-  const { files } = await readManifest(lake);
+async function manifestOf(lake: string): Promise<string> {
+  const { files } = manifestShape.parse(JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')));
   return files.map((file) => JSON.stringify(file)).join('\n');
-}
-
-async function readManifest(lake: string): Promise<z.infer<typeof manifestShape>> {
-  return manifestShape.parse(JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')));
 }
 
 /**

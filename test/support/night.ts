@@ -88,14 +88,8 @@ export function daysOf(datePeriod: string): number {
   return (Date.parse(last) - Date.parse(first)) / 86_400_000 + 1;
 }
 
-export interface AskedReport {
-  readonly period: string;
-  readonly status: number | null;
-  readonly query: URLSearchParams;
-}
-
 /** The report requests so far, in the order they came. */
-export function askedReports({ simulator }: Scenario): AskedReport[] {
+export function askedReports({ simulator }: Scenario) {
   return simulator.asked.requests
     .filter(({ path }) => path.endsWith('/report'))
     .map(({ query, status }) => {

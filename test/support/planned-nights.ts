@@ -19,7 +19,7 @@ import type { Metric } from '../../src/model/metric.ts';
 import type { DatePeriod, Slice } from '../../src/model/slice.ts';
 import type { Window } from '../../src/model/window.ts';
 import { heldBackBy, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
-import { countMetric, slice } from './slice.ts';
+import { countMetric, loadedPeriod, slice } from './slice.ts';
 
 export const HOUR_MS = 3_600_000;
 export const FIRST_DAY = day('2024-02-01');
@@ -109,36 +109,22 @@ export function withLoaded(
   const state = ledger.live === null || ledger.live.fingerprint === plan.fingerprint ? 'live' : 'building';
   const before = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
   const periods = new Map(before);
+  const { fetchedAt, verdict } = answered;
+  const held = { fetchedAt, verdict, metrics: plan.slice.metrics };
   for (const window of windows) {
     const { start, end } = window.replaced;
     for (const known of periods.keys()) {
       if (plan.slice.grain === null || (known >= start && known < end)) periods.delete(known);
     }
     for (const { period } of window.periods) {
-      const { fetchedAt, verdict } = answered;
       const rows = rowsAt(period.bucket.start, answered);
-      const held = before.get(period.bucket.start);
-      const emptyRuns = rows > 0 ? 0 : (held?.rows === 0 ? held.emptyRuns : 0) + 1;
-      periods.set(period.bucket.start, {
-        ...period,
-        fetchedAt,
-        requestedAt: fetchedAt,
-        metrics: plan.slice.metrics,
-        rows,
-        rejected: 0,
-        emptyRuns,
-        verdict,
-      });
+      const known = before.get(period.bucket.start);
+      const emptyRuns = rows > 0 ? 0 : (known?.rows === 0 ? known.emptyRuns : 0) + 1;
+      periods.set(period.bucket.start, loadedPeriod({ ...period, ...held, rows, emptyRuns }));
     }
   }
   const { fingerprint, weekStartsOn } = plan;
-  const table: SliceTable = {
-    fingerprint,
-    state,
-    weekStartsOn,
-    size: null,
-    periods,
-  };
+  const table: SliceTable = { fingerprint, state, weekStartsOn, size: null, periods };
   return state === 'live' ? { live: table, building: null } : { ...ledger, building: table };
 }
 

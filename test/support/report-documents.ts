@@ -171,18 +171,7 @@ const oddBesides = listed(
 );
 
 /** What may be odd about a document beside one of its cells. */
-const oddities = [
-  'cell',
-  'attribute',
-  'beside',
-  'key order',
-  'key twice',
-  'key missing',
-  'key added',
-  'bytes',
-  'cut',
-  'tail',
-] as const;
+const oddities = listed('cell|attribute|beside|key order|key twice|key missing|key added|bytes|cut|tail');
 
 /** The document of a slice that follows from a seed, and whether something about it was meant to be odd. */
 export function reportDocument(

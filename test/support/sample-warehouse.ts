@@ -140,19 +140,6 @@ async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number):
   );
 }
 
-/** Deletes a day and inserts the same rows under a new load, as a load does that changed nothing. */
-export async function reloadDay(warehouse: Warehouse, day: string): Promise<void> {
-  await warehouse.run(
-    `create or replace temp table again as select * from main.network_daily where day = DATE '${day}'`,
-  );
-  await warehouse.run(`delete from main.network_daily where day = DATE '${day}'`);
-  await warehouse.run(
-    `insert into main.network_daily
-     select * replace (nextval('ripen_internal.load_ids') as _load_id) from again order by network desc, app_token desc`,
-  );
-  await warehouse.run('drop table again');
-}
-
 const row = z.record(z.string(), z.unknown());
 
 /** Opens a database as an analyst in this process would and asks it one thing. */

@@ -5,19 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { openWarehouse } from '../../src/warehouse/opening.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { closedOnce } from './closing.ts';
 
-export interface Scratch {
-  /** For files of the test, too. */
-  readonly directory: string;
-  readonly warehouse: Warehouse;
-  /** Closes the warehouse and removes the directory. */
-  readonly close: () => Promise<void>;
-}
-
-/** Opens it, to be written to. */
-export async function openScratch(): Promise<Scratch> {
+/** Opens it, to be written to; the directory may hold files of the test, too. */
+export async function openScratch() {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-scratch-'));
   const warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
   const close = closedOnce(async () => {

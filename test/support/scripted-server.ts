@@ -5,15 +5,21 @@
  * The server knows nothing of the service: what a request means is the script's business.
  */
 
-import { MAX_URL_BYTES } from '../../src/model/slice.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+
+import { onTestFinished } from 'vitest';
+
 import type { HttpService } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
+import { MAX_URL_BYTES } from '../../src/model/slice.ts';
 import type { Clock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -211,6 +217,27 @@ export function connectTo(origin: string, overrides: Partial<HttpService> = {}):
   const service = connect(config, emit, clock);
   const close = closedOnce(() => service.close());
   return { service: { ...service, close }, clock, events, signal: new AbortController().signal };
+}
+
+/** What a connection has otherwise than by default; it may depend on the server's origin. */
+export type Overrides = Partial<HttpService> | ((origin: string) => Partial<HttpService>);
+
+/** A server that answers by the script and a service connected to it, both closed with the test. */
+export async function useService(
+  script: Script,
+  overrides: Overrides = {},
+  tls: Parameters<typeof startScriptedServer>[1] = null,
+): Promise<{ readonly server: ScriptedServer; readonly connection: Connection }> {
+  const server = await startScriptedServer(script, tls);
+  const connection = connectTo(server.origin, typeof overrides === 'function' ? overrides(server.origin) : overrides);
+  return { server, connection };
+}
+
+/** An empty directory, gone with the test. */
+export async function useDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-test-'));
+  onTestFinished(async () => rm(directory, { recursive: true }));
+  return directory;
 }
 
 /** The failure that a call is expected to end with. */

@@ -1,11 +1,12 @@
 /** Slices, metrics and periods for tests of pure code; apart from the installation, whose imports cost seconds. */
 
-import { MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, daysIn, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { type Part, type Window, windowOf } from '../../src/model/window.ts';
 
 /** A slice with everything a test does not care about filled in. */
 export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' | 'metrics'>): Slice {
@@ -53,4 +54,13 @@ export function loadedPeriod(given: Partial<LoadedPeriod> & Pick<LoadedPeriod, '
   const requestedAt = given.fetchedAt;
   const held = { metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven' } as const;
   return { asked: given.bucket, requestedAt, ...held, ...given };
+}
+
+/** A window of so many new days of a slice, from the first on. */
+export function windowOfDays(of: Slice, first: string, days = 1, parts?: readonly Part[]): Window {
+  const periods = daysIn({ start: day(first), end: addDays(day(first), days) }).map((start) => {
+    const bucket = { start, end: addDays(start, 1) };
+    return { period: { bucket, asked: bucket }, reason: 'new' as const };
+  });
+  return windowOf(of, 'f', periods, parts);
 }

@@ -136,21 +136,10 @@ function stretchesOf(
   starts: readonly string[],
 ): z.output<typeof storedStretch>[] {
   const settled = Math.max(0, starts.length - horizonDays);
-  const common = {
-    metric,
-    kind: 'cohort',
-    horizon_days: horizonDays,
-    horizon_from: 'documented as cohort',
-  };
-  const [first, lastFinal, firstMaturing, last] = [starts[0], starts[settled - 1], starts[settled], starts.at(-1)];
-  return [
-    ...(first === undefined || lastFinal === undefined
-      ? []
-      : [{ ...common, state: 'final' as const, first_day: first, last_day: lastFinal }]),
-    ...(firstMaturing === undefined || last === undefined
-      ? []
-      : [{ ...common, state: 'maturing' as const, first_day: firstMaturing, last_day: last }]),
-  ];
+  const common = { metric, kind: 'cohort', horizon_days: horizonDays, horizon_from: 'documented as cohort' };
+  const stretch = (state: 'final' | 'maturing', days: readonly string[]) =>
+    days.length === 0 ? [] : [{ ...common, state, first_day: days[0] ?? '', last_day: days.at(-1) ?? '' }];
+  return [...stretch('final', starts.slice(0, settled)), ...stretch('maturing', starts.slice(settled))];
 }
 
 export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {

@@ -1,4 +1,4 @@
-/** What the column reader makes of each cell and of each document. */
+/** What the column reader makes of each cell and of each document; any other number is in test/property/load-typing.test.ts. */
 
 import { join } from 'node:path';
 
@@ -74,51 +74,12 @@ const widest = '9'.repeat(18);
 
 describe('a cell is stored', () => {
   test.each([
-    ['BIGINT', '"0"', '0'],
-    ['BIGINT', '12', '12'],
-    ['BIGINT', '"-12"', '-12'],
     ['BIGINT', '-0', '0'],
     ['DOUBLE', '-0', '-0.0'],
-    ['BIGINT', '"007"', '7'],
-    ['BIGINT', '"10.0"', '10'],
-    ['BIGINT', '"10.000"', '10'],
-    ['BIGINT', `"${widest}"`, widest],
-    ['BIGINT', `-${widest}`, `-${widest}`],
-    ['BIGINT', '9007199254740993', '9007199254740993'],
-    ['BIGINT', '"-4294967296"', '-4294967296'],
-    ['BIGINT', '"2147483648"', '2147483648'],
-    ['BIGINT', 'null', null],
-    ['BIGINT', '""', null],
-    ['BIGINT', '"  "', null],
-    ['DECIMAL(18,6)', '"0.1"', '0.100000'],
-    ['DECIMAL(18,6)', '-0.000001', '-0.000001'],
-    ['DECIMAL(18,6)', '"123456789012.123456"', '123456789012.123456'],
-    ['DECIMAL(18,6)', '"-9007199254.740993"', '-9007199254.740993'],
-    ['DECIMAL(18,6)', '"1.5000000000000000000000000"', '1.500000'],
-    ['DECIMAL(18,9)', '"123456789"', '123456789.000000000'],
-    ['DECIMAL(18,18)', '"0.123456789012345678"', '.123456789012345678'],
-    ['DECIMAL(18,18)', '"-0"', '.000000000000000000'],
-    ['DECIMAL(5,2)', '"999.99"', '999.99'],
-    ['DECIMAL(18,0)', `"${widest}.0"`, widest],
-    ['DOUBLE', '"0.1"', '0.1'],
-    ['DOUBLE', '0.30000000000000004', '0.30000000000000004'],
     ['DOUBLE', '"-0"', '-0.0'],
-    ['DOUBLE', '-0.0', '-0.0'],
-    ['DOUBLE', '"9007199254740993"', '9007199254740992.0'],
-    ['DOUBLE', `"${'1'.repeat(180)}.5"`, '1.111111111111111e+179'],
-    ['DOUBLE', '""', null],
-    ['BIGINT', '"1e5"', '100000'],
+    ['BIGINT', 'null', null],
     ['BIGINT', '1e5', '100000'],
-    ['BIGINT', '"+1"', '1'],
-    ['BIGINT', '" 1"', '1'],
-    ['BIGINT', '"1 "', '1'],
     ['BIGINT', String.raw`"\u0031"`, '1'],
-    ['DECIMAL(18,6)', '".5"', '0.500000'],
-    ['DECIMAL(18,6)', '"5."', '5.000000'],
-    ['DECIMAL(38,10)', '"-12345678901234567890.0123456789"', '-12345678901234567890.0123456789'],
-    ['DECIMAL(38,10)', '-7', '-7.0000000000'],
-    ['DECIMAL(20,0)', '"12345678901234567891"', '12345678901234567891'],
-    ['DOUBLE', '"1e5"', '100000.0'],
     ['app', '5', '5'],
     ['app', 'true', 'true'],
     ['app', '{}', '{}'],
@@ -148,18 +109,10 @@ describe('a cell is not stored', () => {
     ['DECIMAL(18,6)', '"1234567890123"', 'needs DECIMAL(19,6)'],
     ['DECIMAL(18,18)', '"1"', 'needs DECIMAL(19,18)'],
     ['DECIMAL(5,2)', '"1000"', 'needs DECIMAL(18,2)'],
-    ['BIGINT', '"0x10"', 'rejected'],
-    ['BIGINT', '"1_000"', 'rejected'],
-    ['BIGINT', '"1 000"', 'rejected'],
-    ['BIGINT', '"-"', 'rejected'],
-    ['BIGINT', '"NaN"', 'rejected'],
     ['BIGINT', 'NaN', 'rejected'],
     ['BIGINT', 'true', 'rejected'],
     ['BIGINT', '[1]', 'rejected'],
-    ['BIGINT', `"${'9'.repeat(39)}"`, 'rejected'],
-    ['DOUBLE', '"inf"', 'rejected'],
     ['DOUBLE', '1e400', 'rejected'],
-    ['DOUBLE', `"${'1'.repeat(400)}"`, 'rejected'],
     ['BIGINT', '01', 'broken'],
     ['BIGINT', '"\t"', 'broken'],
     ['app', '"\t"', 'broken'],
@@ -213,8 +166,10 @@ describe('a document is whole', () => {
       [...both, 'attr_dependency'],
       both,
     ],
-  ])('with %s', (_, body, rows, keys, commonKeys) => {
-    const [envelope] = readBody(pair, body).read.envelopes;
+  ])('with %s, in one piece and byte by byte', (_, body, rows, keys, commonKeys) => {
+    const { read } = readBody(pair, body);
+    expect(readBody(pair, body, 1).read).toEqual(read);
+    const [envelope] = read.envelopes;
     const found = { ...envelope, keys: envelope?.keys.toSorted(), commonKeys: envelope?.commonKeys.toSorted() };
     expect(found).toMatchObject({ rows, keys: keys.toSorted(), commonKeys: commonKeys.toSorted(), because: null });
   });
@@ -255,17 +210,11 @@ describe('a document is broken', () => {
 
 describe('keys are distinct, and repeat', () => {
   const keyed = columnsOf(['day', 'app', 'BIGINT']);
-  const keyedRow = (app: string, dependency = '{}', day = '2026-01-05'): string =>
-    `{"attr_dependency":${dependency},"day":"${day}","app":${app},"BIGINT":"1"}`;
+  const keyedRow = (app: string, dependency = '{}'): string =>
+    `{"attr_dependency":${dependency},"day":"2026-01-05","app":${app},"BIGINT":"1"}`;
   test.each([
-    ['no row', [], true],
-    ['one row', [keyedRow('"a"')], true],
-    ['another text', [keyedRow('"a"'), keyedRow('"b"')], true],
-    ['another day', [keyedRow('"a"'), keyedRow('"a"', '{}', '2026-01-06')], true],
-    ['another attr_dependency', [keyedRow('"a"'), keyedRow('"a"', '{"a":"1"}')], true],
     ['null beside an empty text', [keyedRow('null'), keyedRow('""')], true],
     ['null twice', [keyedRow('null'), keyedRow('"a"'), keyedRow('null')], false],
-    ['a row apart', [keyedRow('"a"'), keyedRow('"b"'), keyedRow('"a"')], false],
     ['a text escaped otherwise', [keyedRow('"a"'), keyedRow(String.raw`"\u0061"`)], false],
     ['an object with other blanks', [keyedRow('"a"', '{"a":"1"}'), keyedRow('"a"', '{ "a" : "1" }')], false],
   ])('with %s', (_, rows, isDistinct) => {
@@ -287,37 +236,4 @@ test('two texts of one hash that differ in their last byte only are two entries 
   expect(dictionary.find(body, 6, 12, 7)).toBe(-1);
   expect(dictionary.add(Buffer.from('abcdeg'), 7, Buffer.from('abcdeg'))).toBe(1);
   expect([dictionary.find(body, 0, 6, 7), dictionary.find(body, 6, 12, 7)]).toEqual([0, 1]);
-});
-
-test('a document is read alike in pieces of 1, 2, 3, 7 and 100 bytes and in one', async () => {
-  const columns = columnsOf(['day', 'week', 'app', 'BIGINT', 'DECIMAL(18,6)', 'DOUBLE']);
-  const row = (at: number): string =>
-    `{"attr_dependency":{"a":"}${at % 3}"},"day":"2026-01-0${1 + (at % 9)}","week":"2026-01-04 - 2026-01-10",` +
-    String.raw`"app":"\u00e9 \"${at % 5} 日本", "BIGINT":${at * 1_000_003}, "DECIMAL(18,6)":"-${at}.25","DOUBLE":-0.${at}}`;
-  const rows = Array.from({ length: 40 }, (_, at) => row(at)).join(',\n ');
-  const body = `{"totals": {"BIGINT": 12345.0}, "rows": [${rows}], "warnings": ["é\\n"], "x": -12.5e3}`;
-  const whole = readBody(columns, body);
-  expect(whole.read).toMatchObject({
-    rows: 40,
-    envelopes: [
-      {
-        members: new Map([
-          ['totals', '{"BIGINT": 12345.0}'],
-          ['warnings', '["é\\n"]'],
-        ]),
-      },
-    ],
-    weekStartsOn: 0,
-  });
-  const content = async (path: string): Promise<unknown> =>
-    warehouse.rows(
-      `select to_json(list(t))::varchar as rows from read_parquet(${literal(path)}) as t`,
-      [],
-      z.object({ rows: z.string() }),
-    );
-  for (const pieceBytes of [1, 2, 3, 7, 100]) {
-    const pieces = readBody(columns, body, pieceBytes);
-    expect(pieces.read).toEqual(whole.read);
-    expect(await content(pieces.path)).toEqual(await content(whole.path));
-  }
 });

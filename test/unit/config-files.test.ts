@@ -210,11 +210,13 @@ slices: [{ name: a, <<: *daily }]`;
     expect(undescribed.map(([name]) => name)).toEqual([]);
   });
 
-  test('config/example.yaml shows every setting there is', async () => {
+  test('config/example.yaml shows every setting there is, and the page of the configuration explains each', async () => {
     const text = await readFile(join(ROOT, 'config/example.yaml'), 'utf8');
+    const page = await readFile(join(ROOT, 'docs/configuration.md'), 'utf8');
     const names = new Set(settingsIn(configJsonSchema()).map(([name]) => name));
-    expect(names.size).toBeGreaterThan(50);
+    expect(names.size).toBeGreaterThan(60);
     expect([...names].filter((name) => !new RegExp(`\\b${name}:`).test(text))).toEqual([]);
+    expect([...names].filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([]);
   });
 
   test('config/studio.yaml says twelve reports of forty metrics in at most 45 lines, all of them known to the simulator', async () => {
@@ -242,5 +244,88 @@ slices: [{ name: a, <<: *daily }]`;
       ['campaign_monthly', 'month'],
     ]);
     expect(config.service).toMatchObject({ kind: 'simulator', seed: 42 });
+  });
+});
+
+const source = { file: '/somewhere/ripen.yaml', directory: '/somewhere', environment: SECRETS };
+const resolvedOf = (text: string): string => resolvedText(inspectText(text, source));
+
+describe('a configuration as `check --resolved` prints it', () => {
+  test.each(['example', 'demo'])('states the same as config/%s.yaml, and shows no secret', async (name) => {
+    const text = await readFile(join(ROOT, `config/${name}.yaml`), 'utf8');
+    const resolved = resolvedOf(text);
+    expect(resolved).not.toContain('marked');
+    expect(JSON.stringify(parseConfig(resolved, { ...source, environment: {} }))).toBe(
+      JSON.stringify(parseConfig(text, source)),
+    );
+    expect(resolvedOf(resolved)).toBe(resolved);
+  });
+
+  test('holds what braces, anchors, merges, variables and defaults stand for, and every default', () => {
+    const text = `service: { base_url: https://c.example.com, reports_url: https://r.example.com, token: "\${RIPEN_TOKEN}",
+  headers: { X-Account: 7, X-Key: { secret: marked-key-4711 } } }
+x-money: &money ["revenue_d{0..2}"]
+x-kept: &kept { retain: 400d, filters: { campaign__contains: "$\${x}" } }
+publish: [{ delta: "s3://bucket/x" }, { duckdb: a }]
+notify: { url: "\${PING_URL}" }
+defaults: { dimensions: [day], date_period: "-\${N:-7}d:yesterday", currency: EUR, max_rejects: "\${N:-7}", horizons: { settle: 2h } }
+slices: [{ name: a, metrics: [*money, installs], <<: *kept, attribution_type: null }]`;
+    expect(resolvedOf(text)).toBe(`service:
+  base_url: https://c.example.com
+  reports_url: https://r.example.com
+  token: "***"
+  headers:
+    X-Account: 7
+    X-Key:
+      secret: "***"
+  max_concurrency: 50
+  max_starts_per_second: 50
+  campaign_concurrency: 8
+  request_timeout: 1000s
+  max_response_bytes: 2GiB
+  max_url_bytes: 8000
+warehouse: data/warehouse.duckdb
+publish:
+  - delta: s3://bucket/x
+    keep: 3d
+    keep_released: false
+    column_mapping: false
+  - duckdb: a
+    mode: "0644"
+archive: off
+audit: 1
+notify:
+  url: https://***
+  on: [ failed, recovered ]
+partners: true
+links: false
+slices:
+  - name: a
+    dimensions: [ day ]
+    metrics: [ revenue_d0, revenue_d1, revenue_d2, installs ]
+    max_metrics: 200
+    date_period: -7d:yesterday
+    cohort_maturity: immature
+    utc_offset: +00:00
+    attribution_type: null
+    attribution_source: dynamic
+    sandbox: false
+    currency: EUR
+    filters:
+      campaign__contains: $\${x}
+    refresh: milestones
+    horizons:
+      settle: 2h
+      lifetime: 120d
+    max_rejects: 7
+    completeness: require
+    retain: 400d
+    types: {}
+    additive: {}
+`);
+  });
+
+  test('of a file with mistakes is refused with all of them', () => {
+    expect(() => resolvedOf('service: simulatr\npartners: maybe')).toThrow(/simulator\?\n.*:2:11: partners/);
   });
 });

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseDocument } from 'yaml';
 
-import { parseConfig } from '../../src/config/read-config.ts';
+import { inspectText, parseConfig } from '../../src/config/read-config.ts';
 import { Failure } from '../../src/errors.ts';
 
 const SERVICE = `service: { base_url: "https://c.example.com", reports_url: "https://r.example.com", token: t0ken-value }\n`;
@@ -312,4 +314,37 @@ describe('problems', () => {
     expect(parse('conf/a.yaml')).toThrow(/^conf\/a\.yaml:1:10: /);
     expect(parse('/etc/a.yaml')).toThrow(/^\/etc\/a\.yaml:1:10: /);
   });
+});
+
+const isMapping = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Every place of a document, root apart. */
+function placesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  const inner = isMapping(value) ? Object.entries(value) : [];
+  return [...(path.length === 0 ? [] : [path]), ...inner.flatMap(([step, each]) => placesOf(each, [...path, step]))];
+}
+
+test('whatever stands at any one place of the example, it is read, or refused with its problems', () => {
+  const document = parseDocument(readFileSync(new URL('../../config/example.yaml', import.meta.url), 'utf8'));
+  const names = ['RIPEN_TOKEN', 'COST_KEY', 'PING_URL', 'SLACK_URL'];
+  const environment = Object.fromEntries(names.map((name) => [name, `https://hidden.example.com/${name}`]));
+  const places = placesOf(document.toJS());
+  expect(places.length).toBeGreaterThan(100);
+  const anything = fc.oneof(
+    fc.constantFrom(null, '', '__proto__', 'constructor', -1, 1e300, true, [], {}, [[]], { a: { b: [null] } }, 'a,b'),
+    fc.string({ maxLength: 8 }).map((text) => text.replaceAll('$', '')),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...places), anything, (place, by) => {
+      const changed = document.clone();
+      changed.setIn(place, by);
+      const { config, problems } = inspectText(String(changed), {
+        file: 'ripen.yaml',
+        directory: '/work',
+        environment,
+      });
+      expect(config === null).toBe(problems.length > 0);
+    }),
+    { numRuns: 200, seed: 20_260_101 },
+  );
 });

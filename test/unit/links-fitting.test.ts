@@ -87,57 +87,46 @@ describe('names', () => {
   });
 
   const id = (campaign: string): string => JSON.stringify({ campaign_id_network: campaign });
+  /** Each on a day, of the network N. */
   const cases: readonly (readonly [string, Fact, string | null])[] = [
-    ['the network alone is its link', { network: 'N' }, 'net'],
-    ['the deepest level with a name is the link', { network: 'N', campaign: 'Sale' }, 'sale'],
-    ['an unknown campaign means the network itself', { network: 'N', campaign: 'unknown' }, 'net'],
-    ['all four levels', { network: 'N', campaign: 'Sale', adgroup: 'Women', creative: 'Video' }, 'video'],
-    ['the leaf may be an ad group', { network: 'N', campaign: 'Sale', adgroup: 'Women', creative: 'unknown' }, 'ad'],
-    ['an empty label is a label where a link has it', { network: 'N', campaign: '' }, 'nameless'],
-    ['a label nobody has stays unmatched', { network: 'N', campaign: 'Sales' }, null],
-    ['case and blanks count', { network: 'N', campaign: 'sale ' }, null],
-    [
-      'a known campaign with an unknown ad group name stays unmatched',
-      { network: 'N', campaign: 'Sale', adgroup: 'X' },
-      null,
-    ],
-    ['a level left out of the slice does not matter', { network: 'N', adgroup: 'Women' }, 'ad'],
-    ['two links with one path stay unmatched', { network: 'N', campaign: 'Twin' }, null],
+    ['the network alone is its link', {}, 'net'],
+    ['the deepest level with a name is the link', { campaign: 'Sale' }, 'sale'],
+    ['an unknown campaign means the network itself', { campaign: 'unknown' }, 'net'],
+    ['all four levels', { campaign: 'Sale', adgroup: 'Women', creative: 'Video' }, 'video'],
+    ['the leaf may be an ad group', { campaign: 'Sale', adgroup: 'Women', creative: 'unknown' }, 'ad'],
+    ['an empty label is a label where a link has it', { campaign: '' }, 'nameless'],
+    ['a label nobody has stays unmatched', { campaign: 'Sales' }, null],
+    ['case and blanks count', { campaign: 'sale ' }, null],
+    ['a known campaign with an unknown ad group name stays unmatched', { campaign: 'Sale', adgroup: 'X' }, null],
+    ['a level left out of the slice does not matter', { adgroup: 'Women' }, 'ad'],
+    ['two links with one path stay unmatched', { campaign: 'Twin' }, null],
     ['organic rows have no link', { network: 'Organic', campaign: 'unknown' }, null],
-    ['an id after the reported name is dropped', { network: 'N', campaign: 'Sale (123)' }, 'sale'],
-    ['also when the row confirms it', { network: 'N', campaign: 'Sale (123)', attr_dependency: id('123') }, 'sale'],
-    ['not when the row has another id', { network: 'N', campaign: 'Sale (123)', attr_dependency: id('99') }, null],
+    ['an id after the reported name is dropped', { campaign: 'Sale (123)' }, 'sale'],
+    ['also when the row confirms it', { campaign: 'Sale (123)', attr_dependency: id('123') }, 'sale'],
+    ['not when the row has another id', { campaign: 'Sale (123)', attr_dependency: id('99') }, null],
     [
       'an id after the label is dropped for the row that has it',
-      { network: 'N', campaign: 'Brand', attr_dependency: id('78') },
+      { campaign: 'Brand', attr_dependency: id('78') },
       'brand2',
     ],
-    ['an id after the label is not dropped without', { network: 'N', campaign: 'Brand' }, null],
-    [
-      'an id that is no number is dropped',
-      { network: 'N', campaign: 'Sale (c-77)', campaign_id_network: 'c-77' },
-      'sale',
-    ],
-    ['and stands after the label', { network: 'N', campaign: 'Autumn', campaign_id_network: 'c-77ab' }, 'autumn'],
-    ['not that of another', { network: 'N', campaign: 'Autumn', campaign_id_network: 'c-77' }, null],
-    ['nor where the row states none', { network: 'N', campaign: 'Sale (c-77)' }, null],
-    [
-      'an id with brackets of its own',
-      { network: 'N', campaign: 'Sale (a (b))', campaign_id_network: 'a (b)' },
-      'sale',
-    ],
+    ['an id after the label is not dropped without', { campaign: 'Brand' }, null],
+    ['an id that is no number is dropped', { campaign: 'Sale (c-77)', campaign_id_network: 'c-77' }, 'sale'],
+    ['and stands after the label', { campaign: 'Autumn', campaign_id_network: 'c-77ab' }, 'autumn'],
+    ['not that of another', { campaign: 'Autumn', campaign_id_network: 'c-77' }, null],
+    ['nor where the row states none', { campaign: 'Sale (c-77)' }, null],
+    ['an id with brackets of its own', { campaign: 'Sale (a (b))', campaign_id_network: 'a (b)' }, 'sale'],
     [
       'an id as a list of one counts',
-      { network: 'N', campaign: 'Brand', attr_dependency: '{"campaign_id_network":["77"]}' },
+      { campaign: 'Brand', attr_dependency: '{"campaign_id_network":["77"]}' },
       'brand',
     ],
-    ['an id as its own column counts', { network: 'N', campaign: 'Brand', campaign_id_network: '77' }, 'brand'],
-    ['a number in brackets is compared as it is', { network: 'N', campaign: 'Brand (79)' }, null],
-    ['another app has other links', { app_token: 'zzz123def456', network: 'N' }, null],
-    ['a row without app or network has none', { app_token: null, network: 'N' }, null],
+    ['an id as its own column counts', { campaign: 'Brand', campaign_id_network: '77' }, 'brand'],
+    ['a number in brackets is compared as it is', { campaign: 'Brand (79)' }, null],
+    ['another app has other links', { app_token: 'zzz123def456' }, null],
+    ['a row without app or network has none', { app_token: null }, null],
   ];
   test.for(cases)('%s', async ([, fact, token]) => {
-    expect(await tokenOf({ day: '2026-03-01', ...fact })).toBe(token);
+    expect(await tokenOf({ day: '2026-03-01', network: 'N', ...fact })).toBe(token);
   });
 
   test('the view names path and partner, and unmatched rows are counted by network', async () => {

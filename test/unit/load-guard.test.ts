@@ -15,6 +15,7 @@ import {
   type DayInterval,
 } from '../../src/model/calendar.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
+import { always } from '../support/always.ts';
 import { slice } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'] });
@@ -66,17 +67,7 @@ const fates = (shares: readonly Share[]): string[] => shares.map(({ fate, window
 
 describe('of 61 settled days', () => {
   const sixtyOne = through(1, 61);
-  const [held, rest] = [rowsOf(sixtyOne, 100), sixtyOne.filter((each) => each !== 30)];
-
-  test('1 without rows is asked for once more by itself, and the 60 others are loaded', () => {
-    const shares = sharesOf(windowOfDays(sixtyOne), counts(rowsOf(rest, 100), held), LATE);
-    expect(fates(shares)).toEqual([
-      'load 2026-01-01:2026-01-29',
-      'doubt 2026-01-30:2026-01-30',
-      'load 2026-01-31:2026-03-02',
-    ]);
-    expect(shares.map(({ window }) => window.replaced)).toEqual(shares.map(({ window }) => window.asked));
-  });
+  const held = rowsOf(sixtyOne, 100);
 
   test('all without rows (204) are doubted as the window they are, and kept when they are so again', () => {
     const window = windowOfDays(sixtyOne);
@@ -170,22 +161,16 @@ test.each<[string, number, number, number, readonly [string, string]]>([
   },
 );
 
-test('days that were left out of a window are replaced by no share of it, though all of them meet one fate', () => {
-  const shares = sharesOf(windowOfDays([1, 2, 5, 6, 9]), counts(rowsOf(through(1, 9), 10), []), LATE);
-  expect(fates(shares)).toEqual([
-    'load 2026-01-01:2026-01-02',
-    'load 2026-01-05:2026-01-06',
-    'load 2026-01-09:2026-01-09',
-  ]);
-});
+const days = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 25 });
+const rows = fc.array(fc.constantFrom(0, 1, 49, 50, 100), { minLength: 40, maxLength: 40 });
+const perDay = (values: readonly number[]): [Day, number][] => values.map((value, index) => [dayNo(index + 1), value]);
 
-test('the shares of any window are its periods in order, neighbours of one fate together, and replace no other day', () => {
-  const days = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 25 });
-  const rows = fc.array(fc.constantFrom(0, 1, 49, 50, 100), { minLength: 40, maxLength: 40 });
-  const perDay = (values: readonly number[]): [Day, number][] =>
-    values.map((value, index) => [dayNo(index + 1), value]);
-  fc.assert(
-    fc.property(days, rows, rows, fc.nat(2), fc.nat(60), (numbers, answered, held, attempt, fetchedDay) => {
+test(
+  'the shares of any window are its periods in order, neighbours of one fate together, and replace no other day',
+  always(
+    [days, rows, rows, fc.nat(2), fc.nat(60)],
+    { numRuns: 300 },
+    (numbers, answered, held, attempt, fetchedDay) => {
       const window = windowOfDays(numbers.toSorted((a, b) => a - b));
       const [found, how] = [counts(perDay(answered), perDay(held)), at(fetchedDay, 0, attempt)];
       const shares = sharesOf(window, found, how);
@@ -210,10 +195,9 @@ test('the shares of any window are its periods in order, neighbours of one fate 
             share.fate === shares[index + 1]?.fate && share.window.asked.end === shares[index + 1]?.window.asked.start,
         ),
       ).toEqual([]);
-    }),
-    { numRuns: 300 },
-  );
-});
+    },
+  ),
+);
 
 test('a loss is told with what came and what is held, and with the command that accepts it', () => {
   const window = windowOfDays([3, 4]);

@@ -1,4 +1,4 @@
-/** The completeness proof: how far sums and totals may differ, and how far not. The laws are in test/property. */
+/** The completeness proof: how far sums and totals may differ, and how far not. */
 
 import { describe, expect, test } from 'vitest';
 

@@ -6,10 +6,8 @@ import { ReadAnswers } from '../../src/load/read-answers.ts';
 import type { Target } from '../../src/tables/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';
-import { day } from '../../src/model/calendar.ts';
-import { windowOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 import type { ColumnReader } from '../../src/spool/columns/column-reader.ts';
 import type { ColumnsRead } from '../../src/spool/columns/reading.ts';
 
@@ -26,19 +24,10 @@ const target: Target = {
   },
   catalog: [],
 };
-const days = { start: day('2026-01-05'), end: day('2026-01-06') };
 const bodyAt = (path: string): SavedBody => ({ path: `/spool/${path}`, encoding: 'identity', bytes: 9, plainBytes: 9 });
-const envelopeOf = (rows: number): ColumnsRead['envelopes'][number] => ({
-  rows,
-  members: new Map(),
-  keys: [],
-  commonKeys: [],
-  badLabel: null,
-  because: null,
-});
 const taken: ColumnsRead = {
   rows: 2,
-  envelopes: [envelopeOf(2)],
+  envelopes: [{ rows: 2, members: new Map(), keys: [], commonKeys: [], badLabel: null, because: null }],
   unfit: new Map(),
   digits: new Map(),
   hasExtra: false,
@@ -48,10 +37,10 @@ const taken: ColumnsRead = {
   weekStartsOn: null,
 };
 
-const readerOf = (read: ColumnsRead): Pick<ColumnReader, 'read'> => ({ read: async () => Promise.resolve(read) });
+const reader: Pick<ColumnReader, 'read'> = { read: async () => Promise.resolve(taken) };
 
 const spooledOf = (...answers: readonly (readonly SavedBody[])[]): Spooled => ({
-  window: windowOf(daily, 'f', [{ period: { bucket: days, asked: days }, reason: 'new' }]),
+  window: windowOfDays(daily, '2026-01-05'),
   answers: answers.map((pages, partNo) => ({ partNo, metrics: daily.metrics, pages, unfollowed: null })),
   whole: null,
   attempt: 0,
@@ -61,22 +50,11 @@ const spooledOf = (...answers: readonly (readonly SavedBody[])[]): Spooled => ({
 });
 
 test('an answer is known again by the path of its first page, until it is discarded', async () => {
-  const answers = new ReadAnswers(readerOf(taken), '/spool');
+  const answers = new ReadAnswers(reader, '/spool');
   const spooled = spooledOf([bodyAt('a')], []);
   await answers.readAll([spooled], target);
   expect(answers.of(spooled)).toMatchObject([{ rows: 2, isOrdered: true }, null]);
   expect(answers.of(spooledOf([bodyAt('b')]))).toEqual([null]);
   await answers.discard(spooled.answers);
   expect(answers.of(spooled)).toEqual([null, null]);
-});
-
-test('of answers that are read together, of 1 page and of 2, each has its own rows and bodies of one file', async () => {
-  const answers = new ReadAnswers(readerOf({ ...taken, rows: 7, envelopes: [1, 2, 4].map(envelopeOf) }), '/spool');
-  const spooled = spooledOf([bodyAt('a')], [bodyAt('b'), bodyAt('c')]);
-  await answers.readAll([spooled], target);
-  expect(answers.of(spooled)).toMatchObject([
-    { rows: 1, firstBody: 0, bodies: 3 },
-    { rows: 6, firstBody: 1, bodies: 3 },
-  ]);
-  expect(new Set(answers.of(spooled).map((answer) => answer?.file)).size).toBe(1);
 });

@@ -7,10 +7,33 @@ import { type StagedPart, stagedRows, stageRows } from '../../src/load/staged-sq
 import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
-import { addDays } from '../../src/model/calendar.ts';
-import { BIGINT, MONEY, parseColumnType } from '../../src/model/column-type.ts';
-import { columns, days, RATIO, TABLE, target } from '../support/quoted-names.ts';
-import { slice } from '../support/slice.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
+import { BIGINT, DOUBLE, MONEY, parseColumnType } from '../../src/model/column-type.ts';
+import { countMetric, slice } from '../support/slice.ts';
+
+const TABLE = 'main."daily"';
+const RATIO = 'value';
+const COUNT = `o'brien said "hi"_events`;
+const AMOUNT = 'my event_revenue';
+
+const columns: Columns = {
+  dimensions: ['day', 'app "quoted"', 'order'],
+  metrics: [
+    { id: COUNT, type: BIGINT, additive: true, isAssumed: false },
+    { id: AMOUNT, type: MONEY, additive: true, isAssumed: true },
+    { id: RATIO, type: DOUBLE, additive: false, isAssumed: true },
+  ],
+};
+const days = { start: day('2026-01-05'), end: day('2026-01-08') };
+const target: Target = {
+  slice: slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) }),
+  fingerprint: 'f',
+  metrics: [countMetric(COUNT, 7), countMetric(AMOUNT, 14), countMetric(RATIO, null)],
+  state: 'live',
+  table: TABLE,
+  columns,
+  catalog: [],
+};
 
 const exact = (...types: readonly string[]): Columns => ({
   ...columns,

@@ -200,15 +200,3 @@ describe('a bucket that the date period cuts', () => {
     expect(nextRefreshAt(late, metrics, settling(), held(at('19 01:00')))).toBeNull();
   });
 });
-
-test.each([
-  [[7], '10 12:00', 'open'],
-  [[7], '11 00:00', 'maturing'],
-  [[7], '18 01:00', 'final'],
-  [[7, 14], '18 01:00', 'maturing'],
-  [[7, 14], '25 01:00', 'final'],
-  [[7, null], '300 00:00', 'maturing'],
-] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
-  const metrics = settles.map((days) => metric(days));
-  expect(stateOf(tenth, metrics, settling(), held(at(fetched)))).toBe(state);
-});

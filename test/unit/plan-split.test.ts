@@ -2,18 +2,14 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { type Part, partId, type Window, windowOf } from '../../src/model/window.ts';
-import { splitByPeriods, splitParts, type KnownValues } from '../../src/plan/split.ts';
-import { slice } from '../support/slice.ts';
+import { type Part, partId, type Window } from '../../src/model/window.ts';
+import { splitParts, type KnownValues } from '../../src/plan/split.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
-function windowOfDays(days: number, parameters: Record<string, string> = {}, parts?: readonly Part[]): Window {
+/** A window of one day. */
+function windowOfParts(parameters: Record<string, string>, parts: readonly Part[]): Window {
   const declared = slice({ name: 'a', dimensions: ['day', 'network', 'os_name'], metrics: ['installs'], parameters });
-  const periods = Array.from({ length: days }, (_, index) => {
-    const bucket = { start: day(`2026-01-0${index + 1}`), end: day(`2026-01-0${index + 2}`) };
-    return { period: { bucket, asked: bucket }, reason: 'new' as const };
-  });
-  return windowOf(declared, 'f', periods, parts);
+  return windowOfDays(declared, '2026-01-01', 1, parts);
 }
 
 const known = (values: Readonly<Record<string, Readonly<Record<string, number>>>>): KnownValues =>
@@ -29,22 +25,8 @@ const noneOf = (...values: string[]) => ({ in: null, notIn: values });
 
 /** The first two parts of a one-day window that was divided once. */
 function halves(values: KnownValues, parameters: Record<string, string> = {}, part: Part = {}): readonly Part[] | null {
-  return splitParts(windowOfDays(1, parameters, [part]), new Set([partId(part)]), values)?.parts ?? null;
+  return splitParts(windowOfParts(parameters, [part]), new Set([partId(part)]), values)?.parts ?? null;
 }
-
-describe('by days', () => {
-  test.each([
-    [2, [1, 1]],
-    [3, [2, 1]],
-    [7, [4, 3]],
-  ])('%i of them are halved into %j', (days, sizes) => {
-    expect(splitByPeriods(windowOfDays(days))?.map(({ periods }) => periods.length)).toEqual(sizes);
-  });
-
-  test('one of them is not halved', () => {
-    expect(splitByPeriods(windowOfDays(1))).toBeNull();
-  });
-});
 
 describe('by values', () => {
   test('the largest ones are set apart until they are half of the rows, and everything else, unknown values too, is the rest', () => {
@@ -88,10 +70,6 @@ describe('by values', () => {
     expect(halves(values)).toEqual([{ os_name: oneOf('ios') }, { os_name: noneOf('ios') }]);
   });
 
-  test.each([{}, { network: {} }, { network: { a: 5 } }])('%j cannot divide anything', (values) => {
-    expect(halves(known(values))).toBeNull();
-  });
-
   test("only those of the slice's own list count, of the part's own set, and not of what it leaves out", () => {
     const values = known({ network: { a: 4, b: 3, c: 2, d: 1 } });
     expect(halves(values, { network__in: 'c,d' })).toEqual([{ network: oneOf('c') }, { network: noneOf('c') }]);
@@ -104,14 +82,6 @@ describe('by values', () => {
       { network: noneOf('a', 'b', 'c') },
     ]);
     expect(halves(values, {}, { network: oneOf('b') })).toBeNull();
-  });
-
-  test('what a part says of another dimension is kept in both halves', () => {
-    const part = { os_name: oneOf('ios') };
-    expect(halves(known({ network: { a: 1, b: 1 } }), {}, part)).toEqual([
-      { ...part, network: oneOf('a') },
-      { ...part, network: noneOf('a') },
-    ]);
   });
 
   describe('no more of them are set apart than 3000 characters of an address', () => {
@@ -155,7 +125,7 @@ describe('of several parts', () => {
   ];
 
   test('each that is named is divided, and every other stays the value that it was', () => {
-    const window = windowOfDays(1, {}, [first, third, second]);
+    const window = windowOfParts({}, [first, third, second]);
     const divided = splitParts(window, ids(second, first), values);
     expect(divided?.parts).toEqual([
       { network: oneOf('a') },
@@ -168,18 +138,9 @@ describe('of several parts', () => {
   });
 
   test('none are, when one of them cannot be, when none is named, or when one is no part of the window', () => {
-    const window = windowOfDays(1, {}, [first, { network: oneOf('a') }, second]);
+    const window = windowOfParts({}, [first, { network: oneOf('a') }, second]);
     expect(splitParts(window, ids(...window.parts.slice(0, 2)), values)).toBeNull();
     expect(splitParts(window, ids(), values)).toBeNull();
     expect(splitParts(window, ids(third), values)).toBeNull();
-  });
-
-  test('a window is divided into 64 parts and no more', () => {
-    const many = known({ network: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`n${index}`, 1])) });
-    const dividedOnce = (window: Window): Window | null =>
-      window.parts.reduce<Window | null>((found, part) => found ?? splitParts(window, ids(part), many), null);
-    let window = windowOfDays(1);
-    for (let next = dividedOnce(window); next !== null; next = dividedOnce(window)) window = next;
-    expect(window.parts).toHaveLength(64);
   });
 });

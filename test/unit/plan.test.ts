@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { MS_PER_DAY, addDays, day, daysIn, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { MS_PER_DAY, addDays, day, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { heldBackBy, planSlice, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
+import { heldBackBy, planSlice, rowsPerDay, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -41,28 +41,23 @@ function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {
 
 const livingIn = (live: SliceTable): SliceLedger => ({ live, building: null });
 
-function planned(of: Slice, ledger: SliceLedger, planAt: string, forced: DayInterval | null = null): readonly string[] {
-  const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: new Date(planAt), forced });
+const JUNE = '2026-06-02T02:30:00Z';
+
+function planOf(of: Slice, ledger: SliceLedger, at = JUNE, forced: DayInterval | null = null): SlicePlan {
+  return planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: new Date(at), forced });
+}
+
+function planned(of: Slice, ledger: SliceLedger, at: string, forced: DayInterval | null = null): readonly string[] {
+  const plan = planOf(of, ledger, at, forced);
   return plan.windows.map((window) => {
     const reasons = [...new Set(window.periods.map(({ reason }) => reason))].join(', ');
     return `${labelOf(window)} ${reasons}`;
   });
 }
 
-const JUNE = '2026-06-02T02:30:00Z';
 const january = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } } };
 
 describe('the reasons of a plan', () => {
-  test('before the first load every period is new', () => {
-    expect(planned(january, emptyLedger, JUNE)).toEqual(['2026-01-01:2026-01-05 new']);
-  });
-
-  test('before the date period begins nothing is asked for', () => {
-    expect(planned(daily, emptyLedger, '2025-12-31T02:30:00Z')).toEqual([]);
-    expect(planned(daily, emptyLedger, '2026-01-01T02:30:00Z')).toEqual([]);
-    expect(planned(daily, emptyLedger, '2026-01-02T02:30:00Z')).toEqual(['2026-01-01:2026-01-01 new']);
-  });
-
   test('a hole before what is loaded is missing, what comes after it is new, and both stand apart', () => {
     const ledger = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'])));
     expect(planned(january, ledger, JUNE)).toEqual([
@@ -80,22 +75,6 @@ describe('the reasons of a plan', () => {
     expect(planned(january, livingIn(table(partial)), JUNE)).toEqual(['2026-01-01:2026-01-01 missing']);
     const more = { ...january, metrics: ['installs', 'clicks'] };
     expect(planned(more, livingIn(table(daysLoaded(days))), JUNE)).toEqual(['2026-01-01:2026-01-05 metric added']);
-  });
-
-  test('one window may hold periods for several reasons', () => {
-    const ledger = livingIn(
-      table(daysLoaded(['2026-01-01', '2026-01-03'], { fetchedAt: new Date('2026-01-05T02:30:00Z') })),
-    );
-    const plan = planSlice({
-      slice: january,
-      metrics: metricsOf(january),
-      ledger,
-      planAt: new Date(JUNE),
-      forced: null,
-    });
-    expect(plan.windows.map(({ periods }) => periods.map(({ reason }) => reason))).toEqual([
-      ['became final', 'missing', 'became final', 'new', 'new'],
-    ]);
   });
 
   test('a changed meaning asks for everything again, beside the live table, and goes on where it was cut', () => {
@@ -186,32 +165,19 @@ describe('weeks', () => {
     [0, ['2026-01-04', '2026-01-11']],
   ])('that begin on weekday %j as learned are asked for from %j on', (weekStartsOn, starts) => {
     const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn });
-    const plan = planSlice({
-      slice: weekly,
-      metrics: metricsOf(weekly),
-      ledger: livingIn(known),
-      planAt: new Date(JUNE),
-      forced: null,
-    });
+    const plan = planOf(weekly, livingIn(known));
     expect(plan.periods.map(({ asked }) => asked.start)).toEqual(starts);
   });
 
   test('of a changed meaning begin as those of the live table do', () => {
     const changed = { ...weekly, parameters: { attribution_type: 'click' } };
     const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn: 0 });
-    const plan = planSlice({
-      slice: changed,
-      metrics: metricsOf(changed),
-      ledger: livingIn(known),
-      planAt: new Date(JUNE),
-      forced: null,
-    });
+    const plan = planOf(changed, livingIn(known));
     expect(plan.weekStartsOn).toBe(0);
   });
 });
 
 describe('the size of a window', () => {
-  const threeWeeks = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-24') } } };
   const hourly = slice({ ...daily, name: 'hourly', dimensions: ['hour', 'app'], grain: 'hour' });
   const days = (maxDays: number) => ({ maxDays, parts: null, learnedAt: new Date(JUNE) });
   const withRows = (rows: number, change: Partial<SliceTable> = {}): SliceTable =>
@@ -256,15 +222,6 @@ describe('the size of a window', () => {
     expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(10);
   });
 
-  test('of 7 days cuts 24 days into 3, 7, 7 and 7, as the newest window is asked for first', () => {
-    expect(planned(threeWeeks, emptyLedger, JUNE)).toEqual([
-      '2026-01-01:2026-01-03 new',
-      '2026-01-04:2026-01-10 new',
-      '2026-01-11:2026-01-17 new',
-      '2026-01-18:2026-01-24 new',
-    ]);
-  });
-
   test('is smaller where rows are wide: of 1000 rows a day with 199 metrics it is 10 days', () => {
     const wide = { ...daily, metrics: Array.from({ length: 199 }, (_, at) => `metric_${at}`), dimensions: ['day'] };
     expect(windowDays(wide, withRows(1000), new Date(JUNE))).toBe(10);
@@ -287,8 +244,7 @@ describe('the size of a window', () => {
     const asked = (agoMs: number): unknown => {
       const learnedAt = new Date(planAt.getTime() - agoMs);
       const ledger = livingIn(table([], { size: { maxDays: null, parts, learnedAt } }));
-      const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, planAt, forced: null });
-      return plan.windows.map((window) => window.parts);
+      return planOf(january, ledger).windows.map((window) => window.parts);
     };
     expect(asked(7 * MS_PER_DAY - 1)).toEqual([parts]);
     expect(asked(7 * MS_PER_DAY)).toEqual([[{}]]);
@@ -301,44 +257,17 @@ describe('completeness of a table that is built', () => {
   const built = (periods: readonly LoadedPeriod[]): SliceTable =>
     table(periods, { state: 'building', fingerprint: fingerprintOf(changed) });
 
-  function complete(
-    live: SliceTable | null,
-    building: SliceTable | null,
-    metrics = ['installs'],
-    planAt = JUNE,
-  ): boolean {
+  function complete(live: SliceTable | null, building: SliceTable | null, metrics = ['installs']): boolean {
     const of = { ...changed, metrics };
-    const request = { slice: of, metrics: metricsOf(of), planAt: new Date(planAt), forced: null };
-    return heldBackBy(planSlice({ ...request, ledger: { live, building } }), live) === null;
+    return heldBackBy(planOf(of, { live, building }), live) === null;
   }
 
-  test('needs every period, with every metric', () => {
-    const live = table(daysLoaded(days));
-    expect(complete(live, built(daysLoaded(days)))).toBe(true);
-    expect(complete(live, built(daysLoaded(days.slice(1))))).toBe(false);
-    expect(
-      complete(live, built([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])),
-    ).toBe(false);
-  });
-
-  test('needs each of 2 metrics in every period', () => {
-    const withMetrics = (...metrics: string[]): boolean =>
-      complete(table(daysLoaded(days)), built(daysLoaded(days, { metrics })), ['installs', 'clicks']);
-    expect([withMetrics('installs', 'clicks'), withMetrics('installs'), withMetrics('clicks')]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-  });
-
-  test('needs what the live table holds outside the date period too, empty days of it as well', () => {
-    const far = ['2025-11-30', ...days, '2026-02-03'];
-    const all = daysIn(interval('2025-11-30', '2026-02-04'));
-    const live = table(daysLoaded(far));
-    expect(complete(live, built(daysLoaded(days)))).toBe(false);
-    expect(complete(live, built(daysLoaded(far)))).toBe(false);
-    expect(complete(live, built(daysLoaded(all)))).toBe(true);
-    expect(complete(table(daysLoaded(far, { rows: 0, emptyRuns: 2 })), built(daysLoaded(days)))).toBe(false);
+  test('needs every period, with each of 2 metrics', () => {
+    const having = (starts: readonly string[], metrics: readonly string[]): boolean =>
+      complete(table(daysLoaded(days)), built(daysLoaded(starts, { metrics })), ['installs', 'clicks']);
+    expect(having(days, ['installs', 'clicks'])).toBe(true);
+    expect(having(days.slice(1), ['installs', 'clicks'])).toBe(false);
+    expect([having(days, ['installs']), having(days, ['clicks'])]).toEqual([false, false]);
   });
 
   test('is doubted while 1 run alone found a period empty that has rows in the live table, and not where it has none', () => {
@@ -349,12 +278,6 @@ describe('completeness of a table that is built', () => {
         built([...daysLoaded(days.filter((each) => each !== start)), ...daysLoaded([start], { rows: 0, emptyRuns })]),
       );
     expect([having('2026-01-03', 1), having('2026-01-03', 2), having('2026-01-01', 1)]).toEqual([false, true, true]);
-  });
-
-  test('is not given at an instant before a fetch of either table', () => {
-    const live = table(daysLoaded(days));
-    expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:30:00Z')).toBe(true);
-    expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:29:00Z')).toBe(false);
   });
 
   test('is not asked of a table that takes the place of one without any period', () => {
@@ -379,8 +302,7 @@ describe('what a later fetch brought', () => {
     expect(planned(january, ledger, JUNE, interval('2026-01-02', '2026-01-04'))).toEqual([
       '2026-01-03:2026-01-03 forced',
     ]);
-    const request = { slice: january, metrics: metricsOf(january), planAt: new Date(JUNE), forced: null };
-    expect(planSlice({ ...request, ledger }).heldNewer).toBe(2);
+    expect(planOf(january, ledger).heldNewer).toBe(2);
   });
 
   test('of days is no week of another grain asked for that holds one of them', () => {

@@ -1,21 +1,19 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { SavedBody } from '../../src/service/service.ts';
 import { openSpool, type Spool } from '../../src/spool/spool.ts';
-import { failureFrom } from '../support/scripted-server.ts';
+import { failureFrom, useDirectory } from '../support/scripted-server.ts';
 
 let directory = '';
 let spool: Spool;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-spool-'));
+  directory = await useDirectory();
   spool = openSpool(join(directory, 'warehouse.duckdb'));
 });
-afterEach(async () => rm(directory, { recursive: true, force: true }));
 
 const bodyAt = (name: string): SavedBody => ({
   path: join(directory, 'warehouse.duckdb.spool', name),

@@ -167,25 +167,10 @@ describe('the migrations', () => {
       "select distinct table_name as name from duckdb_columns() where schema_name = 'ripen' order by name",
       z.object({ name: z.string() }),
     );
-    expect(rows.map(({ name }) => name)).toEqual([
-      'audits',
-      'catalog',
-      'finality',
-      'link_crawls',
-      'loads',
-      'periods',
-      'projection_errors',
-      'rejected_rows',
-      'released',
-      'restatements',
-      'runs',
-      'schema_changes',
-      'slice_metrics',
-      'slice_tables',
-      'spend',
-      'unmatched_rows',
-      'warnings',
-    ]);
+    const forPeople =
+      'audits catalog finality link_crawls loads periods projection_errors rejected_rows released restatements runs ' +
+      'schema_changes slice_metrics slice_tables spend unmatched_rows warnings';
+    expect(rows.map(({ name }) => name)).toEqual(forPeople.split(' '));
   });
 
   test('are numbered from 1 without a gap', () => {

@@ -288,11 +288,6 @@ describe('how a slice ripens', () => {
 });
 
 describe('what a sample says of all', () => {
-  test('is the rule of three without a fault: 3 of 100 and of 12,480', () => {
-    expect(faultyShareBelow(0, 100)).toBeCloseTo(1 - 0.05 ** (1 / 100), 8);
-    expect(faultyShareBelow(0, 12_480) * 12_480).toBeCloseTo(3, 2);
-  });
-
   test('is the limit of Clopper and Pearson with some: 1 of 10 says below 39.4 %, 5 of 50 below 19.9 %', () => {
     expect(faultyShareBelow(1, 10)).toBeCloseTo(0.3942, 4);
     expect(faultyShareBelow(5, 50)).toBeCloseTo(0.1991, 3);

@@ -3,34 +3,20 @@
 import { expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
-import { day } from '../../src/model/calendar.ts';
-import { fingerprintOf } from '../../src/model/slice.ts';
-import { type Window, windowOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { loadBatch } from '../../src/load/load.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { slice } from '../support/slice.ts';
+import { slice, windowOfDays } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day', 'network'], metrics: ['installs'] });
 
-function windowOn(first: string, next: string): Window {
-  const days = { start: day(first), end: day(next) };
-  return windowOf(daily, fingerprintOf(daily), [{ period: { bucket: days, asked: days }, reason: 'new' }]);
-}
-
-function spooledOn(first: string, next: string, plainBytes: number): Spooled {
+function spooledOn(first: string, plainBytes: number, days = 1): Spooled {
   const at = new Date('2026-06-01T02:30:00Z');
-  const page: SavedBody = {
-    path: `/spool/${first}.json`,
-    encoding: 'identity',
-    bytes: plainBytes,
-    plainBytes,
-  };
-  const answers = [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }];
+  const page: SavedBody = { path: `/spool/${first}.json`, encoding: 'identity', bytes: plainBytes, plainBytes };
   return {
-    window: windowOn(first, next),
-    answers,
+    window: windowOfDays(daily, first, days),
+    answers: [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }],
     whole: null,
     attempt: 0,
     requests: 1,
@@ -67,10 +53,10 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
 const keys = ['day', 'network', 'installs'];
 const page = { rows: 1, members: new Map(), keys, commonKeys: keys, badLabel: null, because: null };
 
-const batch = [spooledOn('2026-05-30', '2026-05-31', 4_000_000), spooledOn('2026-05-31', '2026-06-01', 9_000_000)];
+const batch = [spooledOn('2026-05-30', 4_000_000), spooledOn('2026-05-31', 9_000_000)];
 const target = {
   slice: daily,
-  fingerprint: fingerprintOf(daily),
+  fingerprint: 'f',
   metrics: [],
   state: 'live',
   table: 'main."daily"',
@@ -125,7 +111,7 @@ test('a window of 9 MB that the engine has no memory for by itself is split as t
 
 test('2 windows that replace the same day are no batch: nothing of it is read, and both fail as a bug', async () => {
   const { warehouse, asked } = engineFor(2);
-  const { results } = await loadBatch([...batch, spooledOn('2026-05-31', '2026-06-02', 1)], request(warehouse));
+  const { results } = await loadBatch([...batch, spooledOn('2026-05-31', 1, 2)], request(warehouse));
   const told = results.map((result) => ('failure' in result ? [result.kind, result.failure.kind] : [result.kind]));
   expect(told).toEqual(Array.from({ length: 3 }, () => ['failed', 'bug']));
   expect(asked).toEqual([]);

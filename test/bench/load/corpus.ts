@@ -8,16 +8,7 @@ import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 
 export const FIRST_DAY = day('2005-01-01');
 
-export const dimensions = [
-  'day',
-  'app_token',
-  'app',
-  'partner_id',
-  'partner_name',
-  'network',
-  'os_name',
-  'country_code',
-] as const;
+export const dimensions = 'day app_token app partner_id partner_name network os_name country_code'.split(' ');
 
 /** How a metric is written: counts, money with three places, ratios that do not add up. */
 export const metrics = {

@@ -1,8 +1,7 @@
 /**
  * The service of the load benches, in a process of its own: any period of the corpus, plain, and a catalog of metrics.
  *
- * `node report-server.mjs <directory> <first day> <delay in ms> <most days>` prints its port. Every report comes after the
- * delay; one for more days than it bears is answered 504.
+ * `node report-server.mjs <directory> <first day>` prints its port.
  */
 
 import { readFileSync } from 'node:fs';
@@ -13,7 +12,7 @@ const MS_PER_DAY = 86_400_000;
 const DATE_WIDTH = 10;
 const PLACEHOLDER = '##########';
 
-const [directory = '', firstDay = '', delayMs = '0', mostDays = '0'] = process.argv.slice(2);
+const [directory = '', firstDay = ''] = process.argv.slice(2);
 
 interface Template {
   readonly rows: string;
@@ -57,7 +56,7 @@ const templates = (isTemplates(written) ? written : []).map(({ rows, sums }) => 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
   if (pathname.endsWith('/filters_data')) answerCatalog(response, searchParams.get('required_filters') ?? '');
-  else setTimeout(() => answerReport(response, searchParams.get('date_period') ?? ''), Number(delayMs));
+  else answerReport(response, searchParams.get('date_period') ?? '');
 });
 
 function answerCatalog(response: ServerResponse, filters: string): void {
@@ -74,10 +73,6 @@ function answerCatalog(response: ServerResponse, filters: string): void {
 function answerReport(response: ServerResponse, period: string): void {
   const [start = Number.NaN, end = Number.NaN] = period.split(':').map((text) => Date.parse(text));
   const days = (end - start) / MS_PER_DAY + 1;
-  if (days > Number(mostDays)) {
-    response.writeHead(504).end();
-    return;
-  }
   const first = (start - Date.parse(firstDay)) / MS_PER_DAY;
   const sums = new Map<string, bigint>();
   const parts: Buffer[] = [Buffer.from('{"rows":[')];

@@ -12,16 +12,9 @@ export interface CorpusServer {
   close(): Promise<void>;
 }
 
-/** How the service behaves: what every report waits for, and how many days one may ask for. */
-export interface Serving {
-  readonly delayMs: number;
-  readonly mostDays: number;
-}
-
-export async function serveCorpus({ directory }: Corpus, { delayMs, mostDays }: Serving): Promise<CorpusServer> {
+export async function serveCorpus({ directory }: Corpus): Promise<CorpusServer> {
   const script = await compileScript(new URL('report-server.mts', import.meta.url), directory);
-  const words = [script, directory, FIRST_DAY, delayMs, mostDays].map(String);
-  const child = spawn(execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(execPath, [script, directory, FIRST_DAY], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout.once('data', (text: Buffer) => resolve(Number(text.toString('utf8'))));

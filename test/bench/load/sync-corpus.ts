@@ -14,16 +14,14 @@ export interface CorpusSync {
   /** For the configuration and the warehouse. */
   readonly directory: string;
   readonly days: number;
-  /** Days that the warehouse of this name holds already; with none it is begun anew. */
-  readonly held: number;
   readonly name: string;
 }
 
-/** Loads the first so many days by the command as it is built; throws unless every row that was lacking was loaded. */
-export async function syncCorpus({ server, corpus, directory, days, held, name }: CorpusSync): Promise<Used> {
+/** Loads the first so many days into a new warehouse by the command as it is built; throws unless every row was loaded. */
+export async function syncCorpus({ server, corpus, directory, days, name }: CorpusSync): Promise<Used> {
   const period = daysOf(days);
   const config = join(directory, `${name}.yaml`);
-  if (held === 0) await rm(join(directory, `${name}.duckdb`), { force: true });
+  await rm(join(directory, `${name}.duckdb`), { force: true });
   await writeFile(
     config,
     `service:
@@ -42,7 +40,7 @@ slices:
 `,
   );
   const used = await runCli('sync', '--config', config, '--quiet', '--json');
-  const loaded = (days - held) * corpus.rowsPerDay;
+  const loaded = days * corpus.rowsPerDay;
   const summary = used.stdout.trim().split('\n').at(-1) ?? '';
   if (!summary.includes(`"rows":{"fetched":${loaded},"loaded":${loaded},"rejected":0}`)) {
     throw new Error(`A sync of ${loaded} rows ended with ${summary}`);

@@ -13,6 +13,7 @@ import type { Metric } from '../../../src/model/metric.ts';
 import { ageOf, type Period } from '../../../src/model/period.ts';
 import type { Window } from '../../../src/model/window.ts';
 import type { World } from '../../support/simulator/world.ts';
+import { loadedPeriod } from '../../support/slice.ts';
 import type { PlannedNight, Policy } from './policy.ts';
 import { askWorld, differingRows, noRows, type DayRows } from './reported-rows.ts';
 
@@ -168,6 +169,10 @@ class Ledger {
 }
 
 /** Passes the nights in order, each policy from nothing; outcomes in the order of the policies. */
+export function passNights<Policies extends readonly Policy[]>(
+  policies: readonly [...Policies],
+  setting: Setting,
+): { [At in keyof Policies]: Outcome };
 export function passNights(policies: readonly Policy[], setting: Setting): Outcome[] {
   const ledgers = policies.map((policy) => new Ledger(policy, setting));
   for (const asOf of setting.nights) {
@@ -196,17 +201,7 @@ function askNight(windows: readonly Window[], { world, slice }: Setting, asOf: D
 /** What a load of a period leaves in the ledger. The world's days all have rows, or have none for good. */
 function heldOf({ bucket, asked }: Period, metrics: readonly string[], rows: DayRows, fetchedAt: Date): LoadedPeriod {
   const emptyRuns = rows.size > 0 ? 0 : RUNS_TO_BELIEVE_EMPTY;
-  return {
-    bucket,
-    asked,
-    fetchedAt,
-    requestedAt: fetchedAt,
-    metrics,
-    rows: rows.size,
-    rejected: 0,
-    emptyRuns,
-    verdict: 'proven',
-  };
+  return loadedPeriod({ bucket, asked, fetchedAt, metrics, rows: rows.size, emptyRuns });
 }
 
 function add<K>(to: Map<K, number>, key: K, count: number): void {

@@ -1,25 +1,13 @@
 /** Numbers as the page shows them. Pure. */
 
-const MS_PER_SECOND = 1000;
-
 /** `1,234,567`. */
 export function grouped(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }
 
-/** `12.3 %`. */
-export function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
-}
-
 /** `1.42`. */
 export function times(ratio: number): string {
   return ratio.toFixed(2);
-}
-
-/** `850 ms`, `12.4 s`. */
-export function milliseconds(ms: number): string {
-  return ms < MS_PER_SECOND ? `${Math.round(ms)} ms` : `${(ms / MS_PER_SECOND).toFixed(1)} s`;
 }
 
 /** To as many places as mean something, for the figures that others quote. */

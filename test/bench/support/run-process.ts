@@ -1,4 +1,4 @@
-/** Runs a process to its end and says what it used: time, peak memory, how busy its main thread was. */
+/** Runs `ripen` to its end and says what it used: time, peak memory, processor time. */
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -15,13 +15,12 @@ export interface Used {
   readonly wallMs: number;
   /** Highest resident memory, in bytes. */
   readonly peakBytes: number;
-  readonly mainBusyMs: number;
   /** Of all threads. */
   readonly cpuMs: number;
   readonly stdout: string;
 }
 
-const measures = z.object({ peakKib: z.number(), mainBusyMs: z.number(), cpuMs: z.number() });
+const measures = z.object({ peakKib: z.number(), cpuMs: z.number() });
 
 /** Once for all runs. */
 const exitMeasures = await compileScript(
@@ -33,18 +32,13 @@ const cli = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** `ripen` as it is built, measured. Rejects unless it exits 0. */
 export async function runCli(...words: readonly string[]): Promise<Used> {
-  return runNode(cli, ...words);
-}
-
-/** Node with these words, measured. Rejects unless it exits 0. */
-export async function runNode(...words: readonly string[]): Promise<Used> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-bench-'));
   const file = join(directory, 'measures.json');
   try {
     const preload = pathToFileURL(exitMeasures).href;
-    const { wallMs, stdout } = await timeNode(['--import', preload, ...words], { BENCH_MEASURES: file });
-    const { peakKib, mainBusyMs, cpuMs } = measures.parse(JSON.parse(await readFile(file, 'utf8')));
-    return { wallMs, stdout, peakBytes: peakKib * 1024, mainBusyMs, cpuMs };
+    const { wallMs, stdout } = await timeNode(['--import', preload, cli, ...words], { BENCH_MEASURES: file });
+    const { peakKib, cpuMs } = measures.parse(JSON.parse(await readFile(file, 'utf8')));
+    return { wallMs, stdout, peakBytes: peakKib * 1024, cpuMs };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -52,7 +46,7 @@ export async function runNode(...words: readonly string[]): Promise<Used> {
 
 async function timeNode(
   words: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>>,
 ): Promise<{ readonly wallMs: number; readonly stdout: string }> {
   const startedAt = performance.now();
   const child = spawn(execPath, [...words], {

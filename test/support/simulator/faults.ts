@@ -90,30 +90,25 @@ export interface FaultRule {
   readonly fault: Fault;
 }
 
-export interface FaultScript {
-  /** Adds a rule after those there are and returns what removes it. */
-  add(rule: FaultRule): () => void;
-  /** The faults of every rule that matches, in order; counts the request against each of them. */
-  faultsFor(request: FaultedRequest): readonly HappeningFault[];
-}
-
 interface Scripted {
   readonly match: FaultRule['match'];
   readonly happening: (request: FaultedRequest) => readonly HappeningFault[];
   left: number;
 }
 
-export function createFaultScript(): FaultScript {
+export function createFaultScript() {
   const rules = new Set<Scripted>();
   return {
-    add({ match, times, fault }) {
+    /** Adds a rule after those there are and returns what removes it. */
+    add({ match, times, fault }: FaultRule): () => void {
       const rule: Scripted = { match, happening: decider(fault), left: times };
       rules.add(rule);
       return () => {
         rules.delete(rule);
       };
     },
-    faultsFor(request) {
+    /** The faults of every rule that matches, in order; counts the request against each of them. */
+    faultsFor(request: FaultedRequest): readonly HappeningFault[] {
       const matching = [...rules].filter((rule) => rule.left > 0 && rule.match(request));
       for (const rule of matching) {
         rule.left -= 1;

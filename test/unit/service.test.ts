@@ -1,0 +1,177 @@
+/** What is read of the service beside its rows: how long to wait, its own words, long numbers, the pages of a list. */
+
+import { readFileSync } from 'node:fs';
+
+import { describe, expect, test } from 'vitest';
+
+import { Secret } from '../../src/config/secret.ts';
+import { parseJson } from '../../src/service/body.ts';
+import { retryAfterMs, waitMs } from '../../src/service/clock.ts';
+import { serviceWords } from '../../src/service/error-words.ts';
+import { MAX_PAGES, type ListPage, pages } from '../../src/service/paging.ts';
+import { firstWords } from '../../src/service/setback.ts';
+
+const at = Date.parse('2026-02-01T00:00:00Z');
+
+describe('Retry-After', () => {
+  test.each([
+    ['120', 120_000],
+    [' 7 ', 7000],
+    ['Sun, 01 Feb 2026 00:01:30 GMT', 90_000],
+    ['Sun, 01 Feb 2026 00:00:00 GMT', null],
+    ['Sat, 31 Jan 2026 00:00:00 GMT', null],
+    ['0', null],
+    ['-5', null],
+    ['1.5', null],
+    ['soon', null],
+    ['', null],
+    [null, null],
+  ])('%j asks for %j ms', (header, ms) => {
+    expect(retryAfterMs(header, at)).toBe(ms);
+  });
+});
+
+describe('the wait before the next try', () => {
+  test('is what the service asked for, in full up to 5 minutes', () => {
+    const asked = (askedMs: number): number => waitMs({ tries: 1, askedMs, isOverload: true, random: 0 });
+    expect([asked(120_000), asked(300_000), asked(3_600_000)]).toEqual([120_000, 300_000, 300_000]);
+  });
+
+  test('is anything up to 1, 2, 4 … 60 s after an outage', () => {
+    const waits = [1, 2, 3, 6, 7, 50].map((tries) => {
+      const wait = (random: number): number => waitMs({ tries, askedMs: null, isOverload: false, random });
+      return [wait(0), wait(1)];
+    });
+    expect(waits).toEqual([
+      [0, 1000],
+      [0, 2000],
+      [0, 4000],
+      [0, 32_000],
+      [0, 60_000],
+      [0, 60_000],
+    ]);
+  });
+
+  test('is at least half of that after a 429', () => {
+    const wait = (random: number): number => waitMs({ tries: 3, askedMs: null, isOverload: true, random });
+    expect([wait(0), wait(1)]).toEqual([2000, 4000]);
+  });
+});
+
+const fixture = (name: string): string => readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');
+
+describe("the service's own words", () => {
+  test.each([
+    ['an error_code with description', '{"error_code":"request_error","error_desc":"No"}', 'request_error: No'],
+    ['a description with details', '{"error_desc":"No","error_desc_details":[{"a":1}]}', 'No [{"a":1}]'],
+    [
+      'a list of details',
+      '{"detail":[{"loc":["query","a"],"msg":"bad"},{"loc":["b",0],"msg":"worse"}]}',
+      'query.a: bad; b.0: worse',
+    ],
+    ['a detail as text', '{"detail":"Not found"}', 'Not found'],
+    ['an error as text', '{"error":"Account closed"}', 'Account closed'],
+    ['an error with a message', '{"error":{"message":"Account closed"}}', 'Account closed'],
+    ['a message', '{"message":"Try later"}', 'Try later'],
+    ['an unknown object', '{"oops":1}', '{"oops":1}'],
+    ['plain text', 'Bad request\r\n', 'Bad request'],
+    [
+      'a page with a title',
+      '<html><head><title>502 Bad Gateway</title></head><body>x</body></html>',
+      '502 Bad Gateway',
+    ],
+    ['a page without a title', '<!DOCTYPE html><style>p{}</style><p>Sorry,</p><p>down</p>', 'Sorry, down'],
+    ['nothing', '', ''],
+    ['an array', '[1,2]', '[1,2]'],
+    ['details of another shape', '{"detail":[5,"x",null]}', '5; x; null'],
+  ])('are found in %s', (_, body, said) => {
+    expect(serviceWords(body)).toBe(said);
+  });
+
+  test.each([
+    ['error.400.unsupported-metric.SYNTHETIC.json', 'request_error: Unsupported metric: currency loc=metrics'],
+    ['error.400.filters-loc.SYNTHETIC.json', 'query.required_filters: is not valid'],
+  ])('name the parameter in %s', (name, said) => {
+    expect(serviceWords(fixture(name))).toBe(said);
+  });
+});
+
+describe('foreign text in a message', () => {
+  test('loses escape sequences, line breaks and everything after 200 characters', () => {
+    const words = firstWords(`a\u001b[31mb\nc\u202e${'x'.repeat(300)}`);
+    expect(words.startsWith('a [31mb c x')).toBe(true);
+    expect(words).toHaveLength(200);
+  });
+
+  test('shows no part of a secret that straddles the 200th character', () => {
+    const secret = new Secret('straddling-secret');
+    expect(firstWords(`${'x'.repeat(195)}${secret.reveal()}`)).not.toContain('stra');
+  });
+});
+
+test('integers of 16 digits and more keep every digit, as strings', () => {
+  expect(parseJson('{"id":9007199254740993,"b":[-12345678901234567890],"c":174}')).toEqual({
+    id: '9007199254740993',
+    b: ['-12345678901234567890'],
+    c: 174,
+  });
+});
+
+test('digits inside strings, keys and fractions are left as they are', () => {
+  const text = String.raw`{"9007199254740993":"a \" 9007199254740993","x":0.1234567890123456789,"y":1234567890123456789e2}`;
+  expect(parseJson(text)).toEqual(JSON.parse(text));
+});
+
+test('broken JSON with long integers is still an error', () => {
+  expect(() => parseJson('{"id":9007199254740993,')).toThrow(SyntaxError);
+});
+
+const origin = 'https://campaign.example.com';
+const first = '/list';
+
+async function crawl(answer: (target: string) => ListPage<number>) {
+  const asked: string[] = [];
+  const items: number[][] = [];
+  const ask = async (target: string): Promise<ListPage<number>> => {
+    asked.push(target);
+    return answer(target);
+  };
+  for await (const page of pages({ origin, first, ask })) items.push([...page]);
+  return { asked, items };
+}
+
+const listed = (answers: Readonly<Record<string, ListPage<number>>>) =>
+  crawl((target) => answers[target] ?? { items: [], paging: null });
+
+describe('pages', () => {
+  test('go on after a short page and after an empty one, which is not handed on', async () => {
+    const { asked, items } = await listed({
+      '/list': { items: [1, 2], paging: { next: `${origin}/list?cursor=a` } },
+      '/list?cursor=a': { items: [], paging: { next: `${origin}/list?after=b` } },
+      '/list?after=b': { items: [3], paging: { next: null, cursors: { after: 'abc' } } },
+    });
+    expect(asked).toEqual(['/list', '/list?cursor=a', '/list?after=b']);
+    expect(items).toEqual([[1, 2], [3]]);
+  });
+
+  test('stop at a link that leads back two pages', async () => {
+    const crawling = listed({
+      '/list': { items: [1], paging: { next: '/list?cursor=a' } },
+      '/list?cursor=a': { items: [2], paging: { next: '/list?cursor=b' } },
+      '/list?cursor=b': { items: [3], paging: { next: '/list?cursor=a' } },
+    });
+    await expect(crawling).rejects.toThrow('repeated after 3 pages');
+  });
+
+  test('end in peace with 10,000 pages, and stop before one more', async () => {
+    let count = 0;
+    const upTo = (last: number) => () => {
+      count += 1;
+      return { items: [count], paging: { next: count === last ? null : `?cursor=${count}` } };
+    };
+    expect((await crawl(upTo(MAX_PAGES))).items).toHaveLength(MAX_PAGES);
+    count = 0;
+    await expect(crawl(upTo(MAX_PAGES + 1))).rejects.toMatchObject({ code: 'SOURCE_ENDLESS_PAGES' });
+    expect(count).toBe(MAX_PAGES);
+  });
+});
