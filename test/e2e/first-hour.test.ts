@@ -24,7 +24,7 @@ describe('ripen init', () => {
     const config = installation.path('trial', 'ripen.yaml');
     const checked = await installation.run(['check', '--config', config], { RIPEN_TOKEN: '' });
     expect([checked.code, checked.err]).toStrictEqual([0, '']);
-    expect(checked.out).toContain('0 errors');
+    expect(checked.out).toContain('0 errors, 0 warnings');
     const planned = await installation.run(['plan', '--config', config, '--json']);
     expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily', unfinal_periods: 60 }] });
     const synced = await installation.run(['sync', '--config', config, '--json', '--quiet']);

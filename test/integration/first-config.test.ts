@@ -44,12 +44,6 @@ async function complaintsAbout(config: Config): Promise<string[]> {
     .map(({ message }) => message);
 }
 
-test('check does not complain about the file for the simulator', async () => {
-  const { directory } = installation;
-  await init({ directory, simulator: true });
-  expect(await complaintsAbout(await readConfig({ directory, environment: {} }))).toEqual([]);
-});
-
 test('of the simulator it names apps, currency, cohort ages and events; check finds nothing, plan and sync work', async () => {
   const simulator = await startSimulator({ token: TOKEN });
   server = simulator;

@@ -68,25 +68,6 @@ test(
   },
 );
 
-test.each(['v2', 'v1, as v2 is absent'])(
-  '130 networks and 60 sub-links are stored whole from the pages of %s',
-  async (version) => {
-    scene = await openLinksScene({ world: { apps: 2, links: 40 } });
-    const { links, world } = scene.simulator;
-    if (version !== 'v2') {
-      const fault = { kind: 'status', status: 404 } as const;
-      scene.simulator.script({ match: ({ path }) => path.startsWith('/public/v2/'), times: Infinity, fault });
-    }
-    const app = world.apps[1]?.token ?? '';
-    const parent = links.add(app, null, { name: 'parent' });
-    for (let index = 0; index < 130; index += 1) links.add(app, null, { name: `network ${index}` });
-    for (let index = 0; index < 60; index += 1) links.add(app, parent.token, { name: `campaign ${index}` });
-    const result = await scene.crawl(firstNight);
-    expect(result).toEqual({ rows: 231, removed: 0, failures: [] });
-    expect(await storedTree(scene)).toEqual(trueTree(scene));
-  },
-);
-
 test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same instant crawls again', async () => {
   scene = await openLinksScene({ world: { apps: 2, links: 200 } });
   await scene.crawl(firstNight, 2);

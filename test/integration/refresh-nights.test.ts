@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { column, contentOf, query, stateOf, storedAndTrue } from '../support/contents.ts';
+import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
+import { countSteps } from '../support/failing-step.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -42,16 +43,35 @@ test('rows that vanished upstream between two nights are gone after the second, 
   expect(stored).toEqual(truth);
 });
 
-test('a second sync at the same instant makes 0 report requests and changes nothing', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, FIRST);
-  const before = await stateOf(scenario, 'daily');
-  scenario.simulator.asked.reset();
-  const summary = await runNight(scenario, FIRST);
+const oids = (): Promise<string[]> =>
+  column(scenario, 'select view_oid from duckdb_views() where not internal order by schema_name, view_name');
 
-  expect(scenario.simulator.asked.counts).toMatchObject({ report: 0, filters_data: 0 });
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0 } });
-  expect(await stateOf(scenario, 'daily')).toEqual(before);
+const declared = (): Promise<Record<string, unknown>[]> =>
+  query(
+    scenario,
+    `select view_name, replace(sql, '"', '') as sql, comment from duckdb_views() where not internal
+     union all select table_name, '', comment from duckdb_tables() where schema_name = 'main'
+     union all select table_name || '.' || column_name, data_type, comment from duckdb_columns()
+     where schema_name = 'main' and not internal
+     order by all`,
+  );
+
+test('a second sync at the same instant requests nothing, changes nothing, makes no view and no comment, and takes fewer than 60 statements', async () => {
+  scenario = await openScenario([daily, slice({ ...daily, name: 'other' })], { simulator });
+  await runNight(scenario, FIRST);
+  const held = () => Promise.all([oids(), declared(), stateOf(scenario, 'daily')]);
+  const before = await held();
+  const steps = await countSteps();
+  const again = await runNight(scenario, FIRST).finally(() => {
+    steps.stop();
+  });
+  expect(again.service.requests).toBe(0);
+  expect(steps.kinds.filter((kind) => /^(create|drop|alter|comment) /.test(kind))).toEqual([]);
+  expect(
+    steps.kinds.filter((kind) => /^(select|with|insert|update|delete|begin|commit)\b/.test(kind)).length,
+  ).toBeLessThan(60);
+  expect(await held()).toEqual(before);
+  expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
 });
 
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {
