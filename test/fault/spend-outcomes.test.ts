@@ -74,8 +74,9 @@ describe('an outcome that nobody knows', () => {
   });
 });
 
-describe('a line the service rejects', () => {
-  test.each([400, 403])('with %i is told beside the bad lines, and sent again once it is mended', async (status) => {
+test.each([400, 403])(
+  'a line the service rejects with %i is told beside the bad lines, and sent again once it is mended',
+  async (status) => {
     const [one = '', two = ''] = ids(2);
     const file = await fileOf([one, two, 'short']);
     reply = (_request, costId) => (costId === two ? { status, body: '{"message":"not yours"}' } : { status: 200 });
@@ -96,8 +97,8 @@ describe('a line the service rejects', () => {
     await reconnect();
     expect(await send(mended)).toMatchObject({ accepted: 1, rejects_file: null, failures: [] });
     expect(received().filter((costId) => costId === two)).toHaveLength(2);
-  });
-});
+  },
+);
 
 describe('what stops everything', () => {
   test('401: at most the lines in hand are tried, nothing is recorded of them, and the next run sends the rest', async () => {

@@ -1,14 +1,15 @@
-/** Nights in a row: what is asked for again, what changes, and what does not. */
+/** Nights in a row: what is asked for again, what changes, what becomes final, and what weeks the service has. */
 
 import { expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
+import { day, utcOffset } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
-import { openScenario, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario, TOKEN } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { storedRows } from '../support/truth.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 
 let scenario: Scenario;
 
@@ -143,4 +144,151 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   ]);
   const third = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
   expect(third.stored).toEqual(third.truth);
+});
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Days after the end of a period, from PRODUCT: Maturity. */
+const horizonDays = {
+  installs: 7,
+  cost: 14,
+  ecpi: 14,
+  cohort_size_d0: 7,
+  all_revenue_total_d10: 11,
+  roas_d30: 31,
+  skad_installs: 42,
+  cohort_size: Infinity,
+} as const;
+const horizonMetrics = Object.keys(horizonDays);
+
+interface Shown {
+  readonly final: number;
+  readonly maturing: number;
+}
+
+/** Holds the view against the table and a computation of its own; returns how many measured cells it shows and hides. */
+async function expectOwnComputation(
+  table: string,
+  grain: 'day' | 'week',
+  days: number,
+  offsetMs: number,
+): Promise<Shown> {
+  const order = `order by ${grain}, app_token, os_name`;
+  const all = await query(scenario, `select * from ${table} ${order}`);
+  const view = await query(scenario, `select * from ${table}_final ${order}`);
+  const periods = await query(
+    scenario,
+    'select start_day, asked_start, asked_end, end_day, fetched_at from ripen.periods',
+  );
+  const byDay = new Map(periods.map((period) => [period['start_day'], period]));
+  const shown = { final: 0, maturing: 0 };
+  expect(view.length).toBe(all.length);
+  for (const [index, row] of all.entries()) {
+    const period = byDay.get(row[grain]);
+    const isWhole = period?.['asked_start'] === period?.['start_day'] && period?.['asked_end'] === period?.['end_day'];
+    const fetchedAt = Date.parse(`${String(period?.['fetched_at']).replace(' ', 'T')}Z`);
+    const endedAt = Date.parse(String(row[grain])) + days * DAY_MS - offsetMs;
+    const cells = Object.entries(horizonDays).map(([metric, horizon]) => {
+      const isFinal = isWhole && fetchedAt >= endedAt + horizon * DAY_MS + HOUR_MS;
+      if (row[metric] !== null) shown[isFinal ? 'final' : 'maturing'] += 1;
+      return [metric, isFinal ? row[metric] : null];
+    });
+    expect(view[index]).toEqual({ ...row, ...Object.fromEntries(cells) });
+  }
+  return shown;
+}
+
+test.each([
+  ['+05:30', 5.5 * HOUR_MS],
+  ['-04:00', -4 * HOUR_MS],
+] as const)(
+  'of 50 days and 8 metrics in %s over 2 nights, the view shows a cell if and only if it was fetched at or after its horizon',
+  async (offset, offsetMs) => {
+    const daily = slice({
+      name: 'daily',
+      dimensions: ['day', 'app_token', 'os_name'],
+      metrics: horizonMetrics,
+      datePeriod: { first: { daysAgo: 50 }, last: { daysAgo: 1 } },
+      utcOffset: utcOffset(offset),
+    });
+    scenario = await openScenario([daily], { simulator });
+    // A minute before and after the settling hour of the day before is over.
+    for (const at of ['2026-05-31T00:59:00Z', '2026-06-01T01:01:00Z']) {
+      const night = new Date(Date.parse(at) - offsetMs);
+      expect((await runNight(scenario, night)).failures).toEqual([]);
+      const { final, maturing } = await expectOwnComputation('daily', 'day', 1, offsetMs);
+      expect(final).toBeGreaterThan(200);
+      expect(maturing).toBeGreaterThan(200);
+    }
+  },
+);
+
+test('a week of which the date period asks only 5 days is never final, and a whole one is', async () => {
+  const weekly = slice({
+    name: 'weekly',
+    dimensions: ['week', 'app_token', 'os_name'],
+    metrics: horizonMetrics,
+    datePeriod: { first: { day: day('2026-04-01') }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([weekly], { simulator });
+  await runNight(scenario, new Date('2026-06-01T02:30:00Z'));
+  const { final } = await expectOwnComputation('weekly', 'week', 7, 0);
+  expect(final).toBeGreaterThan(20);
+  expect(await column(scenario, "select count(installs) from weekly_final where week = '2026-03-30'")).toEqual(['0']);
+  expect(await column(scenario, "select count(installs) > 0 from weekly where week = '2026-03-30'")).toEqual(['true']);
+});
+
+const WEDNESDAY = new Date('2026-06-03T02:30:00Z');
+const weekly = slice({
+  name: 'weekly',
+  dimensions: ['week', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { daysAgo: 150 }, last: { daysAgo: 1 } },
+  refresh: 'nightly',
+});
+test.each([
+  ['Sunday', 0, 150, '2026-01-04:2026-06-02'],
+  ['Saturday', 6, 151, '2026-01-03:2026-06-02'],
+] as const)(
+  '22 windows of Monday weeks asked of a service with %s weeks end up equal to the truth, with 1 warning',
+  async (name, weekStartsOn, daysAgo, days) => {
+    const aligned = { ...weekly, datePeriod: { first: { daysAgo }, last: { daysAgo: 1 } } };
+    scenario = await openScenario([aligned], { simulator: { world: { ...smallWorld, weekStartsOn } } });
+    const summary = await runNight(scenario, WEDNESDAY);
+
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+    const { planned, loaded } = summary.slices[0]?.windows ?? {};
+    expect(loaded).toBe(planned);
+    const { stored, truth } = await storedAndTrue(scenario, aligned, days, WEDNESDAY);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual([
+      String(weekStartsOn),
+    ]);
+    expect(
+      await column(scenario, 'select count(distinct week) = (select count(*) from ripen.periods) from weekly'),
+    ).toEqual(['true']);
+    expect(await column(scenario, `select code || ' ' || message from ripen.warnings`)).toEqual([
+      `WEEK_START The service begins weeks on ${name}; its windows were aligned to that day.`,
+    ]);
+  },
+);
+
+test('a service that turns from Monday to Sunday weeks changes no row: the windows fail, naming the drop and the backfill to begin anew', async () => {
+  const lately = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
+  scenario = await openScenario([lately], { simulator });
+  await runNight(scenario, WEDNESDAY);
+  const before = await column(scenario, 'select sum(hash(w))::varchar from weekly as w');
+  const turned = await startSimulator({ world: { ...smallWorld, weekStartsOn: 0 }, now: WEDNESDAY, token: TOKEN });
+  const service = { baseUrl: turned.url, reportsUrl: turned.url };
+  const { status, failures } = await runNight(scenario, new Date('2026-06-04T02:30:00Z'), { service });
+  await turned.close();
+
+  expect(status).toBe('failed');
+  expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
+  expect(failures[0]?.message).toContain('weeks began on a Sunday, and those loaded before on a Monday.');
+  expect(failures[0]?.hint).toContain(
+    '`ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to',
+  );
+  expect(await column(scenario, 'select sum(hash(w))::varchar from weekly as w')).toEqual(before);
 });
