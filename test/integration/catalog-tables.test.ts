@@ -100,16 +100,12 @@ describe('a name that was somebody else’s before', () => {
   test('a sync ends with exit code 74 and that failure, having asked for no report', async () => {
     const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
     const scenario = await openScenario([daily]);
-    try {
-      const path = scenario.config.warehouse;
-      const before = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-      await before.run('create table main.os_names as select 1 as installs');
-      await before.close();
-      const summary = await scenario.night(firstNight);
-      expect(summary).toMatchObject({ status: 'failed', failures: [{ code: 'WAREHOUSE_FOREIGN' }] });
-      expect(scenario.simulator.asked.counts.report).toBe(0);
-    } finally {
-      await scenario.close();
-    }
+    const path = scenario.config.warehouse;
+    const before = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
+    await before.run('create table main.os_names as select 1 as installs');
+    await before.close();
+    const summary = await scenario.night(firstNight);
+    expect(summary).toMatchObject({ status: 'failed', failures: [{ code: 'WAREHOUSE_FOREIGN' }] });
+    expect(scenario.simulator.asked.counts.report).toBe(0);
   });
 });

@@ -48,6 +48,9 @@ const wide: Slice = {
   parameters: { ...curve.parameters, sort: 'day' },
 };
 
+/** So few days that a night is quick. */
+const recent = { datePeriod: { first: { day: day('2026-05-20') }, last: { daysAgo: 1 } } } as const;
+
 const KEY = 'day, app_token, network, country_code';
 
 /** The cells of a wide table in long form. */
@@ -129,7 +132,7 @@ test('a batch of metrics that the service refuses fails alone: the other metrics
 });
 
 test('a replay into an empty warehouse brings back every cell of the archived nights, each from its newest answer', async () => {
-  const small = cubeOf({ all_revenue_total: ages });
+  const small = cubeOf({ all_revenue_total: ages }, recent);
   scenario = await openScenario([small], { simulator });
   for (let night = 1; night <= 3; night += 1) await scenario.night(nightAt(night), archived);
   const content = `select * exclude (_load_id) from curve order by all`;
@@ -142,7 +145,7 @@ test('a replay into an empty warehouse brings back every cell of the archived ni
 });
 
 test('the Delta tables of a cube hold its rows, and the views over them its final rows', async () => {
-  const small = cubeOf({ all_revenue_total: ['d0', 'd1', 'd7'], retained_users: ['d1'] });
+  const small = cubeOf({ all_revenue_total: ['d0', 'd1', 'd7'], retained_users: ['d1'] }, recent);
   scenario = await openScenario([small], { simulator });
   const folder = join(scenario.directory, 'lake');
   const publish: Config['publish'] = [{ kind: 'delta', path: folder, mode: 0o644, keepMs: 86_400_000 }];

@@ -103,12 +103,8 @@ test.each([
     const given = { name: 'network_daily', dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] };
     const moved = slice({ ...given, utcOffset: utcOffset(offset), refresh: 'nightly' });
     const scenario = await openScenario([moved], { simulator: { world: smallWorld } });
-    try {
-      for (const night of [first, second]) await scenario.night(new Date(night));
-      const ages = await column(scenario, `select min(age_days) from (${statement('examples/moved_by_age')})`);
-      expect(ages).toEqual(['1']);
-    } finally {
-      await scenario.close();
-    }
+    for (const night of [first, second]) await scenario.night(new Date(night));
+    const ages = await column(scenario, `select min(age_days) from (${statement('examples/moved_by_age')})`);
+    expect(ages).toEqual(['1']);
   },
 );
