@@ -46,32 +46,28 @@ afterAll(async () => {
 /** What an installation on a host in a zone plans for two nights, and holds after the first and after the second. */
 async function nightsIn(zone: string): Promise<Record<string, string>> {
   const installation = await openInstallation();
-  try {
-    await installation.configure({
-      service: serviceAt('${SERVICE}'),
-      warehouse: 'warehouse.duckdb',
-      partners: false,
-      slices,
-    });
-    const said = async (command: string, asOf: string, service: Simulator): Promise<string> => {
-      const argv = [command, '--as-of', asOf, '--json', '--quiet'];
-      const { code, out, err } = await installation.run(argv, { TZ: zone, SERVICE: service.url });
-      if (code !== 0) throw new Error(`${command} in ${zone} ended with ${code}: ${err}`);
-      return out;
-    };
-    const nothingLoaded = await said('plan', first, early);
-    await said('sync', first, early);
-    const afterFirst = await said('plan', second, late);
-    await said('sync', second, late);
-    return {
-      ...(await contentsOf(installation.path('warehouse.duckdb'))),
-      nothingLoaded,
-      afterFirst,
-      status: JSON.stringify(statusShape.parse(JSON.parse(await said('status', second, late)))),
-    };
-  } finally {
-    await installation.close();
-  }
+  await installation.configure({
+    service: serviceAt('${SERVICE}'),
+    warehouse: 'warehouse.duckdb',
+    partners: false,
+    slices,
+  });
+  const said = async (command: string, asOf: string, service: Simulator): Promise<string> => {
+    const argv = [command, '--as-of', asOf, '--json', '--quiet'];
+    const { code, out, err } = await installation.run(argv, { TZ: zone, SERVICE: service.url });
+    if (code !== 0) throw new Error(`${command} in ${zone} ended with ${code}: ${err}`);
+    return out;
+  };
+  const nothingLoaded = await said('plan', first, early);
+  await said('sync', first, early);
+  const afterFirst = await said('plan', second, late);
+  await said('sync', second, late);
+  return {
+    ...(await contentsOf(installation.path('warehouse.duckdb'))),
+    nothingLoaded,
+    afterFirst,
+    status: JSON.stringify(statusShape.parse(JSON.parse(await said('status', second, late)))),
+  };
 }
 
 test('hosts in Apia and São Paulo plan the same windows, load the same rows and show the same status', async () => {
