@@ -19,7 +19,7 @@ const daily = slice({
   refresh: 'nightly',
 });
 beforeEach(async () => {
-  const world = { apps: 3, partners: 5, links: 400, rowsPerDay: 200 };
+  const world = { apps: 3, partners: 5, links: 400, rowsPerDay: 100 };
   scenario = await openScenario([daily], { simulator: { world } });
 });
 
