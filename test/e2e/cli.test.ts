@@ -95,13 +95,6 @@ describe('ripen init', () => {
   });
 });
 
-test('ripen check of a sound configuration ends with 0 and writes nothing', async () => {
-  await configure();
-  const { code, out } = await ripen('check');
-  expect([code, out.includes('0 errors, 0 warnings')]).toStrictEqual([0, true]);
-  expect(await installation.files()).toStrictEqual([]);
-});
-
 describe('ripen sync', () => {
   test('ends with the summary as the last line of stdout, and status and plan agree with it', async () => {
     await configure();

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { startSimulator } from '../../src/simulator/simulator.ts';
 import { openInstallation, startProcess, TOKEN, type Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -24,7 +24,7 @@ describe('ripen init', () => {
     const config = installation.path('trial', 'ripen.yaml');
     const checked = await installation.run(['check', '--config', config], { RIPEN_TOKEN: '' });
     expect([checked.code, checked.err]).toStrictEqual([0, '']);
-    expect(checked.out).toContain('0 errors');
+    expect(checked.out).toContain('0 errors, 0 warnings');
     const planned = await installation.run(['plan', '--config', config, '--json']);
     expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily', unfinal_periods: 60 }] });
     const synced = await installation.run(['sync', '--config', config, '--json', '--quiet']);
@@ -38,20 +38,16 @@ describe('ripen init', () => {
 
   test('--from-account writes a configuration of the account, which checks and plans as it is', async () => {
     const simulator = await startSimulator({ token: TOKEN });
-    try {
-      const addresses = { RIPEN_BASE_URL: simulator.url, RIPEN_REPORTS_URL: simulator.url };
-      const written = await installation.run(['init', 'mine', '--from-account', '--currency', 'EUR'], addresses);
-      expect([written.code, written.err]).toStrictEqual([0, '']);
-      const config = installation.path('mine', 'ripen.yaml');
-      expect((await installation.run(['check', '--config', config])).out).toContain('0 errors, 0 warnings');
-      const planned = await installation.run(['plan', '--config', config, '--json']);
-      expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily' }, {}, {}] });
-      const again = await installation.run(['init', 'mine', '--from-account'], addresses);
-      expect(again.code).toBe(78);
-      expect(again.err).toContain('ripen.yaml');
-    } finally {
-      await simulator.close();
-    }
+    const addresses = { RIPEN_BASE_URL: simulator.url, RIPEN_REPORTS_URL: simulator.url };
+    const written = await installation.run(['init', 'mine', '--from-account', '--currency', 'EUR'], addresses);
+    expect([written.code, written.err]).toStrictEqual([0, '']);
+    const config = installation.path('mine', 'ripen.yaml');
+    expect((await installation.run(['check', '--config', config])).out).toContain('0 errors, 0 warnings');
+    const planned = await installation.run(['plan', '--config', config, '--json']);
+    expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily' }, {}, {}] });
+    const again = await installation.run(['init', 'mine', '--from-account'], addresses);
+    expect(again.code).toBe(78);
+    expect(again.err).toContain('ripen.yaml');
   });
 });
 
@@ -92,16 +88,8 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
     const { code, err } = await installation.run([...words.split(' '), '--quiet']);
     expect([words, code, err]).toStrictEqual([words, 0, '']);
   }
-  const exported = await installation.run([
-    'export',
-    '--slice',
-    'daily',
-    '--output',
-    '-',
-    '--format',
-    'csv',
-    '--quiet',
-  ]);
+  const words = 'export --slice daily --output - --format csv --quiet';
+  const exported = await installation.run(words.split(' '));
   expect(exported.out).toMatch(/^day,installs/);
   const table = await installation.run(['export', '--table', 'apps', '--output', 'apps.csv.gz', '--as-is']);
   expect([table.code, table.out]).toStrictEqual([0, expect.stringMatching(/^apps: \d+ rows written to apps\.csv\.gz/)]);

@@ -7,10 +7,10 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { contentsOf, differences } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN } from '../support/installation.ts';
 
-/** UTC; a zone that left out 30 December 2011; one whose clocks skipped midnight in November 2018. */
-const zones = ['UTC', 'Pacific/Apia', 'America/Sao_Paulo'];
+/** One that left out 30 December 2011, and one whose clocks skipped midnight in November 2018. */
+const zones = ['Pacific/Apia', 'America/Sao_Paulo'];
 
-/** In UTC the 14th, in Apia still the 14th but the afternoon of it, in São Paulo still the 13th. */
+/** In Apia the afternoon of the 14th, in São Paulo still the 13th. */
 const first = '2026-02-14T01:30:00Z';
 const second = '2026-02-15T01:30:00Z';
 
@@ -46,36 +46,32 @@ afterAll(async () => {
 /** What an installation on a host in a zone plans for two nights, and holds after the first and after the second. */
 async function nightsIn(zone: string): Promise<Record<string, string>> {
   const installation = await openInstallation();
-  try {
-    await installation.configure({
-      service: serviceAt('${SERVICE}'),
-      warehouse: 'warehouse.duckdb',
-      partners: false,
-      slices,
-    });
-    const said = async (command: string, asOf: string, service: Simulator): Promise<string> => {
-      const argv = [command, '--as-of', asOf, '--json', '--quiet'];
-      const { code, out, err } = await installation.run(argv, { TZ: zone, SERVICE: service.url });
-      if (code !== 0) throw new Error(`${command} in ${zone} ended with ${code}: ${err}`);
-      return out;
-    };
-    const nothingLoaded = await said('plan', first, early);
-    await said('sync', first, early);
-    const afterFirst = await said('plan', second, late);
-    await said('sync', second, late);
-    return {
-      ...(await contentsOf(installation.path('warehouse.duckdb'))),
-      nothingLoaded,
-      afterFirst,
-      status: JSON.stringify(statusShape.parse(JSON.parse(await said('status', second, late)))),
-    };
-  } finally {
-    await installation.close();
-  }
+  await installation.configure({
+    service: serviceAt('${SERVICE}'),
+    warehouse: 'warehouse.duckdb',
+    partners: false,
+    slices,
+  });
+  const said = async (command: string, asOf: string, service: Simulator): Promise<string> => {
+    const argv = [command, '--as-of', asOf, '--json', '--quiet'];
+    const { code, out, err } = await installation.run(argv, { TZ: zone, SERVICE: service.url });
+    if (code !== 0) throw new Error(`${command} in ${zone} ended with ${code}: ${err}`);
+    return out;
+  };
+  const nothingLoaded = await said('plan', first, early);
+  await said('sync', first, early);
+  const afterFirst = await said('plan', second, late);
+  await said('sync', second, late);
+  return {
+    ...(await contentsOf(installation.path('warehouse.duckdb'))),
+    nothingLoaded,
+    afterFirst,
+    status: JSON.stringify(statusShape.parse(JSON.parse(await said('status', second, late)))),
+  };
 }
 
-test('hosts in UTC, Apia and São Paulo plan the same windows, load the same rows and show the same status', async () => {
-  const [utc, ...others] = await Promise.all(zones.map((zone) => nightsIn(zone)));
-  expect(Object.keys(utc ?? {})).toEqual(expect.arrayContaining(slices.map(({ name }) => `main.${name}`)));
-  expect(others.map((other) => differences(utc ?? {}, other))).toStrictEqual([[], []]);
+test('hosts in Apia and São Paulo plan the same windows, load the same rows and show the same status', async () => {
+  const [apia = {}, other = {}] = await Promise.all(zones.map((zone) => nightsIn(zone)));
+  expect(Object.keys(apia)).toEqual(expect.arrayContaining(slices.map(({ name }) => `main.${name}`)));
+  expect(differences(apia, other)).toStrictEqual([]);
 });

@@ -47,53 +47,47 @@ async function refused(environment: Readonly<Record<string, string>> = {}): Prom
   return err;
 }
 
-describe('the wire', () => {
-  test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused', async () => {
-    await installation.configure(settings());
-    expect(await refused({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toContain('turns off the checking of certificates');
-  });
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused', async () => {
+  await installation.configure(settings());
+  expect(await refused({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toContain('turns off the checking of certificates');
 });
 
-describe('what is sent to the service', () => {
-  test(
-    'is GET alone in a sync, a backfill, a check, and every command that shows or publishes',
-    async () => {
-      const publish = [{ duckdb: 'out/snapshot.duckdb' }, { parquet: 'out/lake' }];
-      await installation.configure(settings({ publish, partners: true, links: { apps: 'all' }, archive: '30d' }));
-      const app = simulator.world.apps[0]?.token ?? '';
-      const commands = [
-        ['sync', ...AS_OF],
-        ['backfill', '--slice', 'daily', '--from', '2026-02-11', '--to', '2026-02-12', ...AS_OF],
-        ['check', ...AS_OF],
-        ['plan', ...AS_OF],
-        ['status', ...AS_OF],
-        ['replay'],
-        ['publish'],
-        ['export', '--slice', 'daily', '--output', 'daily.csv'],
-        ['catalog'],
-        ['partners'],
-        ['links', 'list', '--app', app],
-      ];
-      for (const argv of commands) expect([argv[0], (await installation.run(argv)).code]).toStrictEqual([argv[0], 0]);
-      const { requests } = simulator.asked;
-      expect(requests.length).toBeGreaterThan(10);
-      expect([...new Set(requests.map(({ method }) => method))]).toStrictEqual(['GET']);
-      expect(requests.map(({ path, query }) => path + query).join()).not.toContain(encodeURIComponent(TOKEN));
-    },
-    MANY_PROCESSES_MS,
-  );
-});
+test(
+  'what is sent to the service is GET alone in a sync, a backfill, a check, and every command that shows or publishes',
+  async () => {
+    const publish = [{ duckdb: 'out/snapshot.duckdb' }, { parquet: 'out/lake' }];
+    await installation.configure(settings({ publish, partners: true, links: { apps: 'all' }, archive: '30d' }));
+    const app = simulator.world.apps[0]?.token ?? '';
+    const commands = [
+      ['sync', ...AS_OF],
+      ['backfill', '--slice', 'daily', '--from', '2026-02-11', '--to', '2026-02-12', ...AS_OF],
+      ['check', ...AS_OF],
+      ['plan', ...AS_OF],
+      ['status', ...AS_OF],
+      ['replay'],
+      ['publish'],
+      ['export', '--slice', 'daily', '--output', 'daily.csv'],
+      ['catalog'],
+      ['partners'],
+      ['links', 'list', '--app', app],
+    ];
+    for (const argv of commands) expect([argv[0], (await installation.run(argv)).code]).toStrictEqual([argv[0], 0]);
+    const { requests } = simulator.asked;
+    expect(requests.length).toBeGreaterThan(10);
+    expect([...new Set(requests.map(({ method }) => method))]).toStrictEqual(['GET']);
+    expect(requests.map(({ path, query }) => path + query).join()).not.toContain(encodeURIComponent(TOKEN));
+  },
+  MANY_PROCESSES_MS,
+);
 
-describe('the command line', () => {
-  test('a token given as an option is refused unread', async () => {
-    await installation.configure(settings());
-    for (const argv of [['--token', TOKEN], [`--service.token=${TOKEN}`]]) {
-      const { code, out, err } = await installation.run(['sync', ...argv]);
-      expect([code, out]).toStrictEqual([78, '']);
-      expect(err).toMatch(/^USAGE_INVALID: .*Unknown argument/);
-      expect(err).not.toContain(TOKEN);
-    }
-  });
+test('a token given as an option is refused unread', async () => {
+  await installation.configure(settings());
+  for (const argv of [['--token', TOKEN], [`--service.token=${TOKEN}`]]) {
+    const { code, out, err } = await installation.run(['sync', ...argv]);
+    expect([code, out]).toStrictEqual([78, '']);
+    expect(err).toMatch(/^USAGE_INVALID: .*Unknown argument/);
+    expect(err).not.toContain(TOKEN);
+  }
 });
 
 describe('the configuration', () => {

@@ -182,7 +182,6 @@ describe('a token the service says back', () => {
       'a redirect with it in the location',
       status(302, { headers: { location: `https://other.example.com/?t=${TOKEN}&u=${encodeURIComponent(TOKEN)}` } }),
     ],
-    ['403 as a page', status(403, { body: 'html' })],
     [
       'a list that is none',
       said(200, JSON.stringify({ apps: ECHO, items: ECHO, data: ECHO, error: ECHO }), 'application/json'),
@@ -219,8 +218,9 @@ describe('a token the service says back', () => {
   });
 });
 
-describe('control characters the service sends', () => {
-  test.each(['text', 'json'])('in the words of an error reach no terminal: --log %s holds none', async (log) => {
+test.each(['text', 'json'])(
+  'control characters in the words of an error reach no terminal: --log %s holds none',
+  async (log) => {
     await installation.configure(settings(['daily']));
     befall(status(400, { message: `an app named ${ESCAPED}` }), ({ path }) => path.endsWith('/report'));
     const ended = await sync('--log', log);
@@ -229,5 +229,5 @@ describe('control characters the service sends', () => {
     expect(err).toContain('an app named');
     expect(await marksIn(ended)).toStrictEqual([]);
     expect((out + err).replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
-  });
-});
+  },
+);

@@ -26,7 +26,7 @@ import { writeKillHook, type KillHook } from '../support/kill-hook.ts';
 import { drawInstants, drawSteps, momentText, type Moment, type Timeline } from '../support/kill-moments.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
-const KILLS = Number(process.env['RIPEN_KILLS'] ?? 6);
+const KILLS = Number(process.env['RIPEN_KILLS'] ?? 4);
 const SEED = Number(process.env['RIPEN_KILLS_SEED'] ?? 1);
 /** Killed side by side, each in a folder of its own. */
 const LANES = 2;

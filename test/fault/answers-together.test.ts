@@ -7,17 +7,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ReadAnswers } from '../../src/load/read-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { rowsOf } from '../support/simulator/mutations.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { holds, reports, runNight, smallWorld } from '../support/night.ts';
-import {
-  duplicatedRow,
-  extraKey,
-  missingKey,
-  nullRows,
-  replacedValue,
-  wrongTotal,
-} from '../support/report-mutations.ts';
+import { duplicatedRow, extraKey, nullRows, replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -89,9 +81,7 @@ test('20 answers of 7 days are read together, and each is a load of its own', as
 test.each<[string, Fault]>([
   ['holds a key that nobody asked for', { kind: 'report', mutate: extraKey('surprise', 1) }],
   ['holds a row twice', { kind: 'report', mutate: duplicatedRow(0) }],
-  ['has no totals', { kind: 'report', mutate: ({ totals: _totals, ...rest }) => rest }],
   ['has no rows but null', { kind: 'report', mutate: nullRows() }],
-  ['ends early', { kind: 'report', mutate: (document) => ({ ...document, rows: rowsOf(document).slice(1) }) }],
 ])('of 20 answers the one that %s, once, costs none of the others, and all is stored in the end', async (_, fault) => {
   befall(fault, 1);
   const summary = await runNight(scenario, NOW);
@@ -103,8 +93,6 @@ test.each<[string, Fault]>([
   ['does not add up', { kind: 'report', mutate: wrongTotal('installs', 1) }],
   ['holds a text that is no number', { kind: 'report', mutate: replacedValue(0, 'installs', 'many') }],
   ['holds a day of another window', { kind: 'report', mutate: replacedValue(0, 'day', '2026-04-20') }],
-  ['states an error beside its rows', { kind: 'report', mutate: (document) => ({ ...document, error: 'cancelled' }) }],
-  ['lacks a key', { kind: 'report', mutate: missingKey('cost') }],
 ])('of 20 answers the one that %s, each time, fails alone, and the other 19 are stored', async (_, fault) => {
   befall(fault);
   const summary = await runNight(scenario, NOW);

@@ -15,9 +15,8 @@ import { dailyInstalls, slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  await scenario.close();
 });
 
 const DAY_MS = 86_400_000;

@@ -162,27 +162,23 @@ test('a lake where Delta tables lie, and Delta tables where a lake lies, are ref
 
 test('another warehouse, or its copy, is refused as a target and stays as it was', async () => {
   const other = await openScenario([daily], { simulator: { world: smallWorld } });
-  try {
-    const path = (name: string): string => join(other.directory, name);
-    await other.night(NOW, { publish: [snapshotAt(path('analytics.duckdb')), lakeAt(path('lake'))] });
-    await scenario.night(NOW);
-    const idOf = async (of: Scenario): Promise<string> =>
-      (await column(of, 'select id from ripen_internal.warehouse_identity')).join();
-    const [theirs, own] = [await idOf(other), await idOf(scenario)];
-    for (const [target, file] of [
-      [snapshotAt(path('analytics.duckdb')), path('analytics.duckdb')],
-      [lakeAt(path('lake')), path('lake/_manifest.json')],
-      [snapshotAt(path('warehouse.duckdb')), path('warehouse.duckdb')],
-    ] as const) {
-      const before = await readFile(file);
-      const message = `The publish target ${target.path} was a copy of the warehouse ${theirs}, not of ${scenario.config.warehouse}, which is ${own}.`;
-      const said = { code: 'WAREHOUSE_FOREIGN', message, hint: textWith('move the copy away') };
-      expect(await refusal({ publish: [target] })).toMatchObject(said);
-      const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });
-      expect([published, failures.map((failure) => failure.message)]).toEqual([[], [message]]);
-      expect(before.equals(await readFile(file))).toBe(true);
-    }
-  } finally {
-    await other.close();
+  const path = (name: string): string => join(other.directory, name);
+  await other.night(NOW, { publish: [snapshotAt(path('analytics.duckdb')), lakeAt(path('lake'))] });
+  await scenario.night(NOW);
+  const idOf = async (of: Scenario): Promise<string> =>
+    (await column(of, 'select id from ripen_internal.warehouse_identity')).join();
+  const [theirs, own] = [await idOf(other), await idOf(scenario)];
+  for (const [target, file] of [
+    [snapshotAt(path('analytics.duckdb')), path('analytics.duckdb')],
+    [lakeAt(path('lake')), path('lake/_manifest.json')],
+    [snapshotAt(path('warehouse.duckdb')), path('warehouse.duckdb')],
+  ] as const) {
+    const before = await readFile(file);
+    const message = `The publish target ${target.path} was a copy of the warehouse ${theirs}, not of ${scenario.config.warehouse}, which is ${own}.`;
+    const said = { code: 'WAREHOUSE_FOREIGN', message, hint: textWith('move the copy away') };
+    expect(await refusal({ publish: [target] })).toMatchObject(said);
+    const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });
+    expect([published, failures.map((failure) => failure.message)]).toEqual([[], [message]]);
+    expect(before.equals(await readFile(file))).toBe(true);
   }
 });

@@ -140,12 +140,8 @@ describe('a signal that stops the work', () => {
 
   test.each(Object.keys(verbs))('%s, while nothing is answered, rejects with INTERRUPTED', async (name) => {
     const server = await startScriptedServer(() => 'hang');
-    try {
-      const calling = verbs[name]?.(await servedBy(server.origin), AbortSignal.timeout(300));
-      expect(await failureOf(calling ?? Promise.resolve())).toMatchObject({ code: 'INTERRUPTED', kind: 'interrupted' });
-    } finally {
-      await server.close();
-    }
+    const calling = verbs[name]?.(await servedBy(server.origin), AbortSignal.timeout(300));
+    expect(await failureOf(calling ?? Promise.resolve())).toMatchObject({ code: 'INTERRUPTED', kind: 'interrupted' });
   });
 
   test('status, sync and drop, while they wait for the warehouse, reject with INTERRUPTED', async () => {

@@ -102,26 +102,22 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
       `select token as gone from main.links_history where valid_to is not null
        union all select partner_id from main.partners_history where valid_to is not null and is_listed order by 1`,
     );
-  try {
-    expect(await night(1)).toEqual([]);
-    const shifting = await shiftingServer(items, { links: 'n3', partners: 3 });
-    const other = connectTo(shifting.origin);
-    expect(await night(2, other.service)).toEqual([]);
-    await other.service.close();
-    await shifting.close();
-    // The list that the first crawl began with still had them.
-    expect(await closed()).toEqual([]);
-    expect(await scene.rows('select count(*)::integer as n from main.links')).toEqual([{ n: 13 }]);
-    const asked = campaign.received.length;
-    expect(await night(3)).toEqual([]);
-    expect(await closed()).toEqual([{ gone: '3' }, { gone: 'n3' }]);
-    // 3 pages each, twice, and the sub-links of one.
-    expect(campaign.received.length - asked).toBe(13);
-    expect(await night(4)).toEqual([]);
-    expect(campaign.received.length - asked).toBe(20);
-  } finally {
-    await campaign.close();
-  }
+  expect(await night(1)).toEqual([]);
+  const shifting = await shiftingServer(items, { links: 'n3', partners: 3 });
+  const other = connectTo(shifting.origin);
+  expect(await night(2, other.service)).toEqual([]);
+  await other.service.close();
+  await shifting.close();
+  // The list that the first crawl began with still had them.
+  expect(await closed()).toEqual([]);
+  expect(await scene.rows('select count(*)::integer as n from main.links')).toEqual([{ n: 13 }]);
+  const asked = campaign.received.length;
+  expect(await night(3)).toEqual([]);
+  expect(await closed()).toEqual([{ gone: '3' }, { gone: 'n3' }]);
+  // 3 pages each, twice, and the sub-links of one.
+  expect(campaign.received.length - asked).toBe(13);
+  expect(await night(4)).toEqual([]);
+  expect(campaign.received.length - asked).toBe(20);
 });
 
 test('a token that is reset mid-crawl ends the refresh, and no app is half replaced', async () => {

@@ -126,6 +126,7 @@ const loaded: readonly Row[] = [
   ['JSON cut after a row, so that it still ends in a brace', json('{"rows":[{"day":"2026-05-28"}'), once(2)],
   ['rows that are null, twice', report(nullRows()), once(3)],
   ['an inner status of 500, once', beside({ debug: { service_urls: [{ status_code: 500 }] } }), once(2)],
+  ['more than 5 rows cut off with words about it', report(limitedRows(5, 'The report was truncated')), loads(SPLIT)],
   ['more than 5 rows cut off in silence', report(limitedRows(5, null)), loads(SPLIT)],
   ['a warning about something else', report(addedWarning('Rates of yesterday')), loads(1, { warns: ['Rates of'] })],
   [
@@ -339,25 +340,9 @@ describe('alone', () => {
     ]);
   });
 
-  test('a metric the service does not know fails its slice by name, with the words of the service', async () => {
-    const wrong = slice({ ...given, name: 'wrong', metrics: ['installs', 'instals'] });
-    const scenario = await openScenario([wrong, slice({ ...given, name: 'daily' })], { simulator: { world } });
-    const summary = await runNight(scenario, NOW);
-    expect(summary.failures).toMatchObject([
-      { code: 'SOURCE_REFUSED', slice: 'wrong', window: DAYS, message: textWith('instals') },
-    ]);
-    expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
-  });
-
-  test.each([
-    ['limit', { limit: '6' }],
-    ['no limit', {}],
-  ])('a report cut to 6 rows (%s) is split from 4 days into single ones, which fit', async (_, parameters) => {
-    const limited = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'], parameters });
+  test('a report with a limit of 6 rows is split from 4 days into single ones, which fit', async () => {
+    const limited = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'], parameters: { limit: '6' } });
     const scenario = await openScenario([limited], { simulator: { world } });
-    const times = Object.keys(parameters).length === 0 ? Infinity : 0;
-    const fault = report(limitedRows(6, 'The report was truncated'));
-    scenario.simulator.script({ match: reports(), times, fault });
     const summary = await runNight(scenario, NOW);
     expect(summary.failures).toEqual([]);
     const { stored, truth } = await storedAndTrue(scenario, slice({ ...limited, parameters: {} }), DAYS, NOW);

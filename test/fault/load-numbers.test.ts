@@ -6,6 +6,7 @@ import { day } from '../../src/model/calendar.ts';
 import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import { type Cases, loadCases, tableOf } from '../support/cases.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
+import { countSteps } from '../support/failing-step.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
 import { bareMetric, combined, limitedRows, replacedValue } from '../support/report-mutations.ts';
@@ -205,5 +206,25 @@ describe('a window', () => {
     const summary = await runNight(scenario, NEXT);
     expect(summary.failures).toMatchObject([{ code: 'DATA_REJECTED', hint: textWith('max_rejects') }]);
     expect(await contentOf(scenario, 'daily')).toEqual(before);
+  });
+
+  test('whose 2 bad rows were recorded when the disk became full leaves neither rows nor records, and both once there is room', async () => {
+    await open({ maxRejects: 2 });
+    script(Infinity, replacedValue(0, 'installs', '1,234.5'), replacedValue(1, 'installs', 'NaN'));
+    const rejected = (): Promise<string[]> => column(scenario, 'select count(*) from ripen.rejected_rows');
+    let isRecorded = false;
+    const steps = await countSteps((step) => {
+      const isFull = isRecorded && steps.kinds[step - 1] !== 'rollback';
+      if (steps.kinds[step - 1] === 'insert into ripen.rejected_rows') isRecorded = true;
+      return isFull;
+    });
+    await runNight(scenario, NOW)
+      .catch(() => null)
+      .finally(() => steps.stop());
+    expect(isRecorded).toBe(true);
+    expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+    expect(await rejected()).toEqual(['0']);
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    expect(await rejected()).toEqual(['2']);
   });
 });

@@ -1,6 +1,6 @@
-/** Each step of a publish of Delta tables on disk fails, once or from there on: old or new is read, then all is complete and swept. */
+/** Delta tables on disk that a publish leaves at any of its steps, or that others commit to: old or new is read, then all is complete and swept. */
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
@@ -8,10 +8,10 @@ import { beforeEach, expect, test } from 'vitest';
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import { openSample, type Sample } from '../support/sample-warehouse.ts';
+import { openSample, type Sample, ask } from '../support/sample-warehouse.ts';
 
 /** Every how manyth step fails: all of them in the long form. */
-const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '53');
+const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '79');
 
 let sample: Sample;
 beforeEach(async () => {
@@ -60,4 +60,67 @@ test.each(['once', 'from there on'] as const)(
     expect(await read()).toBe(old);
   },
   3_600_000,
+);
+
+const DAY = '2026-01-02';
+
+const commit = (version: number, lines: readonly object[]): void => {
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  writeFileSync(join(at('network_daily'), '_delta_log', `${String(version).padStart(20, '0')}.json`), text);
+};
+const info = (operation: string) => ({ commitInfo: { timestamp: 1, operation, engineInfo: 'another engine' } });
+const fileOf = async (day: string) => {
+  const found = (await readLog(at('network_daily'))).files.find(
+    ({ partitionValues }) => partitionValues['day'] === day,
+  );
+  if (found === undefined) throw new Error(`no file of ${day}`);
+  return found;
+};
+/** Writes a file of a day as Spark would: under its own name, without numbers of columns. */
+const written = async (name: string, rows: (from: string) => string) => {
+  const { path, stats } = await fileOf(DAY);
+  const to = join(at('network_daily'), `day=${DAY}`, name);
+  await ask(
+    ':memory:',
+    `copy (${rows(`read_parquet('${join(at('network_daily'), path)}', hive_partitioning = false)`)}) to '${to}' (format parquet)`,
+  );
+  return {
+    path: `day=${DAY}/${name}`,
+    partitionValues: { day: DAY },
+    size: statSync(to).size,
+    modificationTime: 1,
+    stats,
+  };
+};
+const nightsPass = async (): Promise<void> => {
+  const catalog = join(target().path, 'catalog.duckdb');
+  for (const inDay of [DAY, '2026-01-03']) {
+    expect(await read()).toBe(await held());
+    expect(JSON.stringify(sortedRows(await ask(catalog, 'select * from network_daily')))).toBe(await held());
+    await restate(sample.warehouse, inDay, 1);
+    await sample.publish([target()]);
+  }
+  expect(await read()).toBe(await held());
+};
+
+test.each([
+  ['changes a row', true, (from: string) => `select * replace (installs + 1 as installs) from ${from}`],
+  ['adds rows beside a file', false, (from: string) => `from ${from}`],
+])(
+  'another engine that %s has its file replaced by the next publish, and no row is lost or there twice',
+  async (_, replaces, rows) => {
+    await sample.publish([target()]);
+    const { path } = await fileOf(DAY);
+    const add = await written('part-00000-2c9f1a52.c000.snappy.parquet', rows);
+    commit(1, [
+      info('OPTIMIZE'),
+      ...(replaces ? [{ remove: { path, deletionTimestamp: Date.now(), dataChange: false } }] : []),
+      { add: { ...add, dataChange: !replaces } },
+    ]);
+    commit(2, [info('VACUUM END')]);
+    const [published] = await sample.publish([target()]);
+    expect(published).toMatchObject({ files_written: 1, also_written: ['version 3', 'catalog.duckdb'] });
+    expect((await fileOf(DAY)).path).toMatch(/ripen-/);
+    await nightsPass();
+  },
 );

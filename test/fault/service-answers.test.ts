@@ -103,18 +103,18 @@ const unreachable = fails('SOURCE_UNAVAILABLE', 0, '(try 6)', { reportsUrl: 'htt
 const unsupported =
   '{"error_code":"request_error","error_desc":"Unsupported metric: x loc=metrics","error_desc_details":null}';
 
+/** Beyond what a timer holds. */
+const late = { requestTimeoutMs: 1e12 * 86_400_000 };
+
 const refusals: readonly Row[] = [
+  ['a deadline in 1e12 days', once(json(report)), { tries: 1, settings: late }],
   ['429 with Retry-After: 120', once(refused), ok(2, 120_000)],
   ['429 with a date 90 s after its own Date', once({ status: 429, headers: dated }), ok(2, 90_000)],
   ['429 for an hour', once({ status: 429, headers: { 'retry-after': '3600' } }, { status: 429 }), ok(3, 300_000, 1500)],
   ['429 for ever', always({ status: 429 }), fails('SOURCE_OVERLOADED', 12)],
   ['429 among five 503', statuses(429, 429, 503, 429, 503, 429, 429, 503, 429, 503, 429, 503, 429), ok(14)],
   ['a sixth 503', statuses(429, 503, 429, 503, 429, 503, 503, 503, 503), fails('SOURCE_UNAVAILABLE', 9)],
-  ...[500, 502, 503].map((status): Row => [
-    `${status}, thrice`,
-    statuses(status, status, status),
-    ok(4, 500, 1000, 2000),
-  ]),
+  ['500, 502 and 503', statuses(500, 502, 503), ok(4, 500, 1000, 2000)],
   ['503 for ever', always(maintenance), fails('SOURCE_UNAVAILABLE', 6, 'report was answered 503: Maintenance (try 6)')],
   ['no connection', always({}), { ...unreachable, says: 'ECONNREFUSED' }],
   ['a name DNS does not know', always({}), { ...unreachable, settings: { reportsUrl: 'http://reports.invalid' } }],
@@ -133,11 +133,7 @@ const refusals: readonly Row[] = [
     once(json({}, { status }), json({}, { status })),
     ok(3),
   ]),
-  ...[202].map((status): Row => [
-    `${status} for ever`,
-    always({ status, body: 'wait' }),
-    fails('SOURCE_UNAVAILABLE', 6, `${status}: wait`),
-  ]),
+  ['202 for ever', always({ status: 202, body: 'wait' }), fails('SOURCE_UNAVAILABLE', 6, '202: wait')],
 ];
 
 const chunked = `${HEAD}transfer-encoding: chunked\r\n\r\n`;
@@ -151,7 +147,6 @@ const broken: readonly (readonly [string, Answer])[] = [
   ['shorter than its length', { headers: { ...headers, 'content-length': '99999' }, body: whole, cutAfter: 999 }],
   ['cut inside a chunk', raw(`${chunked}${whole.length.toString(16)}\r\n${whole.slice(0, 99)}`)],
   ['of chunks without size', raw(`${chunked}zz\r\n${whole}`)],
-  ['of another protocol', raw('SSH-2.0-OpenSSH_9.0\r\n')],
 ];
 const others: readonly (readonly [string, Answer, string])[] = [
   [
@@ -226,17 +221,9 @@ const sound: readonly (readonly [string, Answer])[] = [
   ['that ends with its connection', raw(`${HEAD}\r\n${whole}`)],
   ['behind a byte order mark', typed('application/json', `\ufeff${whole}`)],
 ];
-/** Beyond what a timer holds. */
-const deadlines = [25, 1e12].map((days): Row => {
-  return [
-    `a deadline in ${days} days`,
-    once(json(report)),
-    { tries: 1, settings: { requestTimeoutMs: days * 86_400_000 } },
-  ];
-});
 const reports = sound.map(([name, answer]): Row => [`a report ${name}`, once(answer), ok(1)]);
 
-test.each([...refusals, ...bodies, ...reports, ...deadlines])('%s', async (_, script, expected) => {
+test.each([...refusals, ...bodies, ...reports])('%s', async (_, script, expected) => {
   const { clock } = await serve(script, expected.settings);
   const outcome = await ask().catch((error: unknown) => error);
   const files = await readdir(directory);

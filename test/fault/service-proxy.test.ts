@@ -1,6 +1,5 @@
 /** Faults, row 51: a proxy that the environment names, as it is configured and on the wire. */
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -10,6 +9,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { Secret } from '../../src/config/secret.ts';
+import { writeCertificate } from '../support/certificate.ts';
 import { textWith } from '../support/matching.ts';
 import {
   type Connection,
@@ -136,18 +136,7 @@ async function startProxy(port: number, status = 200): Promise<RunningProxy> {
   };
 }
 
-function certified(): boolean {
-  const subject = ['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=DNS:${HOST}`];
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  try {
-    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-describe.skipIf(!certified())('a call', () => {
+describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () => {
   let server: ScriptedServer;
   let proxy: RunningProxy;
   let connection: Connection;

@@ -1,10 +1,10 @@
-/** Files that are no warehouse of this program: said before the first request, and left byte for byte as they are. */
+/** A warehouse that cannot be had: files that are none of this program are left byte for byte as they are; a holder is named, and waited for. */
 
 import { createHash } from 'node:crypto';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
@@ -16,6 +16,8 @@ import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
+import { column } from '../support/contents.ts';
+import { hold, type Holder } from '../support/holder.ts';
 
 let scenario: Scenario;
 
@@ -103,4 +105,39 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
   await runNight(scenario, NOW);
   await inDatabase(scenario.config.warehouse, "insert into ripen_internal.migrations values (99, '0099_later', now())");
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
+});
+
+/** Another process, which holds the warehouse that a night has left. */
+async function heldAfterNight(mode: 'READ_ONLY' | 'READ_WRITE'): Promise<Holder> {
+  await runNight(scenario, new Date('2026-05-31T02:30:00Z'));
+  scenario.simulator.asked.reset();
+  const holder = await hold(scenario.config.warehouse, mode);
+  onTestFinished(() => holder.release());
+  return holder;
+}
+
+test.each(['READ_ONLY', 'READ_WRITE'] as const)(
+  'a warehouse another process holds %s is refused at once with --lock-wait 0, naming its process, after 0 requests',
+  async (mode) => {
+    const holder = await heldAfterNight(mode);
+    const failure = await failureFrom(runNight(scenario, NOW));
+
+    expect(failure).toMatchObject({ code: 'WAREHOUSE_LOCKED', kind: 'unavailable' });
+    expect(failure.message).toContain(`process ${holder.pid}`);
+    expect(scenario.simulator.asked.requests).toEqual([]);
+  },
+);
+
+test('a run waits for a holder that lets go within --lock-wait, says whom it waits for, and then loads everything', async () => {
+  const holder = await heldAfterNight('READ_WRITE');
+  const summary = await runNight(scenario, NOW, {
+    request: { lockWaitMs: 30_000 },
+    onEvent: ({ type }) => type === 'lock_waiting' && void holder.release(),
+  });
+
+  expect(summary.failures).toEqual([]);
+  const waits = scenario.events.filter(({ type }) => type === 'lock_waiting');
+  expect(waits).toMatchObject([{ waitMs: 30_000 }]);
+  expect(JSON.stringify(waits)).toContain(String(holder.pid));
+  expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['2']);
 });

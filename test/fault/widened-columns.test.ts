@@ -1,15 +1,21 @@
-/** A metric whose type widens after loads: by the catalog, by the configuration, by a value. What fails widens nothing. */
+/** Numbers that their columns do not hold, by the catalog, the configuration or a value: stored as stated, in every copy. What fails widens nothing. */
+
+import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { ReportMutation } from '../support/simulator/mutations.ts';
 import type { Quirks } from '../support/simulator/quirks.ts';
-import { column, query, storedAndTrue } from '../support/contents.ts';
-import { reports, runNight } from '../support/night.ts';
+import { column, query, storedAndTrue, lastRun } from '../support/contents.ts';
+import { reports, runNight, smallWorld } from '../support/night.ts';
 import { combined, replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
+import type { PublishTarget } from '../../src/config/config.ts';
+import { deltaRows } from '../support/delta-reader.ts';
+import { textWith } from '../support/matching.ts';
+import { ask } from '../support/sample-warehouse.ts';
 
 let scenario: Scenario;
 
@@ -55,37 +61,32 @@ const described = async (): Promise<unknown> => [
   ),
 ];
 
-test.each(['decimal', 'money'])(
-  '7.5 in a count whose list turned from integer to %s after 4 days were loaded is stored as 7.5',
-  async (formatting) => {
-    const altered = { id: 'points_scored', formatting, during: (now: Date) => now >= SECOND } as const;
-    scenario = await openScenario([daily], {
-      simulator: { world: { ...world, quirks: { ...quirks, catalog: [altered] } } },
-    });
-    await runNight(scenario, FIRST);
-    const type = await typeOf('points_scored');
-    expect(type).toBe('BIGINT');
-    script(replacedValue(0, 'points_scored', '7.5'));
-    expect(await runNight(scenario, SECOND)).toMatchObject({ status: 'succeeded', failures: [] });
+test('7.5 in a count whose list turned from integer to money after 4 days were loaded is stored as 7.5', async () => {
+  const altered = { id: 'points_scored', formatting: 'money', during: (now: Date) => now >= SECOND } as const;
+  scenario = await openScenario([daily], {
+    simulator: { world: { ...world, quirks: { ...quirks, catalog: [altered] } } },
+  });
+  await runNight(scenario, FIRST);
+  const type = await typeOf('points_scored');
+  expect(type).toBe('BIGINT');
+  script(replacedValue(0, 'points_scored', '7.5'));
+  expect(await runNight(scenario, SECOND)).toMatchObject({ status: 'succeeded', failures: [] });
 
-    expect(
-      await column(scenario, "select points_scored::varchar from daily where points_scored::varchar like '7.5%'"),
-    ).toEqual([expect.stringMatching(/^7\.50*$/)]);
-    expect((await widenings()).map((each) => each.slice(0, 23))).toEqual(['points_scored: BIGINT t']);
-    const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-28:2026-06-01', SECOND);
-    expect(stored.filter((row) => !truth.includes(row)).length).toBe(1);
-    expect(stored.length).toBe(truth.length);
-  },
-);
+  expect(
+    await column(scenario, "select points_scored::varchar from daily where points_scored::varchar like '7.5%'"),
+  ).toEqual([expect.stringMatching(/^7\.50*$/)]);
+  expect((await widenings()).map((each) => each.slice(0, 23))).toEqual(['points_scored: BIGINT t']);
+  const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-28:2026-06-01', SECOND);
+  expect(stored.filter((row) => !truth.includes(row)).length).toBe(1);
+  expect(stored.length).toBe(truth.length);
+});
 
 test.each<[string, ReportMutation]>([
   ['whose installs are off by 1', wrongTotal('installs', 1)],
   ['with a value that is no number', replacedValue(1, 'installs', '1,234.5')],
-  ['with a day outside of it', replacedValue(1, 'day', '2026-04-01')],
 ])('a window with a cost of 20 digits %s fails, and changes no column, no comment and no view', async (_, mutate) => {
-  scenario = await openScenario([daily], {
-    simulator: { world: { ...world, quirks: { metrics: quirks.metrics ?? [] } } },
-  });
+  const short = slice({ ...given, datePeriod: { first: { day: day('2026-05-31') }, last: { daysAgo: 1 } } });
+  scenario = await openScenario([short], { simulator: { world } });
   await runNight(scenario, FIRST);
   const before = await described();
   const restore = script(combined(replacedValue(0, 'cost', '12345678901234.123456789'), mutate));
@@ -103,4 +104,112 @@ test.each<[string, ReportMutation]>([
   expect(await column(scenario, 'select distinct cost::varchar from daily where cost > 1000000')).toEqual([
     expect.stringMatching(/^12345678901234\.1234567890*$/),
   ]);
+});
+
+const float = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+  refresh: 'nightly',
+});
+
+const open = async (): Promise<void> => {
+  scenario = await openScenario([float], { simulator: { world: smallWorld } });
+};
+const costs = (...texts: readonly string[]): ReportMutation =>
+  combined(...texts.map((text, row) => replacedValue(row, 'cost', text)));
+const at = (name: string): string => join(scenario.directory, name);
+
+/** A copy of each kind. */
+const copies = (): readonly PublishTarget[] => [
+  { kind: 'parquet', path: at('lake'), mode: 0o644 },
+  { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
+  { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
+];
+
+/** That every copy of `daily` gives what the warehouse gives; returns that. */
+async function sameInCopies(select: string): Promise<readonly Record<string, unknown>[]> {
+  const held = await query(scenario, `${select} from daily order by all`);
+  for (const [file, from] of [
+    [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
+    [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}', union_by_name = true)`],
+    [at('copy.duckdb'), 'daily'],
+    [':memory:', await deltaRows(at('tables/daily'))],
+  ] as const) {
+    expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
+  }
+  return held;
+}
+
+test('money of -1.4e-14, which no decimal holds beside others, is set aside by name; who states DOUBLE gets the nearest one, in every copy', async () => {
+  await open();
+  const publish = copies();
+  const restore = script(costs('12345678.123456'));
+  expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
+  const held = await column(scenario, 'select cost::varchar from daily order by all');
+  restore();
+  script(costs('-1.4210854715202004e-14', '12345678.123456'));
+  const { failures } = await scenario.night(SECOND, { publish });
+  expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
+  expect(await column(scenario, 'select distinct reason from ripen.rejected_rows')).toEqual([textWith('e-14')]);
+  expect(await typeOf('cost')).toBe('DECIMAL(18,6)');
+  expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
+
+  const floating = { ...float, types: { cost: 'DOUBLE' } };
+  const config = { publish, slices: [floating] };
+  expect((await scenario.night(SECOND, config)).failures).toEqual([]);
+  expect(await typeOf('cost')).toBe('DOUBLE');
+  const select = 'select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c';
+  const now = await sameInCopies(select);
+  expect(now.map(({ c }) => c)).toEqual(expect.arrayContaining(['-1.4210854715202004e-14', '12345678.123456']));
+});
+
+test('a night that changes the types of two columns and asks for one day leaves the other days in every copy as they were, in the new types, and as final as they were', async () => {
+  await open();
+  const publish = copies();
+  const ofOthers = `where "day" <> date '2026-05-28' order by all`;
+  const finality = 'select period, metric, is_final, final_at from ripen.finality order by all';
+  const states = 'select start_day, state, next_refresh_at from ripen.periods order by all';
+  expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
+  const before = await query(
+    scenario,
+    `select "day", app_token, os_name, installs::double as i, cost::double as c from daily ${ofOthers}`,
+  );
+  const stood = [await query(scenario, finality), await query(scenario, states)];
+
+  script(combined(costs('0.30000000000000004'), replacedValue(1, 'installs', '7.5')));
+  const order = {
+    command: 'backfill',
+    slices: ['daily'],
+    forced: { start: day('2026-05-28'), end: day('2026-05-29') },
+  } as const;
+  expect((await scenario.night(FIRST, { publish }, order)).failures).toEqual([]);
+  expect([await typeOf('cost'), await typeOf('installs')]).toEqual(['DECIMAL(29,17)', 'DECIMAL(20,1)']);
+  expect(
+    await query(
+      scenario,
+      `select "day", app_token, os_name, installs::double as i, cost::double as c from daily ${ofOthers}`,
+    ),
+  ).toEqual(before);
+  expect([await query(scenario, finality), await query(scenario, states)]).toEqual(stood);
+
+  const select = `select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c, typeof(installs) as it, typeof(cost) as ct`;
+  await sameInCopies(select);
+});
+
+test('two counts of 38 digits in one window are stored, restated and published, though their sum has more digits than a decimal', async () => {
+  await open();
+  const large = ['99999999999999999999999999999999999999', '99999999999999999999999999999999999998'];
+  const counts = (...texts: readonly string[]): ReportMutation =>
+    combined(...texts.map((text, row) => replacedValue(row, 'installs', text)));
+  const publish = copies();
+  const restore = script(counts(...large));
+  expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
+  expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
+  expect(await column(scenario, 'select installs::varchar from daily')).toEqual(expect.arrayContaining(large));
+  restore();
+  script(counts(...large.toReversed(), large[0] ?? ''));
+  expect((await scenario.night(SECOND, { publish })).failures).toEqual([]);
+  expect(await column(scenario, 'select metric from ripen.restatements')).toContain('installs');
 });

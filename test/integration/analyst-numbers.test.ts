@@ -47,42 +47,40 @@ const MONDAY = '2026-04-06';
 
 let world: StatedWorld;
 
-describe('a network that is NULL is one like any other', () => {
-  test('its revenue is set against its spend', async () => {
-    world = await openStated([ofDays(MONDAY, MONDAY)]);
-    const of = (network: string | null, cost: string | null, revenue: string): StatedRow => {
-      return { day: MONDAY, app_token: 'app', network, installs: '1', cost, all_revenue_total_d30: revenue };
-    };
-    await world.night(LATER, [
-      of('paid', '10', '20'),
-      of(null, '30', '60'),
-      of('', '5', '1'),
-      of(`O'Neil "x"`, null, '100'),
-    ]);
-    expect(await columns(dashboard('days'), 'network', 'spend', 'revenue', 'paid_revenue')).toEqual([
-      ['', 5, 1, 1],
-      [`O'Neil "x"`, null, 100, null],
-      ['paid', 10, 20, 20],
-      [null, 30, 60, 60],
-    ]);
-    expect(await columns(example('return_by_network'), 'network', 'spend', 'days_d30', 'roas_d30')).toEqual([
-      [null, '30.000000', '1', 2],
-      ['paid', '10.000000', '1', 2],
-      ['', '5.000000', '1', 0.2],
-      [`O'Neil "x"`, null, '1', null],
-    ]);
-    expect(await columns(dashboard('networks'), 'network', 'spend', 'cost_per_install', 'return_d30')).toEqual([
-      [null, 30, 30, 2],
-      ['paid', 10, 10, 2],
-      ['', 5, 5, 0.2],
-      [`O'Neil "x"`, null, null, null],
-    ]);
-    expect(await columns(example('final_roas_by_week'), 'network', 'cost', 'roas_d30')).toEqual([
-      [null, '30.000000', 2],
-      ['paid', '10.000000', 2],
-      ['', '5.000000', 0.2],
-    ]);
-  });
+test('the revenue of a network that is NULL is set against its spend, as that of any other', async () => {
+  world = await openStated([ofDays(MONDAY, MONDAY)]);
+  const of = (network: string | null, cost: string | null, revenue: string): StatedRow => {
+    return { day: MONDAY, app_token: 'app', network, installs: '1', cost, all_revenue_total_d30: revenue };
+  };
+  await world.night(LATER, [
+    of('paid', '10', '20'),
+    of(null, '30', '60'),
+    of('', '5', '1'),
+    of(`O'Neil "x"`, null, '100'),
+  ]);
+  expect(await columns(dashboard('days'), 'network', 'spend', 'revenue', 'paid_revenue')).toEqual([
+    ['', 5, 1, 1],
+    [`O'Neil "x"`, null, 100, null],
+    ['paid', 10, 20, 20],
+    [null, 30, 60, 60],
+  ]);
+  expect(await columns(example('return_by_network'), 'network', 'spend', 'days_d30', 'roas_d30')).toEqual([
+    [null, '30.000000', '1', 2],
+    ['paid', '10.000000', '1', 2],
+    ['', '5.000000', '1', 0.2],
+    [`O'Neil "x"`, null, '1', null],
+  ]);
+  expect(await columns(dashboard('networks'), 'network', 'spend', 'cost_per_install', 'return_d30')).toEqual([
+    [null, 30, 30, 2],
+    ['paid', 10, 10, 2],
+    ['', 5, 5, 0.2],
+    [`O'Neil "x"`, null, null, null],
+  ]);
+  expect(await columns(example('final_roas_by_week'), 'network', 'cost', 'roas_d30')).toEqual([
+    [null, '30.000000', 2],
+    ['paid', '10.000000', 2],
+    ['', '5.000000', 0.2],
+  ]);
 });
 
 describe('a part is not shown as a whole', () => {

@@ -147,29 +147,27 @@ describe('ratio()', () => {
   );
 });
 
-describe('the view _cohorts', () => {
-  test('has one row for each cell with a value, its age as a number, as final as the ledger says', async () => {
-    const [counts] = await ask(
-      snapshot,
-      `select
-           (select count(*) from wide_cohorts where metric = 'retained_users' and age_days = 30)::integer as long_rows,
-           (select count(retained_users_d30) from wide)::integer as cells,
-           (select sum("value") from wide_cohorts where metric = 'retained_users' and age_days = 0)::integer as long_sum,
-           (select sum(retained_users_d0) from wide)::integer as sum,
-           (select count(*) from wide_cohorts where metric = 'roas' and is_final)::integer as long_final,
-           (select count(roas_d7) from wide_final)::integer as final`,
-    );
-    expect(counts?.['long_rows']).toBe(counts?.['cells']);
-    expect(Number(counts?.['cells'])).toBeGreaterThan(20);
-    expect(counts?.['long_sum']).toBe(counts?.['sum']);
-    expect(counts?.['long_final']).toBe(counts?.['final']);
-    expect(Number(counts?.['final'])).toBeGreaterThan(20);
-    const [other] = await ask(
-      snapshot,
-      `select count(*)::integer as unlike from wide_cohorts as c
-       join ripen.finality as f on f.slice = 'wide' and f.period = c."day" and f.metric = c.metric || '_d' || c.age_days
-       where f.is_final <> c.is_final`,
-    );
-    expect(other).toStrictEqual({ unlike: 0 });
-  });
+test('the view _cohorts has one row for each cell with a value, its age as a number, as final as the ledger says', async () => {
+  const [counts] = await ask(
+    snapshot,
+    `select
+         (select count(*) from wide_cohorts where metric = 'retained_users' and age_days = 30)::integer as long_rows,
+         (select count(retained_users_d30) from wide)::integer as cells,
+         (select sum("value") from wide_cohorts where metric = 'retained_users' and age_days = 0)::integer as long_sum,
+         (select sum(retained_users_d0) from wide)::integer as sum,
+         (select count(*) from wide_cohorts where metric = 'roas' and is_final)::integer as long_final,
+         (select count(roas_d7) from wide_final)::integer as final`,
+  );
+  expect(counts?.['long_rows']).toBe(counts?.['cells']);
+  expect(Number(counts?.['cells'])).toBeGreaterThan(20);
+  expect(counts?.['long_sum']).toBe(counts?.['sum']);
+  expect(counts?.['long_final']).toBe(counts?.['final']);
+  expect(Number(counts?.['final'])).toBeGreaterThan(20);
+  const [other] = await ask(
+    snapshot,
+    `select count(*)::integer as unlike from wide_cohorts as c
+     join ripen.finality as f on f.slice = 'wide' and f.period = c."day" and f.metric = c.metric || '_d' || c.age_days
+     where f.is_final <> c.is_final`,
+  );
+  expect(other).toStrictEqual({ unlike: 0 });
 });

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { catalogFilters } from '../../src/model/catalog.ts';
@@ -14,7 +14,7 @@ import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario } from '../support/scenario.ts';
 import { dailyInstalls, slice } from '../support/slice.ts';
-import { json, startScriptedServer, type Script, type ScriptedServer } from '../support/scripted-server.ts';
+import { json, startScriptedServer, type Script } from '../support/scripted-server.ts';
 import { carriedOut, recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const finding = z.object({
@@ -48,17 +48,7 @@ const working: Script = ({ path }) => json(path.endsWith('/partners') ? partners
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 
-const servers: ScriptedServer[] = [];
-
-afterAll(async () => {
-  for (const server of servers) await server.close();
-});
-
-async function origin(script: Script): Promise<string> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server.origin;
-}
+const origin = async (script: Script): Promise<string> => (await startScriptedServer(script)).origin;
 
 const serviceAt = (reports: string, campaign = reports): string =>
   `service: { base_url: "${campaign}", reports_url: "${reports}", token: marked-token }\nwarehouse: w.duckdb\n`;
@@ -136,7 +126,6 @@ describe('in one round', () => {
 
   test('6 mistakes of a configuration are told at once, each at its place, and nothing is requested', async () => {
     const server = await startScriptedServer(working);
-    servers.push(server);
     const service = serviceAt(server.origin).replace('token: marked-token', 'tokn: marked-token');
     const { code, found } = await run(`${service}${BROKEN}`);
     expect(server.received).toEqual([]);
@@ -203,46 +192,42 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
   const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
   const other = slice({ ...daily, name: 'other' });
   const scenario = await openScenario([daily, other], { simulator: { world: smallWorld } });
-  try {
-    const { slices } = await scenario.night(NOW);
-    const found = async (configured: readonly Slice[]): Promise<unknown> =>
-      (await warehouseFindings({ ...scenario.config, slices: configured }, checkingAt(NOW))).findings
-        .filter(({ severity }) => severity !== 'works')
-        .map(({ severity, slice: name, message, hint }) => [severity, name, message, hint]);
-    const rows = slices.find(({ name }) => name === 'other')?.rows.loaded ?? 0;
-    expect(rows).toBeGreaterThan(0);
-    const added = (what: string): unknown => expect.stringContaining(`metrics were added (clicks): ${what}`);
-    expect(await found([daily, other])).toEqual([]);
-    expect(await found([daily])).toEqual([
-      [
-        'warning',
-        'other',
-        `it is not configured, but the warehouse keeps its table: 5 periods, ${rows} rows`,
-        'Configure it again under this name, or remove it: `ripen drop --slice other`.',
-      ],
-    ]);
-    const clicks = { ...other.parameters, attribution_type: 'click' };
-    const again = async (change: Partial<Slice>) => found([daily, slice({ ...other, ...change })]);
-    expect(await again({ dimensions: ['app_token', 'day'], parameters: { ...other.parameters, sort: 'day' } })).toEqual(
-      [],
-    );
-    expect(await again({ parameters: clicks })).toEqual([
-      [
-        'warning',
-        'other',
-        expect.stringContaining(`5 periods with about ${rows} rows will be requested again`),
-        expect.any(String),
-      ],
-    ]);
-    expect(await again({ parameters: clicks, retainDays: 2 })).toEqual([
-      ['warning', 'other', expect.stringContaining('2 periods with'), expect.any(String)],
-    ]);
-    const metrics = ['installs', 'clicks'];
-    expect(await again({ metrics, retainDays: 2 })).toEqual([['note', 'other', added('2 periods with'), null]]);
-    expect(await again({ metrics })).toEqual([
-      ['note', 'other', added(`5 periods with about ${rows} rows will be requested again`), null],
-    ]);
-  } finally {
-    await scenario.close();
-  }
+  const { slices } = await scenario.night(NOW);
+  const found = async (configured: readonly Slice[]): Promise<unknown> =>
+    (await warehouseFindings({ ...scenario.config, slices: configured }, checkingAt(NOW))).findings
+      .filter(({ severity }) => severity !== 'works')
+      .map(({ severity, slice: name, message, hint }) => [severity, name, message, hint]);
+  const rows = slices.find(({ name }) => name === 'other')?.rows.loaded ?? 0;
+  expect(rows).toBeGreaterThan(0);
+  const added = (what: string): unknown => expect.stringContaining(`metrics were added (clicks): ${what}`);
+  expect(await found([daily, other])).toEqual([]);
+  expect(await found([daily])).toEqual([
+    [
+      'warning',
+      'other',
+      `it is not configured, but the warehouse keeps its table: 5 periods, ${rows} rows`,
+      'Configure it again under this name, or remove it: `ripen drop --slice other`.',
+    ],
+  ]);
+  const clicks = { ...other.parameters, attribution_type: 'click' };
+  const again = async (change: Partial<Slice>) => found([daily, slice({ ...other, ...change })]);
+  expect(await again({ dimensions: ['app_token', 'day'], parameters: { ...other.parameters, sort: 'day' } })).toEqual(
+    [],
+  );
+  expect(await again({ parameters: clicks })).toEqual([
+    [
+      'warning',
+      'other',
+      expect.stringContaining(`5 periods with about ${rows} rows will be requested again`),
+      expect.any(String),
+    ],
+  ]);
+  expect(await again({ parameters: clicks, retainDays: 2 })).toEqual([
+    ['warning', 'other', expect.stringContaining('2 periods with'), expect.any(String)],
+  ]);
+  const metrics = ['installs', 'clicks'];
+  expect(await again({ metrics, retainDays: 2 })).toEqual([['note', 'other', added('2 periods with'), null]]);
+  expect(await again({ metrics })).toEqual([
+    ['note', 'other', added(`5 periods with about ${rows} rows will be requested again`), null],
+  ]);
 });

@@ -16,15 +16,10 @@ test(`${SLICES} slices of 92 days, a third of them before the launch, take at mo
   const shape = { metrics: ['all_revenue_total_d0', 'all_revenue_total_d7'], dimensions: ['app_token'] };
   const world = await startWideWorld({ ...shape, rowsPerDay: 5, launchDay: day('2026-04-01') });
   const installation = await openInstallation();
-  try {
-    const text = wideConfig({ world, ...shape, slices: SLICES, period: '2026-03-01:2026-05-31' });
-    await writeFile(join(installation.directory, 'ripen.yaml'), text);
-    const { code, err } = await installation.start(['sync', '--as-of', '2026-06-02T06:00:00Z']).ended;
-    expect([code, err.match(/BUG|failed:/)]).toEqual([0, null]);
-    process.stdout.write(`${world.reports()} report requests\n`);
-    expect(world.reports()).toBeLessThanOrEqual(MOST_REQUESTS);
-  } finally {
-    await installation.close();
-    await world.close();
-  }
+  const text = wideConfig({ world, ...shape, slices: SLICES, period: '2026-03-01:2026-05-31' });
+  await writeFile(join(installation.directory, 'ripen.yaml'), text);
+  const { code, err } = await installation.start(['sync', '--as-of', '2026-06-02T06:00:00Z']).ended;
+  expect([code, err.match(/BUG|failed:/)]).toEqual([0, null]);
+  process.stdout.write(`${world.reports()} report requests\n`);
+  expect(world.reports()).toBeLessThanOrEqual(MOST_REQUESTS);
 });

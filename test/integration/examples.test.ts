@@ -95,9 +95,7 @@ test('the status tells of each metric as many final days as the ledger has, and 
 
 test.each([
   ['+14:00', '2026-05-31T10:30:00Z', '2026-06-01T10:30:00Z'],
-  ['+14:00', '2026-06-01T09:30:00Z', '2026-06-02T09:30:00Z'],
   ['+00:00', '2026-06-01T02:30:00Z', '2026-06-02T02:30:00Z'],
-  ['-12:00', '2026-06-02T02:30:00Z', '2026-06-03T02:30:00Z'],
   ['-12:00', '2026-06-01T12:30:00Z', '2026-06-02T12:30:00Z'],
 ] as const)(
   'totals of days in %s that a second night moved, from %s to %s, are those of full days after their end: the youngest of 1',
@@ -105,12 +103,8 @@ test.each([
     const given = { name: 'network_daily', dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] };
     const moved = slice({ ...given, utcOffset: utcOffset(offset), refresh: 'nightly' });
     const scenario = await openScenario([moved], { simulator: { world: smallWorld } });
-    try {
-      for (const night of [first, second]) await scenario.night(new Date(night));
-      const ages = await column(scenario, `select min(age_days) from (${statement('examples/moved_by_age')})`);
-      expect(ages).toEqual(['1']);
-    } finally {
-      await scenario.close();
-    }
+    for (const night of [first, second]) await scenario.night(new Date(night));
+    const ages = await column(scenario, `select min(age_days) from (${statement('examples/moved_by_age')})`);
+    expect(ages).toEqual(['1']);
   },
 );

@@ -1,14 +1,14 @@
 /** What a run that cannot start, or is refused, says to whoever has to mend it: at the command line, to `notify`, in `status` and the metrics. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { asFailure } from '../../src/errors.ts';
 import { startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
+import { useDirectory } from '../support/use-service.ts';
 import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let directory = '';
@@ -18,7 +18,7 @@ const slice =
   '{ name: daily, dimensions: [day], metrics: [installs], date_period: "-3d:yesterday", reattributed: all }';
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-start-'));
+  directory = await useDirectory();
   server = await startScriptedServer(({ path }) =>
     path.startsWith('/hook') ? { status: 200 } : { status: 401, body: '{"error":"no"}' },
   );
@@ -36,10 +36,6 @@ slices:
   - ${slice}
 `,
   );
-});
-
-afterEach(async () => {
-  await rm(directory, { recursive: true });
 });
 
 async function ran(argv: readonly string[], environment: Record<string, string> = {}) {

@@ -2,22 +2,17 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { check, init, plan, readConfig, sync, type Config } from '../../src/index.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { startAccount } from '../support/grown-account.ts';
 import { openInstallation, TOKEN, type Installation } from '../support/installation.ts';
-import type { ScriptedServer } from '../support/scripted-server.ts';
 
 let installation: Installation;
-let server: Pick<ScriptedServer, 'close'> | null = null;
 
 beforeEach(async () => {
   installation = await openInstallation();
-});
-afterEach(async () => {
-  await server?.close();
 });
 
 interface Chosen {
@@ -44,15 +39,8 @@ async function complaintsAbout(config: Config): Promise<string[]> {
     .map(({ message }) => message);
 }
 
-test('check does not complain about the file for the simulator', async () => {
-  const { directory } = installation;
-  await init({ directory, simulator: true });
-  expect(await complaintsAbout(await readConfig({ directory, environment: {} }))).toEqual([]);
-});
-
 test('of the simulator it names apps, currency, cohort ages and events; check finds nothing, plan and sync work', async () => {
   const simulator = await startSimulator({ token: TOKEN });
-  server = simulator;
   const { config } = await written(simulator.url);
   expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
     ['network_daily', 'day'],
@@ -68,7 +56,6 @@ test('of the simulator it names apps, currency, cohort ages and events; check fi
 test('apps and currency can be chosen; what the account does not list, or who it is, is refused before a file is written', async () => {
   const apps = ['abc123def456', 'xyz987uvw654'].map((id) => ({ id, name: id }));
   const account = await startAccount({ apps, events: ['purchase_events'], ages: ['d7'] });
-  server = account;
   const refused = async (chosen: object): Promise<string> =>
     init({ directory: installation.directory, account: { environment: {}, baseUrl: account.origin, ...chosen } }).then(
       () => 'nothing',

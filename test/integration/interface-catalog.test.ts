@@ -1,7 +1,6 @@
 /** GET reports-service/filters_data: each list from the wire to its table, each section, the search. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -84,14 +83,12 @@ describe('ripen catalog', () => {
   let directory: string;
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'ripen-'));
+    ({ directory } = scenario);
     const { url } = scenario.simulator;
     const daily = '{name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}';
     const text = `service: {base_url: "${url}", reports_url: "${url}", token: ${TOKEN}}\nslices: [${daily}]\n`;
     await writeFile(join(directory, 'ripen.yaml'), text);
   });
-
-  afterAll(() => rm(directory, { recursive: true }));
 
   test.each(catalogSections)(
     '--section %s asks for that section of the metrics and prints no other',

@@ -137,17 +137,9 @@ describe('a slice', () => {
   });
 
   test('that says nothing sends the 5 parameters with a default of ours, and no other', () => {
-    expect([...(reports()[0]?.keys() ?? [])].toSorted()).toEqual([
-      'attribution_source',
-      'attribution_type',
-      'cohort_maturity',
-      'date_period',
-      'dimensions',
-      'format_dates',
-      'metrics',
-      'sandbox',
-      'utc_offset',
-    ]);
+    const always = ['date_period', 'dimensions', 'format_dates', 'metrics'];
+    const ours = ['attribution_source', 'attribution_type', 'cohort_maturity', 'sandbox', 'utc_offset'];
+    expect(new Set(reports()[0]?.keys())).toEqual(new Set([...always, ...ours]));
   });
 
   test.each(parameters)('that sets %s to %j sends %j, once, and no other slice does', (name, _, wire) => {
@@ -170,39 +162,37 @@ describe('a slice', () => {
   });
 });
 
-describe('an answer', () => {
-  test('of 200 has its rows stored with their attr_dependency, is proven by its totals, and its warnings are kept', async () => {
-    const rows = [
-      { attr_dependency: {}, day: '2026-02-01', app: 'A', installs: '3', cost: '1.25' },
-      { attr_dependency: { partner_id: '-300', ids: ['1', '2'] }, day: '2026-02-01', app: '', installs: 4, cost: null },
-    ];
-    const totals = { installs: 7.0, cost: 1.25 };
-    const answer = { rows, totals, warnings: ['Cost of today is an estimate'], pagination: null, unasked: 1 };
-    const { server, connection } = await useService((request) =>
-      request.path.endsWith('/filters_data') ? listing(request, ['installs', 'cost']) : json(answer),
-    );
-    const daily = { name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'] };
-    const days = { date_period: '2026-02-01:2026-02-01' };
-    const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [{ ...daily, ...days }]);
-    const warehouse = await openWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} });
-    const found = async (sql: string) => warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
-    const columns = 'attr_dependency, day, app, installs, cost';
-    expect(await found(`select ${columns} from main.daily order by installs`)).toEqual([
-      { attr_dependency: '{}', day: '2026-02-01', app: 'A', installs: '3', cost: '1.250000' },
-      {
-        attr_dependency: '{"ids":["1","2"],"partner_id":"-300"}',
-        day: '2026-02-01',
-        app: '',
-        installs: '4',
-        cost: null,
-      },
-    ]);
-    expect(await found('select verdict, rows_fetched from ripen.loads')).toEqual([
-      { verdict: 'proven', rows_fetched: '2' },
-    ]);
-    expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual([
-      expect.stringContaining('Cost of today is an estimate'),
-    ]);
-    await warehouse.close();
-  });
+test('an answer of 200 has its rows stored with their attr_dependency, is proven by its totals, and its warnings are kept', async () => {
+  const rows = [
+    { attr_dependency: {}, day: '2026-02-01', app: 'A', installs: '3', cost: '1.25' },
+    { attr_dependency: { partner_id: '-300', ids: ['1', '2'] }, day: '2026-02-01', app: '', installs: 4, cost: null },
+  ];
+  const totals = { installs: 7.0, cost: 1.25 };
+  const answer = { rows, totals, warnings: ['Cost of today is an estimate'], pagination: null, unasked: 1 };
+  const { server, connection } = await useService((request) =>
+    request.path.endsWith('/filters_data') ? listing(request, ['installs', 'cost']) : json(answer),
+  );
+  const daily = { name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'] };
+  const days = { date_period: '2026-02-01:2026-02-01' };
+  const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [{ ...daily, ...days }]);
+  const warehouse = await openWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} });
+  const found = async (sql: string) => warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
+  const columns = 'attr_dependency, day, app, installs, cost';
+  expect(await found(`select ${columns} from main.daily order by installs`)).toEqual([
+    { attr_dependency: '{}', day: '2026-02-01', app: 'A', installs: '3', cost: '1.250000' },
+    {
+      attr_dependency: '{"ids":["1","2"],"partner_id":"-300"}',
+      day: '2026-02-01',
+      app: '',
+      installs: '4',
+      cost: null,
+    },
+  ]);
+  expect(await found('select verdict, rows_fetched from ripen.loads')).toEqual([
+    { verdict: 'proven', rows_fetched: '2' },
+  ]);
+  expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual([
+    expect.stringContaining('Cost of today is an estimate'),
+  ]);
+  await warehouse.close();
 });

@@ -1,7 +1,12 @@
+/** Crawls of links and lists of partners, night after night: which apps, what is stored, what gets a new version. */
+
 import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { changedTokens, openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
+import type { Partner } from '../../src/model/link.ts';
+import type { Service } from '../../src/service/service.ts';
 
 let scene: LinksScene;
 
@@ -68,25 +73,6 @@ test(
   },
 );
 
-test.each(['v2', 'v1, as v2 is absent'])(
-  '130 networks and 60 sub-links are stored whole from the pages of %s',
-  async (version) => {
-    scene = await openLinksScene({ world: { apps: 2, links: 40 } });
-    const { links, world } = scene.simulator;
-    if (version !== 'v2') {
-      const fault = { kind: 'status', status: 404 } as const;
-      scene.simulator.script({ match: ({ path }) => path.startsWith('/public/v2/'), times: Infinity, fault });
-    }
-    const app = world.apps[1]?.token ?? '';
-    const parent = links.add(app, null, { name: 'parent' });
-    for (let index = 0; index < 130; index += 1) links.add(app, null, { name: `network ${index}` });
-    for (let index = 0; index < 60; index += 1) links.add(app, parent.token, { name: `campaign ${index}` });
-    const result = await scene.crawl(firstNight);
-    expect(result).toEqual({ rows: 231, removed: 0, failures: [] });
-    expect(await storedTree(scene)).toEqual(trueTree(scene));
-  },
-);
-
 test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same instant crawls again', async () => {
   scene = await openLinksScene({ world: { apps: 2, links: 200 } });
   await scene.crawl(firstNight, 2);
@@ -110,4 +96,183 @@ test('hostile names and URLs are stored byte for byte; half a surrogate pair bec
   expect(await scene.rows(`select label from main.links where label like 'half%'`)).toEqual([
     { label: 'half \uFFFD pair' },
   ]);
+});
+
+async function catalogOf(tokens: readonly string[]): Promise<void> {
+  await scene.warehouse.run('delete from ripen.catalog');
+  for (const token of tokens) {
+    await scene.warehouse.run(
+      `insert into ripen.catalog (filter, id, name, short_name, section, formatting, description, seen_at) values ('apps', $1, '', '', '', '', '', timestamp '2026-06-01')`,
+      [token],
+    );
+  }
+}
+
+const warnings = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  scene.rows('select code, message from ripen.warnings');
+
+test('all apps are those of the catalog and of loaded rows; an app nothing names any more is left as it is, and said', async () => {
+  scene = await openLinksScene({ world: { apps: 3, links: 90 } });
+  const [first = '', second = '', third = ''] = scene.simulator.world.apps.map(({ token }) => token);
+  await catalogOf([first, second]);
+  await scene.warehouse.run(`create table loaded as
+    select unnest(['${third}', 'unknown', '', 'zzzzzzzzzzzz']) as app_token, '{}'::json as attr_dependency`);
+  await scene.warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
+     values ('loaded', 'f', 'main."loaded"', 'live', now())`,
+  );
+  const all = { apps: 'all', maxLevel: 4 } as const;
+  expect(await refreshLinks(scene.run(firstNight), all)).toEqual({ rows: 90, removed: 0, failures: [] });
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  const told = await warnings();
+  expect(told.map(({ code }) => code)).toEqual(['LINKS_APP_UNKNOWN']);
+  expect(String(told[0]?.['message'])).toContain('zzzzzzzzzzzz');
+
+  await catalogOf([second]);
+  await scene.warehouse.run('delete from loaded');
+  const before = await storedTree(scene);
+  scene.simulator.links.remove(scene.simulator.links.list(first, null)[0]?.item.token ?? '');
+  const result = await refreshLinks(scene.run(secondNight), all);
+  expect(result).toEqual({ rows: 90, removed: 0, failures: [] });
+  expect(await storedTree(scene)).toEqual(before);
+  const left = (await warnings()).find(({ code }) => code === 'LINKS_APPS_LEFT');
+  expect(String(left?.['message'])).toContain([first, third].toSorted().join(', '));
+});
+
+test('an app the configuration names and the service does not know is a failure that names it', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 10 } });
+  const known = scene.simulator.world.apps[0]?.token ?? '';
+  const result = await refreshLinks(scene.run(firstNight), { apps: ['zzzzzzzzzzzz', known, known], maxLevel: 4 });
+  expect(result.rows).toBe(10);
+  expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
+    ['SOURCE_MISSING', 'zzzzzzzzzzzz'],
+  ]);
+  expect(result.failures[0]?.message).toMatch(/^The links of the app zzzzzzzzzzzz stayed as they were: /);
+});
+
+test('an app is crawled every 7 days if that is said, also where a night begins 20 minutes early, and again at once to another depth', async () => {
+  scene = await openLinksScene({ world: { apps: 1, partners: 3, links: 20 } });
+  const { links, asked, world } = scene.simulator;
+  const [app] = world.apps;
+  const crawl = async (asOf: string, maxLevel = 3): Promise<number> => {
+    asked.reset();
+    const settings = { apps: [app?.token ?? ''], maxLevel, everyMs: 7 * 86_400_000 };
+    expect((await refreshLinks(scene.run(asOf), settings)).failures).toEqual([]);
+    return asked.counts.links;
+  };
+  expect(await crawl('2026-06-01T02:30:00Z')).toBeGreaterThan(0);
+  links.rename(links.list(app?.token ?? '', null)[0]?.item.token ?? '', 'Renamed');
+  expect(await crawl('2026-06-07T02:30:00Z')).toBe(0);
+  expect(await crawl('2026-06-08T02:10:00Z')).toBeGreaterThan(0);
+  expect(await storedTree(scene)).toEqual(trueTree(scene, 3));
+  expect(await crawl('2026-06-09T02:30:00Z', 4)).toBeGreaterThan(0);
+});
+
+const current = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  scene.rows('select * from main.partners order by partner_id');
+/** Id, name and whether it is listed. */
+const said = async (): Promise<unknown[]> =>
+  (await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']]);
+const history = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  scene.rows('select * from main.partners_history order by partner_id, valid_from');
+
+/** The service, with another partner list. */
+function listing(pages: readonly (readonly Partner[])[]): Service {
+  return {
+    ...scene.service,
+    async *partners() {
+      yield* pages;
+    },
+  };
+}
+
+test('120 partners over 3 pages are stored as listed; the same list again makes no new version', async () => {
+  scene = await openLinksScene({ world: { partners: 120 } });
+  await refreshPartners(scene.run(firstNight));
+  expect(scene.events).toContainEqual({ type: 'partners_loaded', rows: 120 });
+  const listed = scene.simulator.world.partners
+    .map((partner) => ({
+      partner_id: String(partner.id),
+      display_name: partner.display_name,
+      supports_cost_data: partner.supports_cost_data,
+      is_listed: true,
+    }))
+    .toSorted((one, other) => (one.partner_id < other.partner_id ? -1 : 1));
+  expect(await current()).toEqual(listed);
+  const once = await history();
+  expect(once).toHaveLength(120);
+  await refreshPartners(scene.run(firstNight));
+  await refreshPartners(scene.run(secondNight));
+  expect(await history()).toEqual(once);
+});
+
+/** The whole of a night: the service's list, then what rows carry. */
+async function refreshed(asOf: string, service: Service): Promise<void> {
+  await refreshPartners({ ...scene.run(asOf), service });
+  await completePartners(scene.warehouse, new Date(asOf));
+}
+
+/** A live slice whose rows, brought by the loads 1 and 2, name two partners. */
+async function carryingRows(): Promise<void> {
+  await scene.warehouse.run(
+    `create table carrying as
+     select '3' as partner_id, 'Three' as partner_name, '{}'::json as attr_dependency, 1::bigint as _load_id
+     union all select null, null, '{"partner_id":["-300"]}'::json, 2`,
+  );
+  await scene.warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
+     values ('carrying', 'f', 'main."carrying"', 'live', now())`,
+  );
+  await scene.warehouse.run(
+    `insert into ripen.loads
+     select 2::bigint, 'run', 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
+         now(), now(), now(), now()`,
+  );
+}
+
+test('a renamed partner gets a second version, one that is listed no more stays as not listed, as does one that rows alone carry', async () => {
+  scene = await openLinksScene();
+  await carryingRows();
+  const partner = (id: string, displayName: string): Partner => ({ id, displayName, supportsCostData: false });
+  const before = listing([
+    [partner('1', 'One'), partner('2', 'Two')],
+    [partner('3', 'Three'), partner('1', 'Uno')],
+  ]);
+  await refreshed(firstNight, before);
+  expect(await said()).toEqual([
+    ['-300', '', false],
+    ['1', 'Uno', true],
+    ['2', 'Two', true],
+    ['3', 'Three', true],
+  ]);
+
+  await refreshed(secondNight, listing([[partner('1', 'Ein'), partner('2', 'Two')]]));
+  expect(await said()).toEqual([
+    ['-300', '', false],
+    ['1', 'Ein', true],
+    ['2', 'Two', true],
+    ['3', 'Three', false],
+  ]);
+  const [first, second] = ['2026-06-01 02:30:00', '2026-06-02 02:30:00'];
+  expect((await history()).map((row) => [row['partner_id'], row['valid_from'], row['valid_to']])).toEqual([
+    ['-300', first, null],
+    ['1', first, second],
+    ['1', second, null],
+    ['2', first, null],
+    ['3', first, second],
+    ['3', second, null],
+  ]);
+});
+
+test('a failed second page leaves the partners as they were', async () => {
+  scene = await openLinksScene({ world: { partners: 60 } });
+  await refreshPartners(scene.run(firstNight));
+  const before = await history();
+  scene.simulator.script({
+    match: ({ query }) => query.has('after'),
+    times: 1,
+    fault: { kind: 'status', status: 400 },
+  });
+  await expect(refreshPartners(scene.run(secondNight))).rejects.toMatchObject({ code: 'SOURCE_REFUSED' });
+  expect(await history()).toEqual(before);
 });

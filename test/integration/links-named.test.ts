@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import type { WorldLink } from '../../src/simulator/world/world.ts';
@@ -10,8 +10,6 @@ import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
-afterEach(() => scenario.close());
-
 const labels = ['network', 'campaign', 'adgroup', 'creative'];
 const daily = slice({
   name: 'daily',
@@ -20,6 +18,11 @@ const daily = slice({
   datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } },
   refresh: 'nightly',
 });
+beforeEach(async () => {
+  const world = { apps: 3, partners: 5, links: 400, rowsPerDay: 100 };
+  scenario = await openScenario([daily], { simulator: { world } });
+});
+
 const weekly = { links: { apps: 'all', maxLevel: 4, everyMs: 7 * 86_400_000 } } as const;
 const night = (day: number): Date => new Date(`2026-06-0${day}T02:30:00Z`);
 
@@ -46,9 +49,6 @@ function newcomer({ simulator: { world } }: Scenario): WorldLink {
 }
 
 test('under every: 7d an app is crawled the night its rows name a new link, no other app with it, and none where nothing new is named', async () => {
-  scenario = await openScenario([daily], {
-    simulator: { world: { apps: 3, partners: 5, links: 400, rowsPerDay: 200 } },
-  });
   const { simulator, config } = scenario;
   const crawledApps = async (day: number): Promise<readonly string[]> => {
     simulator.asked.reset();
@@ -87,9 +87,6 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
 });
 
 test('a crawl that fails in the night a new link is named is made up by the next night', async () => {
-  scenario = await openScenario([daily], {
-    simulator: { world: { apps: 3, partners: 5, links: 400, rowsPerDay: 200 } },
-  });
   const { simulator } = scenario;
   const link = newcomer(scenario);
   simulator.links.remove(link.token);

@@ -35,10 +35,8 @@ test('two accounts below one root are one view of each slice of one shape, with 
   await configure('studio', {});
   await configure('games', { slices: slices(['installs', 'clicks']) });
   const both = ['--config', 'studio.yaml', '--config', 'games.yaml'];
-  for (const name of ['studio', 'games']) {
-    const ended = await installation.run(['sync', '--config', `${name}.yaml`]);
-    expect(ended.code, ended.err).toBe(0);
-  }
+  const synced = ['studio', 'games'].map((name) => installation.run(['sync', '--config', `${name}.yaml`]));
+  for (const { code, err } of await Promise.all(synced)) expect(code, err).toBe(0);
   const { code, out, err } = await installation.run(['publish', '--ddl', 'duckdb', ...both]);
   expect(code, err).toBe(0);
   expect(out).toContain('-- The accounts studio, games as one, in the schema mobile: views with a column account.');
@@ -67,8 +65,8 @@ test('two accounts below one root are one view of each slice of one shape, with 
     publish: [{ delta: 'mobile', keep: '0s' }],
     slices: [{ ...slices([])[0], name: 'studio' }],
   });
-  for (let night = 0; night < 2; night += 1) {
-    const above = await installation.run(['sync', '--config', 'above.yaml']);
+  for (const verb of ['sync', 'publish']) {
+    const above = await installation.run([verb, '--config', 'above.yaml']);
     expect(above.code, above.err).toBe(0);
   }
   expect(await of('studio', 'daily')).toMatchObject({ account: 'studio' });

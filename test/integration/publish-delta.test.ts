@@ -117,3 +117,39 @@ test('a folder that was moved is read as it is, and its catalog is right again a
   const rows = await ask(join(moved.path, 'catalog.duckdb'), 'select * from network_daily');
   expect(sortedRows(rows)).toEqual(await held());
 });
+
+/** A name that engines refuse. */
+const ODD = 'net revenue, {usd} = (all); sums';
+
+test('a table whose name engines refuse is mapped from the night on that says so, with no such name in its files, and stays so', async () => {
+  const mapping = (columnMapping: boolean) => ({ ...target(), columnMapping });
+  const warnings = (): number =>
+    sample.events.filter((event) => event.type === 'warning' && event.code === 'NAMES_UNREADABLE').length;
+  await sample.warehouse.run(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
+  await sample.warehouse.run(`update main.network_daily set "${ODD}" = installs % 7 + 0.25`);
+  await sample.publish([mapping(false)]);
+  expect(warnings()).toBe(1);
+  const plain = { version: (await readLog(at())).version, rows: await held() };
+
+  const [mapped] = await sample.publish([mapping(true)]);
+  expect(warnings()).toBe(1);
+  expect(mapped?.files_written).toBe(DAYS);
+  await restate(sample.warehouse, '2026-01-02', 3);
+  expect((await sample.publish([mapping(true)]))[0]?.files_written).toBeLessThan(DAYS);
+  for (const isOn of [true, false]) {
+    const found = await readLog(at());
+    expect(found.configuration).toMatchObject({ 'delta.columnMapping.mode': 'name' });
+    expect(found.files.map(({ stats }) => stats).join()).not.toContain(ODD);
+    const paths = found.files.map(({ path }) => `'${join(at(), decodeURIComponent(path))}'`).join();
+    const names = await ask(':memory:', `select distinct name from parquet_schema([${paths}])`);
+    expect(names.filter(({ name }) => /[ ,;{}()=]/.test(String(name)))).toEqual([]);
+    expect(await readDelta(at())).toEqual(await held());
+    const summed = `select sum("${ODD}")::varchar as s from main.network_daily`;
+    expect(await ask(join(target().path, 'catalog.duckdb'), summed)).toEqual(await rowsOf(sample.warehouse, summed));
+    await restate(sample.warehouse, '2026-01-03', 2);
+    await sample.publish([mapping(!isOn)]);
+  }
+  expect(await readDelta(at())).toEqual(await held());
+  expect(await readDelta(at(), plain.version)).toEqual(plain.rows);
+  expect((await readLog(at('apps'))).configuration).not.toHaveProperty('delta.columnMapping.mode');
+});

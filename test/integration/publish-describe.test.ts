@@ -86,61 +86,42 @@ describe('--ddl', () => {
   });
 });
 
-const sourcesFile = z.object({
-  sources: z.array(
-    z.object({
-      schema: z.string(),
-      tables: z.array(
-        z.object({
-          name: z.string(),
-          columns: z.array(
-            z.object({
-              name: z.string(),
-              description: z.string().optional(),
-              data_type: z.string(),
-              quote: z.literal(true).optional(),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
+const column = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  data_type: z.string(),
+  quote: z.literal(true).optional(),
 });
+const table = z.object({ name: z.string(), columns: z.array(column) });
+const sourcesFile = z.object({ sources: z.array(z.object({ schema: z.string(), tables: z.array(table) })) });
 
-describe('--dbt', () => {
-  test.each([
-    [
-      'the snapshot',
-      SNAPSHOT,
-      'analytics.duckdb',
-      ['network_daily', 'network_daily_final', 'apps', 'finality', 'loads'],
-    ],
-    ['the catalog of Delta tables', TABLES, 'tables/catalog.duckdb', ['network_daily', 'network_daily_final', 'apps']],
-  ])(
-    'states tables and columns of %s as they are there, and quotes a name of trouble',
-    async (_, target, path, names) => {
-      await printed(target, {});
-      const { sources } = sourcesFile.parse(parse(await printed(target, { dbt: '-' })));
-      const stated = sources.flatMap(({ schema, tables }) =>
-        tables.flatMap(({ name, columns }) =>
-          columns.map((column) => ({
-            schema,
-            name,
-            column: column.name,
-            type: column.data_type,
-            comment: column.description ?? null,
-          })),
-        ),
-      );
-      const declared = await ask(
-        sample.path(path),
-        `select schema_name as schema, table_name as name, column_name as column, lower(data_type) as type, comment
-       from duckdb_columns() where not internal`,
-      );
-      for (const column of stated) expect(declared).toContainEqual(column);
-      expect(stated.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
-      const daily = sources[0]?.tables.find(({ name }) => name === 'network_daily');
-      expect(daily?.columns.filter(({ quote }) => quote === true).map(({ name }) => name)).toEqual(['day', 'cost']);
-    },
-  );
-});
+test.each([
+  ['the snapshot', SNAPSHOT, 'analytics.duckdb', ['network_daily', 'network_daily_final', 'apps', 'finality', 'loads']],
+  ['the catalog of Delta tables', TABLES, 'tables/catalog.duckdb', ['network_daily', 'network_daily_final', 'apps']],
+])(
+  '--dbt states tables and columns of %s as they are there, and quotes a name of trouble',
+  async (_, target, path, names) => {
+    await printed(target, {});
+    const { sources } = sourcesFile.parse(parse(await printed(target, { dbt: '-' })));
+    const stated = sources.flatMap(({ schema, tables }) =>
+      tables.flatMap(({ name, columns }) =>
+        columns.map((column) => ({
+          schema,
+          name,
+          column: column.name,
+          type: column.data_type,
+          comment: column.description ?? null,
+        })),
+      ),
+    );
+    const declared = await ask(
+      sample.path(path),
+      `select schema_name as schema, table_name as name, column_name as column, lower(data_type) as type, comment
+     from duckdb_columns() where not internal`,
+    );
+    for (const column of stated) expect(declared).toContainEqual(column);
+    expect(stated.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+    const daily = sources[0]?.tables.find(({ name }) => name === 'network_daily');
+    expect(daily?.columns.filter(({ quote }) => quote === true).map(({ name }) => name)).toEqual(['day', 'cost']);
+  },
+);

@@ -71,21 +71,12 @@ describe('a lake', () => {
       expect(await inViews(everything.replace('exclude (_load_id) ', ''))).toEqual(
         await rowsOf(sample.warehouse, everything),
       );
-      expect(
-        await inViews(`select column_name || ' ' || data_type as c from duckdb_columns()
-          where table_name = 'network_daily' order by column_index`),
-      ).toEqual(
-        [
-          'day DATE',
-          'app_token VARCHAR',
-          'network VARCHAR',
-          'installs BIGINT',
-          'cost DECIMAL(18,6)',
-          'revenue DECIMAL(38,10)',
-          'ecpi DOUBLE',
-          'attr_dependency VARCHAR',
-          '_extra VARCHAR',
-        ].map((c) => ({ c })),
+      const typed =
+        await inViews(`select string_agg(column_name || ' ' || data_type, ', ' order by column_index) as columns
+        from duckdb_columns() where table_name = 'network_daily'`);
+      expect(typed[0]?.['columns']).toBe(
+        'day DATE, app_token VARCHAR, network VARCHAR, installs BIGINT, cost DECIMAL(18,6), revenue DECIMAL(38,10), ' +
+          'ecpi DOUBLE, attr_dependency VARCHAR, _extra VARCHAR',
       );
       const [comment] = await inViews(`select comment from duckdb_columns() where column_name = 'cost'`);
       expect(comment?.['comment']).toContain('money in USD');
@@ -165,12 +156,10 @@ describe('the layout', () => {
   });
 });
 
-describe('publishing refuses', () => {
-  test('to follow a symbolic link out of the lake', async () => {
-    await mkdir(root);
-    await mkdir(sample.path('elsewhere'));
-    await symlink(sample.path('elsewhere'), join(root, 'network_daily'));
-    await expect(publishLake()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-    expect(filesIn(sample.path('elsewhere'))).toEqual([]);
-  });
+test('publishing refuses to follow a symbolic link out of the lake', async () => {
+  await mkdir(root);
+  await mkdir(sample.path('elsewhere'));
+  await symlink(sample.path('elsewhere'), join(root, 'network_daily'));
+  await expect(publishLake()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(filesIn(sample.path('elsewhere'))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
+import { sortedRows } from '../support/delta-reader.ts';
 import { changeRows, reload } from '../support/ledger-nights.ts';
 import { textWith } from '../support/matching.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
@@ -53,38 +54,31 @@ async function rowsInStore(): Promise<Record<string, unknown>[]> {
   );
 }
 
-const inOrder = (rows: Record<string, unknown>[]): Record<string, unknown>[] =>
-  rows
-    .map((row) => Object.fromEntries(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1))))
-    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
-
 const expectComplete = async (): Promise<void> => {
-  expect(inOrder(await rowsInStore())).toEqual(inOrder(await rowsOf(sample.warehouse, everything)));
+  expect(sortedRows(await rowsInStore())).toEqual(sortedRows(await rowsOf(sample.warehouse, everything)));
 };
 
-describe('a lake in a bucket', () => {
-  test('of 12 days gets its files, at most 8 at once, and the manifest last, each stated with its digest', async () => {
-    const published = await publishLake();
-    expect(published).toMatchObject({ path: `s3://example-bucket/${PREFIX}`, files_removed: 0 });
-    const keys = [...(await store.objects()).keys()];
-    expect(keys.filter((key) => key.startsWith(`${PREFIX}/network_daily/`))).toHaveLength(DAYS);
-    expect(keys).toContain(`${PREFIX}/apps/data.parquet`);
-    expect(keys).toHaveLength(published.files_written + 1);
-    const done = writes();
-    // What is final is stated after the cells it speaks of.
-    expect(done.slice(-2)).toEqual(['PUT ripen_finality/data.parquet', 'PUT _manifest.json']);
-    await expectComplete();
-    expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
-    expect(store.peak).toBeGreaterThan(1);
-    expect(store.peak).toBeLessThanOrEqual(8);
-    const objects = await store.objects();
-    for (const { method, key, md5 } of store.requests.filter(
-      (each) => each.method === 'PUT' && !each.isConditional && objects.has(each.key),
-    )) {
-      const bytes = objects.get(key) ?? '';
-      expect(`${method} ${md5}`).toBe(`PUT ${createHash('md5').update(bytes).digest('base64')}`);
-    }
-  });
+test('a lake in a bucket of 12 days gets its files, at most 8 at once, and the manifest last, each stated with its digest', async () => {
+  const published = await publishLake();
+  expect(published).toMatchObject({ path: `s3://example-bucket/${PREFIX}`, files_removed: 0 });
+  const keys = [...(await store.objects()).keys()];
+  expect(keys.filter((key) => key.startsWith(`${PREFIX}/network_daily/`))).toHaveLength(DAYS);
+  expect(keys).toContain(`${PREFIX}/apps/data.parquet`);
+  expect(keys).toHaveLength(published.files_written + 1);
+  const done = writes();
+  // What is final is stated after the cells it speaks of.
+  expect(done.slice(-2)).toEqual(['PUT ripen_finality/data.parquet', 'PUT _manifest.json']);
+  await expectComplete();
+  expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
+  expect(store.peak).toBeGreaterThan(1);
+  expect(store.peak).toBeLessThanOrEqual(8);
+  const objects = await store.objects();
+  for (const { method, key, md5 } of store.requests.filter(
+    (each) => each.method === 'PUT' && !each.isConditional && objects.has(each.key),
+  )) {
+    const bytes = objects.get(key) ?? '';
+    expect(`${method} ${md5}`).toBe(`PUT ${createHash('md5').update(bytes).digest('base64')}`);
+  }
 });
 
 describe('the next publish', () => {
@@ -169,8 +163,8 @@ describe('a store that', () => {
     expect(store.requests.filter((request) => request.key === key)).toHaveLength(1);
     expect((await store.objects()).get(`${PREFIX}/_manifest.json`)).toEqual(stated);
     const after = await rowsOf(sample.warehouse, everything);
-    const whole = inOrder([...before, ...after]);
-    for (const row of inOrder(await rowsInStore())) expect(whole).toContainEqual(row);
+    const whole = sortedRows([...before, ...after]);
+    for (const row of sortedRows(await rowsInStore())) expect(whole).toContainEqual(row);
     store.refuse = () => null;
     expect((await publishLake()).files_written).toBeGreaterThan(0);
     await expectComplete();

@@ -1,13 +1,15 @@
-/** Nights in a row: what is asked for again, what changes, and what does not. */
+/** Nights in a row: what is asked for again, what changes, what becomes final, and what weeks the service has. */
 
 import { expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { column, contentOf, query, stateOf, storedAndTrue } from '../support/contents.ts';
+import { day, utcOffset } from '../../src/model/calendar.ts';
+import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
+import { countSteps } from '../support/failing-step.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
-import { openScenario, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario, TOKEN } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { storedRows } from '../support/truth.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 
 let scenario: Scenario;
 
@@ -42,16 +44,35 @@ test('rows that vanished upstream between two nights are gone after the second, 
   expect(stored).toEqual(truth);
 });
 
-test('a second sync at the same instant makes 0 report requests and changes nothing', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, FIRST);
-  const before = await stateOf(scenario, 'daily');
-  scenario.simulator.asked.reset();
-  const summary = await runNight(scenario, FIRST);
+const oids = (): Promise<string[]> =>
+  column(scenario, 'select view_oid from duckdb_views() where not internal order by schema_name, view_name');
 
-  expect(scenario.simulator.asked.counts).toMatchObject({ report: 0, filters_data: 0 });
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0 } });
-  expect(await stateOf(scenario, 'daily')).toEqual(before);
+const declared = (): Promise<Record<string, unknown>[]> =>
+  query(
+    scenario,
+    `select view_name, replace(sql, '"', '') as sql, comment from duckdb_views() where not internal
+     union all select table_name, '', comment from duckdb_tables() where schema_name = 'main'
+     union all select table_name || '.' || column_name, data_type, comment from duckdb_columns()
+     where schema_name = 'main' and not internal
+     order by all`,
+  );
+
+test('a second sync at the same instant requests nothing, changes nothing, makes no view and no comment, and takes fewer than 60 statements', async () => {
+  scenario = await openScenario([daily, slice({ ...daily, name: 'other' })], { simulator });
+  await runNight(scenario, FIRST);
+  const held = () => Promise.all([oids(), declared(), stateOf(scenario, 'daily')]);
+  const before = await held();
+  const steps = await countSteps();
+  const again = await runNight(scenario, FIRST).finally(() => {
+    steps.stop();
+  });
+  expect(again.service.requests).toBe(0);
+  expect(steps.kinds.filter((kind) => /^(create|drop|alter|comment) /.test(kind))).toEqual([]);
+  expect(
+    steps.kinds.filter((kind) => /^(select|with|insert|update|delete|begin|commit)\b/.test(kind)).length,
+  ).toBeLessThan(60);
+  expect(await held()).toEqual(before);
+  expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
 });
 
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {
@@ -123,4 +144,151 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   ]);
   const third = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
   expect(third.stored).toEqual(third.truth);
+});
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Days after the end of a period, from PRODUCT: Maturity. */
+const horizonDays = {
+  installs: 7,
+  cost: 14,
+  ecpi: 14,
+  cohort_size_d0: 7,
+  all_revenue_total_d10: 11,
+  roas_d30: 31,
+  skad_installs: 42,
+  cohort_size: Infinity,
+} as const;
+const horizonMetrics = Object.keys(horizonDays);
+
+interface Shown {
+  readonly final: number;
+  readonly maturing: number;
+}
+
+/** Holds the view against the table and a computation of its own; returns how many measured cells it shows and hides. */
+async function expectOwnComputation(
+  table: string,
+  grain: 'day' | 'week',
+  days: number,
+  offsetMs: number,
+): Promise<Shown> {
+  const order = `order by ${grain}, app_token, os_name`;
+  const all = await query(scenario, `select * from ${table} ${order}`);
+  const view = await query(scenario, `select * from ${table}_final ${order}`);
+  const periods = await query(
+    scenario,
+    'select start_day, asked_start, asked_end, end_day, fetched_at from ripen.periods',
+  );
+  const byDay = new Map(periods.map((period) => [period['start_day'], period]));
+  const shown = { final: 0, maturing: 0 };
+  expect(view.length).toBe(all.length);
+  for (const [index, row] of all.entries()) {
+    const period = byDay.get(row[grain]);
+    const isWhole = period?.['asked_start'] === period?.['start_day'] && period?.['asked_end'] === period?.['end_day'];
+    const fetchedAt = Date.parse(`${String(period?.['fetched_at']).replace(' ', 'T')}Z`);
+    const endedAt = Date.parse(String(row[grain])) + days * DAY_MS - offsetMs;
+    const cells = Object.entries(horizonDays).map(([metric, horizon]) => {
+      const isFinal = isWhole && fetchedAt >= endedAt + horizon * DAY_MS + HOUR_MS;
+      if (row[metric] !== null) shown[isFinal ? 'final' : 'maturing'] += 1;
+      return [metric, isFinal ? row[metric] : null];
+    });
+    expect(view[index]).toEqual({ ...row, ...Object.fromEntries(cells) });
+  }
+  return shown;
+}
+
+test.each([
+  ['+05:30', 5.5 * HOUR_MS],
+  ['-04:00', -4 * HOUR_MS],
+] as const)(
+  'of 50 days and 8 metrics in %s over 2 nights, the view shows a cell if and only if it was fetched at or after its horizon',
+  async (offset, offsetMs) => {
+    const daily = slice({
+      name: 'daily',
+      dimensions: ['day', 'app_token', 'os_name'],
+      metrics: horizonMetrics,
+      datePeriod: { first: { daysAgo: 50 }, last: { daysAgo: 1 } },
+      utcOffset: utcOffset(offset),
+    });
+    scenario = await openScenario([daily], { simulator });
+    // A minute before and after the settling hour of the day before is over.
+    for (const at of ['2026-05-31T00:59:00Z', '2026-06-01T01:01:00Z']) {
+      const night = new Date(Date.parse(at) - offsetMs);
+      expect((await runNight(scenario, night)).failures).toEqual([]);
+      const { final, maturing } = await expectOwnComputation('daily', 'day', 1, offsetMs);
+      expect(final).toBeGreaterThan(200);
+      expect(maturing).toBeGreaterThan(200);
+    }
+  },
+);
+
+test('a week of which the date period asks only 5 days is never final, and a whole one is', async () => {
+  const weekly = slice({
+    name: 'weekly',
+    dimensions: ['week', 'app_token', 'os_name'],
+    metrics: horizonMetrics,
+    datePeriod: { first: { day: day('2026-04-01') }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([weekly], { simulator });
+  await runNight(scenario, new Date('2026-06-01T02:30:00Z'));
+  const { final } = await expectOwnComputation('weekly', 'week', 7, 0);
+  expect(final).toBeGreaterThan(20);
+  expect(await column(scenario, "select count(installs) from weekly_final where week = '2026-03-30'")).toEqual(['0']);
+  expect(await column(scenario, "select count(installs) > 0 from weekly where week = '2026-03-30'")).toEqual(['true']);
+});
+
+const WEDNESDAY = new Date('2026-06-03T02:30:00Z');
+const weekly = slice({
+  name: 'weekly',
+  dimensions: ['week', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { daysAgo: 150 }, last: { daysAgo: 1 } },
+  refresh: 'nightly',
+});
+test.each([
+  ['Sunday', 0, 150, '2026-01-04:2026-06-02'],
+  ['Saturday', 6, 151, '2026-01-03:2026-06-02'],
+] as const)(
+  '22 windows of Monday weeks asked of a service with %s weeks end up equal to the truth, with 1 warning',
+  async (name, weekStartsOn, daysAgo, days) => {
+    const aligned = { ...weekly, datePeriod: { first: { daysAgo }, last: { daysAgo: 1 } } };
+    scenario = await openScenario([aligned], { simulator: { world: { ...smallWorld, weekStartsOn } } });
+    const summary = await runNight(scenario, WEDNESDAY);
+
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+    const { planned, loaded } = summary.slices[0]?.windows ?? {};
+    expect(loaded).toBe(planned);
+    const { stored, truth } = await storedAndTrue(scenario, aligned, days, WEDNESDAY);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual([
+      String(weekStartsOn),
+    ]);
+    expect(
+      await column(scenario, 'select count(distinct week) = (select count(*) from ripen.periods) from weekly'),
+    ).toEqual(['true']);
+    expect(await column(scenario, `select code || ' ' || message from ripen.warnings`)).toEqual([
+      `WEEK_START The service begins weeks on ${name}; its windows were aligned to that day.`,
+    ]);
+  },
+);
+
+test('a service that turns from Monday to Sunday weeks changes no row: the windows fail, naming the drop and the backfill to begin anew', async () => {
+  const lately = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
+  scenario = await openScenario([lately], { simulator });
+  await runNight(scenario, WEDNESDAY);
+  const before = await column(scenario, 'select sum(hash(w))::varchar from weekly as w');
+  const turned = await startSimulator({ world: { ...smallWorld, weekStartsOn: 0 }, now: WEDNESDAY, token: TOKEN });
+  const service = { baseUrl: turned.url, reportsUrl: turned.url };
+  const { status, failures } = await runNight(scenario, new Date('2026-06-04T02:30:00Z'), { service });
+  await turned.close();
+
+  expect(status).toBe('failed');
+  expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
+  expect(failures[0]?.message).toContain('weeks began on a Sunday, and those loaded before on a Monday.');
+  expect(failures[0]?.hint).toContain(
+    '`ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to',
+  );
+  expect(await column(scenario, 'select sum(hash(w))::varchar from weekly as w')).toEqual(before);
 });

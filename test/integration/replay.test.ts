@@ -1,4 +1,4 @@
-/** Replays of what nights archived: the same rows, the same finality, without a request. */
+/** Replays of what nights archived: the same rows, the same finality, without a request, and nothing of what was dropped. */
 
 import { copyFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -20,12 +20,12 @@ import { reports, smallWorld } from '../support/night.ts';
 import { nullRows } from '../support/report-mutations.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
+import { drop } from '../../src/index.ts';
 
 let scenario: Scenario;
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
-const THIRD = new Date('2026-06-03T02:30:00Z');
 const simulator = { world: { ...smallWorld, apps: 1, rowsPerDay: 12 } };
 
 const daily = slice({
@@ -37,7 +37,7 @@ const daily = slice({
 const small = slice({ ...daily, dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] });
 
 describe('a lost warehouse', () => {
-  test('of 4 grains and 3 nights is the same rows and periods after a replay, without a request', async () => {
+  test('of 4 grains and 2 nights is the same rows and periods after a replay, without a request', async () => {
     const weekly = slice({
       ...daily,
       name: 'weekly',
@@ -47,7 +47,7 @@ describe('a lost warehouse', () => {
     const whole = slice({ ...daily, name: 'whole', grain: null, dimensions: ['app_token', 'os_name'] });
     const hourly = slice({ ...small, name: 'hourly', grain: 'hour', dimensions: ['hour', 'app_token'] });
     scenario = await openScenario([daily, weekly, whole, hourly], { simulator });
-    for (const night of [FIRST, SECOND, THIRD]) expect((await scenario.night(night, archived)).failures).toEqual([]);
+    for (const night of [FIRST, SECOND]) expect((await scenario.night(night, archived)).failures).toEqual([]);
     const names = ['daily', 'weekly', 'whole', 'hourly'];
     const before = await loadedState(scenario, names);
     // Without `partners` nobody looks for those that rows carry.
@@ -62,7 +62,7 @@ describe('a lost warehouse', () => {
       expect(windows).toEqual({ planned: windows.loaded, loaded: windows.loaded, failed: 0 });
       expect(requests).toBe(0);
     }
-    // A report without a date is replaced whole each night: only the third answer counts.
+    // A report without a date is replaced whole each night: only the newest answer counts.
     expect(summary.slices.map(({ windows }) => windows.loaded)[2]).toBe(1);
     expect(scenario.simulator.asked.requests).toEqual([]);
     expect(await loadedState(scenario, names)).toEqual(before);
@@ -90,25 +90,23 @@ describe('a lost warehouse', () => {
   });
 });
 
-describe('the archive', () => {
-  test('holds private files, no token, and nothing that did not load', async () => {
-    scenario = await openScenario([small], { simulator });
-    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'report', mutate: nullRows() } });
-    await scenario.night(FIRST, archived);
-    await scenario.night(SECOND, archived);
-    const files = await archiveFiles(scenario);
+test('the archive holds private files, no token, and nothing that did not load', async () => {
+  scenario = await openScenario([small], { simulator });
+  scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'report', mutate: nullRows() } });
+  await scenario.night(FIRST, archived);
+  await scenario.night(SECOND, archived);
+  const files = await archiveFiles(scenario);
 
-    expect(files.filter(({ path }) => path.endsWith('window.json')).length).toBe(
-      Number((await column(scenario, 'select count(*) from ripen.loads'))[0]),
-    );
-    expect(new Set(files.map(({ mode }) => mode))).toEqual(new Set(['600']));
-    expect(files.filter(({ text }) => text.includes(TOKEN))).toEqual([]);
-    expect(files.some(({ text }) => text.includes('"rows":'))).toBe(true);
-    for (const entry of await entriesOf(scenario, 'daily')) {
-      expect(((await stat(entry)).mode & 0o777).toString(8)).toBe('700');
-      expect(basename(entry)).toMatch(/^\d{8}T\d{9}Z\.2026-0\d-\d\d_2026-0\d-\d\d\.\w+$/);
-    }
-  });
+  expect(files.filter(({ path }) => path.endsWith('window.json')).length).toBe(
+    Number((await column(scenario, 'select count(*) from ripen.loads'))[0]),
+  );
+  expect(new Set(files.map(({ mode }) => mode))).toEqual(new Set(['600']));
+  expect(files.filter(({ text }) => text.includes(TOKEN))).toEqual([]);
+  expect(files.some(({ text }) => text.includes('"rows":'))).toBe(true);
+  for (const entry of await entriesOf(scenario, 'daily')) {
+    expect(((await stat(entry)).mode & 0o777).toString(8)).toBe('700');
+    expect(basename(entry)).toMatch(/^\d{8}T\d{9}Z\.2026-0\d-\d\d_2026-0\d-\d\d\.\w+$/);
+  }
 });
 
 test('answers of one as-of instant, into the warehouse they came from: no value goes back to that of an older one, and nothing is restated', async () => {
@@ -137,4 +135,30 @@ test('answers of one as-of instant, into the warehouse they came from: no value 
   expect(await values()).toEqual(before);
   expect(await restatements()).toEqual(moved);
   expect(await column(scenario, "select code from ripen.warnings where code like 'REPLAY%'")).toEqual([]);
+});
+
+test('days before a drop come back neither into the warehouse nor into a new one, also of answers that hold later days', async () => {
+  // Two answers of each slice, of 18 to 24 and 25 to 31 May, and a later one of 22 to 27 May.
+  const stated = { first: { day: day('2026-05-18') }, last: { day: day('2026-05-31') } };
+  const slices = ['daily', 'other'].map((name) => slice({ ...small, name, datePeriod: stated }));
+  scenario = await openScenario(slices, { simulator });
+  await scenario.night(FIRST, archived);
+  const forced = { start: day('2026-05-22'), end: day('2026-05-28') };
+  await scenario.night(FIRST, archived, { command: 'backfill', forced, asOf: null, slices: ['daily'] });
+
+  const options = { slice: 'daily', before: day('2026-05-25'), agree: true } as const;
+  const { dropped } = await drop({ ...scenario.config, ...archived }, options);
+  expect(dropped).toMatchObject({ periods: 7, answers: 2 });
+  expect((await entriesOf(scenario, 'daily')).map((path) => basename(path).split('.').at(-2))).toEqual([
+    '2026-05-25_2026-05-31',
+    '2026-05-22_2026-05-27',
+  ]);
+  const before = await loadedState(scenario, ['daily', 'other']);
+  expect((await replayInto(scenario)).failures).toEqual([]);
+  expect(await loadedState(scenario, ['daily', 'other'])).toEqual(before);
+
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario)).failures).toEqual([]);
+  expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['7']);
+  expect(await loadedState(scenario, ['daily', 'other'])).toEqual(before);
 });

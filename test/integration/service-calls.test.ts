@@ -1,12 +1,12 @@
 /** What goes over the wire when all is well. */
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
+import { writeCertificate } from '../support/certificate.ts';
 import {
   type Connection,
   connectTo,
@@ -166,18 +166,7 @@ describe('filters-data', () => {
 describe('the certificate of the service', () => {
   const key = join(directory, 'key.pem');
   const cert = join(directory, 'cert.pem');
-  const selfSigned = (): boolean => {
-    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
-    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-    try {
-      execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
-      return true;
-    } catch {
-      return false;
-    }
-  };
-
-  test.skipIf(!selfSigned())(
+  test.skipIf(!writeCertificate('IP:127.0.0.1', { key, cert }))(
     'is trusted by its own authority file, and without one refused at the first try',
     async () => {
       const pem = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };

@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { ask, askCampaign, askReports, type Told } from '../support/ask-simulator.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 const NOW = new Date('2026-06-01T03:00:00Z');
 
@@ -14,93 +14,74 @@ const small = { seed: 1, apps: 2, partners: 7, links: 60, rowsPerDay: 10 } as co
 const REPORT =
   '/reports-service/report?dimensions=day,network&metrics=installs&date_period=2026-01-01:2026-01-07&format_dates=false';
 
-/** Starts one for the tests of a block. */
-function useSimulator(options: Partial<SimulatorOptions> = {}): () => Simulator {
-  let simulator: Simulator | null = null;
-  beforeAll(async () => {
-    simulator = await startSimulator({ world: small, now: NOW, ...options });
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ world: small, now: NOW });
+});
+afterAll(() => simulator.close());
+
+const app = (): string => simulator.world.apps[0]?.token ?? '';
+const trackers = (version = 'v1'): string => `/public/${version}/apps/${app()}/trackers`;
+const bearer = { authorization: 'Bearer simulator-token' };
+const send = (method: 'POST' | 'PATCH', path: string, fields: unknown): Promise<Told> =>
+  askCampaign(simulator, path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(fields),
   });
-  afterAll(() => simulator?.close());
-  return () => {
-    if (simulator === null) throw new Error('The simulator has not started.');
-    return simulator;
-  };
+
+test.each<[string, number, () => Promise<Told>]>([
+  ['an empty report', 204, () => askReports(simulator, `${REPORT}&app_token__in=nosuchapp123`)],
+  ['an unknown metric', 400, () => askReports(simulator, `${REPORT}&metrics=clocks`.replace('&metrics=installs', ''))],
+  ['filters-data without lists', 400, () => askReports(simulator, '/reports-service/filters_data')],
+  ['no token', 401, () => ask(simulator, REPORT)],
+  ['the campaign form of the token for a report', 401, () => askCampaign(simulator, REPORT)],
+  ['the report form of the token for partners', 401, () => ask(simulator, '/public/v1/partners', { headers: bearer })],
+  ['an unknown path', 404, () => askReports(simulator, '/reports-service/reports')],
+  ['an unknown app', 404, () => askCampaign(simulator, '/public/v2/apps/unknownapp12/trackers')],
+  ['another method', 404, () => askReports(simulator, '/reports-service/report', { method: 'DELETE' })],
+  ['a limit of 0', 422, () => askCampaign(simulator, '/public/v1/partners?limit=0')],
+  ['a link without a name', 422, () => send('POST', trackers(), {})],
+  [
+    'a partner that is none',
+    422,
+    () => send('PATCH', `${trackers()}/${simulator.links.list(app(), null)[0]?.item.token}`, { partner_id: 'three' }),
+  ],
+])('%s is answered %i', async (_, status, asking) => expect((await asking()).status).toBe(status));
+
+/** The keys of a document's envelope, of its paging and of its first item. */
+function shapeOf(text: string): unknown {
+  const shape = z.object({
+    data: z.looseObject({ paging: z.looseObject({}).default({}), items: z.array(z.looseObject({})) }),
+  });
+  const { data } = shape.parse(JSON.parse(text));
+  return [data, data.paging, data.items[0] ?? {}].map((of) => Object.keys(of).toSorted());
 }
 
-describe('on the wire', () => {
-  const simulator = useSimulator();
-  const app = (): string => simulator().world.apps[0]?.token ?? '';
-  const trackers = (version = 'v1'): string => `/public/${version}/apps/${app()}/trackers`;
-  const bearer = { authorization: 'Bearer simulator-token' };
-  const send = (method: 'POST' | 'PATCH', path: string, fields: unknown): Promise<Told> =>
-    askCampaign(simulator(), path, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(fields),
-    });
-
-  test.each<[string, number, () => Promise<Told>]>([
-    ['an empty report', 204, () => askReports(simulator(), `${REPORT}&app_token__in=nosuchapp123`)],
-    [
-      'an unknown metric',
-      400,
-      () => askReports(simulator(), `${REPORT}&metrics=clocks`.replace('&metrics=installs', '')),
-    ],
-    ['filters-data without lists', 400, () => askReports(simulator(), '/reports-service/filters_data')],
-    ['no token', 401, () => ask(simulator(), REPORT)],
-    ['the campaign form of the token for a report', 401, () => askCampaign(simulator(), REPORT)],
-    [
-      'the report form of the token for partners',
-      401,
-      () => ask(simulator(), '/public/v1/partners', { headers: bearer }),
-    ],
-    ['an unknown path', 404, () => askReports(simulator(), '/reports-service/reports')],
-    ['an unknown app', 404, () => askCampaign(simulator(), '/public/v2/apps/unknownapp12/trackers')],
-    ['another method', 404, () => askReports(simulator(), '/reports-service/report', { method: 'DELETE' })],
-    ['a limit of 0', 422, () => askCampaign(simulator(), '/public/v1/partners?limit=0')],
-    ['a link without a name', 422, () => send('POST', trackers(), {})],
-    [
-      'a partner that is none',
-      422,
-      () =>
-        send('PATCH', `${trackers()}/${simulator().links.list(app(), null)[0]?.item.token}`, { partner_id: 'three' }),
-    ],
-  ])('%s is answered %i', async (_, status, asking) => expect((await asking()).status).toBe(status));
-
-  /** The keys of a document's envelope, of its paging and of its first item. */
-  function shapeOf(text: string): unknown {
-    const shape = z.object({
-      data: z.looseObject({ paging: z.looseObject({}).default({}), items: z.array(z.looseObject({})) }),
-    });
-    const { data } = shape.parse(JSON.parse(text));
-    return [data, data.paging, data.items[0] ?? {}].map((of) => Object.keys(of).toSorted());
+test('every list and write has the shape of its published example', async () => {
+  const { links } = simulator;
+  const token = links.list(app(), null).find(({ item }) => links.list(app(), item.token).length > 1)?.item.token ?? '';
+  const get = (path: string): Promise<Told> => askCampaign(simulator, `${path}?limit=1`);
+  for (const [example, told] of [
+    ['partners.v1.page', await get('/public/v1/partners')],
+    ['trackers.v1.page', await get(trackers())],
+    ['trackers.v2.page', await get(trackers('v2'))],
+    ['children.v1.page', await get(`${trackers()}/${token}/children`)],
+    ['children.v2.page', await get(`${trackers('v2')}/${token}/children`)],
+    ['tracker.create', await send('POST', trackers(), { name: 'A' })],
+    ['tracker.update', await send('PATCH', `${trackers()}/${token}`, {})],
+  ] as const) {
+    const published = shapeOf(readFileSync(`test/fixtures/service/${example}.json`, 'utf8'));
+    expect([example, shapeOf(told.text)]).toEqual([example, published]);
   }
+});
 
-  test('every list and write has the shape of its published example', async () => {
-    const { links } = simulator();
-    const token =
-      links.list(app(), null).find(({ item }) => links.list(app(), item.token).length > 1)?.item.token ?? '';
-    const get = (path: string): Promise<Told> => askCampaign(simulator(), `${path}?limit=1`);
-    for (const [example, told] of [
-      ['partners.v1.page', await get('/public/v1/partners')],
-      ['trackers.v1.page', await get(trackers())],
-      ['trackers.v2.page', await get(trackers('v2'))],
-      ['children.v1.page', await get(`${trackers()}/${token}/children`)],
-      ['children.v2.page', await get(`${trackers('v2')}/${token}/children`)],
-      ['tracker.create', await send('POST', trackers(), { name: 'A' })],
-      ['tracker.update', await send('PATCH', `${trackers()}/${token}`, {})],
-    ] as const) {
-      const published = shapeOf(readFileSync(`test/fixtures/service/${example}.json`, 'utf8'));
-      expect([example, shapeOf(told.text)]).toEqual([example, published]);
-    }
-  });
-
-  test('of 51 simultaneous calls one is answered 429, and the next is let in', async () => {
-    const slow = await startSimulator({ world: small, now: NOW, answerDelayMs: 1500 });
-    const told = await Promise.all(Array.from({ length: 51 }, () => askReports(slow, REPORT)));
-    expect(told.filter(({ status }) => status === 200).length).toBe(50);
-    expect(told.filter(({ status }) => status === 429).length).toBe(1);
-    expect((await askReports(slow, REPORT)).status).toBe(200);
-    await slow.close();
-  });
+test('of 51 simultaneous calls one is answered 429, and the next is let in', async () => {
+  const slow = await startSimulator({ world: small, now: NOW, answerDelayMs: 1500 });
+  const told = await Promise.all(Array.from({ length: 51 }, () => askReports(slow, REPORT)));
+  expect(told.filter(({ status }) => status === 200).length).toBe(50);
+  expect(told.filter(({ status }) => status === 429).length).toBe(1);
+  expect((await askReports(slow, REPORT)).status).toBe(200);
+  await slow.close();
 });

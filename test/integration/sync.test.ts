@@ -30,24 +30,22 @@ test('the second of two nights asks for 11 of 31 days and says why: 1 new, 7 mat
   expect(loaded?.restated_periods).toBeGreaterThan(5);
 });
 
-test.each([7, 50])(
-  '420 days of hours are asked for with at most %i calls at once, as the service counts them',
-  async (cap) => {
-    const hourly = slice({
-      name: 'hourly',
-      dimensions: ['hour', 'app_token'],
-      metrics: ['installs'],
-      datePeriod: { first: { daysAgo: 420 }, last: { daysAgo: 1 } },
-    });
-    scenario = await openScenario([hourly], { simulator: { answerDelayMs: 500 }, service: { maxConcurrency: cap } });
-    const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
-    expect(summary.failures).toEqual([]);
-    expect(await column(scenario, 'select count(distinct hour::date) from hourly')).toEqual(['420']);
-    expect(scenario.simulator.asked.peak).toBeLessThanOrEqual(cap);
-    expect(scenario.simulator.asked.peak).toBeGreaterThan(cap / 2);
-    expect(summary.service.peak_concurrency).toBeLessThanOrEqual(cap);
-  },
-);
+test('420 days of hours are asked for with at most 20 calls at once, as the service counts them', async () => {
+  const cap = 20;
+  const hourly = slice({
+    name: 'hourly',
+    dimensions: ['hour', 'app_token'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 420 }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([hourly], { simulator: { answerDelayMs: 500 }, service: { maxConcurrency: cap } });
+  const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
+  expect(summary.failures).toEqual([]);
+  expect(await column(scenario, 'select count(distinct hour::date) from hourly')).toEqual(['420']);
+  expect(scenario.simulator.asked.peak).toBeLessThanOrEqual(cap);
+  expect(scenario.simulator.asked.peak).toBeGreaterThan(cap / 2);
+  expect(summary.service.peak_concurrency).toBeLessThanOrEqual(cap);
+});
 
 test('of two runs of one process on one warehouse one, whichever comes second, is told who holds it, and asks for nothing', async () => {
   scenario = await openScenario([daily], { simulator: { answerDelayMs: 100 } });
