@@ -7,8 +7,7 @@ import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { asFailure } from '../../src/errors.ts';
-import { startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
-import { useDirectory } from '../support/use-service.ts';
+import { startScriptedServer, type ScriptedServer, useDirectory } from '../support/scripted-server.ts';
 import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let directory = '';
