@@ -138,7 +138,9 @@ export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: S
   const doubtful = loaded.filter(
     (period) => period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.asked),
   ).length;
-  return doubtful === 0 ? null : `${doubtful} periods came without rows, which a second run has to confirm`;
+  return doubtful === 0
+    ? null
+    : `${doubtful} of ${periods.length} periods came without rows, which a later run has to confirm`;
 }
 
 function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
