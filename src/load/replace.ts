@@ -48,7 +48,7 @@ export async function replaceWindows(
         ...(isKnown ? [totalTable('before', wider, ranges)] : []),
         ...ranges.map((days) => deleteRows(wider, days)),
         ...(isKnown && isStaged ? [totalStaged(staged.columns, loads.map(windowNoOf))] : []),
-        ...(rows > 0 ? [insertRows(wider, loads, { rows: rowsOf(wider, loads, staged), hasCopies, isOrdered })] : []),
+        ...(rows > 0 ? [insertRows(wider, loads, { ...insertedOf(wider, loads, staged), hasCopies, isOrdered })] : []),
         ...(isStaged ? [] : [totalTable('after', wider, ranges)]),
       ]),
     );
@@ -81,11 +81,15 @@ export async function replaceWindows(
 const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
 const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;
 
-/** A query for the rows of some windows, in the types of the table. */
-function rowsOf({ columns }: Target, loads: readonly Replaceable[], { parts, replacing }: Staged): string {
+/** A query for the rows of some windows, in the types of the table, and which of them are loaded. */
+function insertedOf({ columns }: Target, loads: readonly Replaceable[], { parts, replacing }: Staged) {
   const numbers = new Set(loads.map(windowNoOf));
   const own = parts.filter(({ windowNo }) => numbers.has(windowNo));
-  return stagedRows(columns, own, replacing);
+  return {
+    rows: stagedRows(columns, own, replacing),
+    isWhole: loads.every(({ window, judged }) => window === judged.sound.spooled.window),
+    hasRejected: own.some(({ hasRejected }) => hasRejected),
+  };
 }
 
 /** Rows that came; of batches, after they were joined. */

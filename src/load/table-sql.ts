@@ -8,7 +8,7 @@
 
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
-import type { CubeMetric } from '../model/slice.ts';
+import type { CubeMetric, Slice } from '../model/slice.ts';
 import { EXTRA } from '../spool/columns/reading.ts';
 import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import { REJECTED, staging, WINDOW } from './staged-sql.ts';
@@ -107,6 +107,9 @@ interface LoadedDays {
 interface Inserted {
   /** A query for them, in the types of the table. */
   readonly rows: string;
+  /** Whether each load takes its whole window: then it is found by the window's number, without a look at the days (a tenth of an insertion). */
+  readonly isWhole: boolean;
+  readonly hasRejected: boolean;
   /** Whether one of identical rows is to be kept. */
   readonly hasCopies: boolean;
   /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
@@ -120,19 +123,16 @@ const LOAD = '"load,"';
 export function insertRows(
   { table, columns, slice: { grain } }: Table,
   loads: readonly LoadedDays[],
-  { rows, hasCopies, isOrdered }: Inserted,
+  { rows, isWhole, hasRejected, hasCopies, isOrdered }: Inserted,
 ): string {
   const cube = cubeOf(columns);
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
-  const load = loads.map(({ loadId, window, judged }) => {
-    return `when ${WINDOW} = ${judged.sound.windowNo} and ${insideDays(grain, window.replaced)} then ${loadId}`;
-  });
+  const conditions = [...(hasRejected ? [`${REJECTED} is null`] : []), ...(isWhole ? [] : [`${LOAD} is not null`])];
   // Rows of one key say the same here: others fail their window.
-  const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, case ${load.join(' ')} end::bigint as ${LOAD}
+  const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, (${loadOf(loads, isWhole, grain)})::bigint as ${LOAD}
 from (
 ${rows}
-)
-where ${REJECTED} is null and ${LOAD} is not null`;
+)${conditions.length === 0 ? '' : `\nwhere ${conditions.join(' and ')}`}`;
   const order = grain === null || (cube === null && isOrdered && !hasCopies) ? '' : `\norder by ${identifier(grain)}`;
   if (cube !== null) {
     return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(cube, key, loaded)}${order}`;
@@ -140,6 +140,20 @@ where ${REJECTED} is null and ${LOAD} is not null`;
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', EXTRA];
   const selected = names.map(identifier).join(', ');
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
+}
+
+/** An expression for the load of a row by its window, and by its day where a window is loaded in parts. */
+function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['grain']): string {
+  const windowNoOf = ({ judged }: LoadedDays): number => judged.sound.windowNo;
+  if (!isWhole) {
+    const cases = loads.map((load) => {
+      return `when ${WINDOW} = ${windowNoOf(load)} and ${insideDays(grain, load.window.replaced)} then ${load.loadId}`;
+    });
+    return `case ${cases.join(' ')} end`;
+  }
+  const ids = new Map(loads.map((load) => [windowNoOf(load), load.loadId]));
+  const listed = Array.from({ length: Math.max(...ids.keys()) + 1 }, (_, windowNo) => ids.get(windowNo) ?? 'null');
+  return `[${listed.join(', ')}][${WINDOW} + 1]`;
 }
 
 /** The rows of a query as those of a cube: one for each value. */

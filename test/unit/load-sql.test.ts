@@ -68,7 +68,7 @@ const loads = [
   { loadId: '41', window: { replaced: days }, judged: { sound: { windowNo: 1 } } },
   { loadId: '42', window: { replaced: later }, judged: { sound: { windowNo: 3 } } },
 ];
-const inserted = { rows: 'select * from there', hasCopies: false, isOrdered: true };
+const inserted = { isWhole: false, hasRejected: true, rows: 'select * from there', hasCopies: false, isOrdered: true };
 const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
 
 const batches = [
@@ -101,6 +101,7 @@ const statements: Record<string, () => string> = {
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, [3]),
   'delete-hours': () => deleteRows(hourly, days),
   'insert-rows': () => insertRows(target, loads, { ...inserted, isOrdered: false }),
+  'insert-rows-of-whole-windows': () => insertRows(target, loads, { ...inserted, isWhole: true, hasRejected: false }),
   'insert-rows-collapsed': () => insertRows(undated, loads, { ...inserted, hasCopies: true }),
   'insert-cells': () => insertRows(cube, loads, inserted),
   'total-typed': () => totalTyped(columns, 'day', days.start),

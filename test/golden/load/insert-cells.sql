@@ -14,7 +14,7 @@ from (
         unnest(range(1, 4)) as place,
         unnest([cast("o'brien said ""hi""_events" as DECIMAL(18,6)), cast("my event_revenue" as DECIMAL(18,6)), cast(cast("value" as VARCHAR) as DECIMAL(18,6))]) as "value"
     from (
-select *, case when "window," = 1 and "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08' then 41 when "window," = 3 and "day" >= DATE '2026-01-15' and "day" < DATE '2026-01-16' then 42 end::bigint as "load,"
+select *, (case when "window," = 1 and "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08' then 41 when "window," = 3 and "day" >= DATE '2026-01-15' and "day" < DATE '2026-01-16' then 42 end)::bigint as "load,"
 from (
 select * from there
 )
