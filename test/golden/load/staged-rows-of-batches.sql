@@ -13,8 +13,8 @@ select
     coalesce(a."rejected,", b."rejected,") as "rejected,"
 from (select *, row_number() over (partition by "window,", "part,", "day", "app ""quoted""", "order", "attr_dependency") as "copy," from (
 select
-    [[1], [3]][file_index::bigint + 1]["body," + 1]::integer as "window,",
-    [[0], [2]][file_index::bigint + 1]["body," + 1]::integer as "part,",
+    [1, 3][file_index::bigint + 1]::integer as "window,",
+    [0, 2][file_index::bigint + 1]::integer as "part,",
     "day",
     "app ""quoted""",
     "order",
@@ -27,8 +27,8 @@ select
 from read_parquet(['/spool/it''s here.parquet', '/spool/b.parquet'], hive_partitioning = false)
 )) as a full join (select *, row_number() over (partition by "window,", "part,", "day", "app ""quoted""", "order", "attr_dependency") as "copy," from (
 select
-    [[3]][file_index::bigint + 1]["body," + 1]::integer as "window,",
-    [[2]][file_index::bigint + 1]["body," + 1]::integer as "part,",
+    [3][file_index::bigint + 1]::integer as "window,",
+    [2][file_index::bigint + 1]::integer as "part,",
     "day",
     "app ""quoted""",
     "order",

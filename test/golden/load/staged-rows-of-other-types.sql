@@ -1,6 +1,6 @@
 select
-    [[1], [3]][file_index::bigint + 1]["body," + 1]::integer as "window,",
-    [[0], [2]][file_index::bigint + 1]["body," + 1]::integer as "part,",
+    [1, 3][file_index::bigint + 1]::integer as "window,",
+    [0, 2][file_index::bigint + 1]::integer as "part,",
     "day",
     "app ""quoted""",
     "order",
@@ -13,8 +13,8 @@ select
 from read_parquet(['/spool/it''s here.parquet', '/spool/b.parquet'], hive_partitioning = false)
 union all
 select
-    [[3]][file_index::bigint + 1]["body," + 1]::integer as "window,",
-    [[3]][file_index::bigint + 1]["body," + 1]::integer as "part,",
+    [3][file_index::bigint + 1]::integer as "window,",
+    [3][file_index::bigint + 1]::integer as "part,",
     "day",
     "app ""quoted""",
     "order",

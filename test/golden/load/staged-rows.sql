@@ -1,6 +1,6 @@
 select
-    [[1], [3]][file_index::bigint + 1]["body," + 1]::integer as "window,",
-    [[0], [2]][file_index::bigint + 1]["body," + 1]::integer as "part,",
+    [1, 3][file_index::bigint + 1]::integer as "window,",
+    [0, 2][file_index::bigint + 1]::integer as "part,",
     "day",
     "app ""quoted""",
     "order",
