@@ -3,7 +3,7 @@
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import {
@@ -74,6 +74,18 @@ describe('a replay', () => {
     const held = await loadedState(scenario, ['daily']);
     expect((await replayInto(scenario)).failures).toMatchObject([{ message: textWith('did not match its checksum') }]);
     expect(await loadedState(scenario, ['daily'])).toEqual(held);
+  });
+
+  test('names an answer that was recorded as fetched in the future, and loads the one before it', async () => {
+    await archiveTwoNights();
+    await loseWarehouse(scenario);
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(FIRST.getTime() + DAY_MS / 2) });
+    onTestFinished(() => void vi.useRealTimers());
+    const summary = await replayInto(scenario);
+
+    const message = textWith('recorded as fetched later than this machine');
+    expect(summary.failures).toMatchObject([{ code: 'DATA_MALFORMED', slice: 'daily', message }]);
+    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
   });
 
   test('names a foreign file and the answer of another slice, and loads the rest', async () => {
