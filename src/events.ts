@@ -56,7 +56,7 @@ export function warningEvent(code: WarningCode, message: string): RunEvent {
   return { type: 'warning', code, slice: null, window: null, message };
 }
 
-/** A listener that cannot change what it listens to: what it throws or rejects with is told once, to itself, as `LISTENER_FAILED`. */
+/** Wraps a listener so that its errors change nothing. If it throws or rejects, it receives one warning, `LISTENER_FAILED`. */
 export function guarded(listener: (event: RunEvent) => unknown): Emit {
   let isTold = false;
   const tell = (thrown: unknown): void => {

@@ -14,8 +14,8 @@ import { Measuring, type Spooled } from '../spool/spool.ts';
 import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf } from './entry.ts';
 
 /**
- * Of entries in the order of their fetches, what to load into a table (null: a new one), each with its periods, of which none is in two,
- * and the damages of what would have been loaded. Reads the bytes of what it takes.
+ * What to load into a table (null: a new one) from entries in the order of their fetches: the newest whole entry of each period, and what
+ * is damaged of those that were tried. No period is in two of them. Reads the bytes of the entries that it returns.
  */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],

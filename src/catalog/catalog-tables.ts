@@ -111,7 +111,7 @@ const tables: readonly Definition[] = [
   reportOptions,
 ];
 
-/** Makes every table anew from `ripen.catalog`, with its comments; `metrics` is empty at first. */
+/** A script that replaces every table with what `ripen.catalog` holds, and comments it; `metrics` is filled by another statement. */
 export const makeTables = (): string => asScript(tables.flatMap(statementsOf));
 
 function statementsOf({ name, comment, filters, columns }: Definition): string[] {

@@ -1,4 +1,4 @@
-/** The views of how a slice ripens, `<slice>_maturation` and `<slice>_projected`: their SQL, their comments, and when they are made anew. */
+/** The views `<slice>_maturation` and `<slice>_projected`: their SQL and comments, and when they are replaced. */
 
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';

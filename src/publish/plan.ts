@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { addDays, day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
-import { linksOfPeriods, listsFingerprint } from '../tables/linked-rows.ts';
+import { linksOfPeriods, listsFingerprint } from '../tables/links-fingerprint.ts';
 import { namesLinks } from '../tables/stored-slices.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
