@@ -58,7 +58,7 @@ const threadsFor = (file: string): number =>
 
 /** Gives the engine all its threads, until the warehouse is closed, where a batch of so many bytes is worth it. */
 export async function expectBatch(warehouse: Warehouse, bytes: number): Promise<void> {
-  if (bytes > SMALL.batchBytes) await warehouse.run(`set threads = ${engineThreads()}`);
+  if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
 
 /** From so many rows on an insertion is worth a thread of its own. */
@@ -66,17 +66,16 @@ const MANY_ROWS = 20_000;
 
 /**
  * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
- * of each is copied once more, which takes half as long again in all (measured). Set outside of it: an aborted one takes no
- * setting.
+ * of each is copied once more, which takes half as long again in all (measured).
  */
 export async function transactRows<T>(warehouse: Warehouse, rows: number, work: () => Promise<T>): Promise<T> {
   if (rows < MANY_ROWS) return warehouse.transact(work);
-  await warehouse.run('set threads = 1');
+  await warehouse.useThreads(1);
   try {
     return await warehouse.transact(work);
   } finally {
     // A database that failed takes no setting either, and what it failed of is to be told.
-    await warehouse.run(`set threads = ${engineThreads()}`).catch(() => null);
+    await warehouse.useThreads(engineThreads()).catch(() => null);
   }
 }
 

@@ -43,6 +43,8 @@ export interface Warehouse {
    * leaves it half as large again (measured).
    */
   reclaimAtClose(): void;
+  /** How many threads the engine works with from now on, outside of a transaction: an aborted one takes no setting. */
+  useThreads(threads: number): Promise<void>;
   /** Another number as soon as something was changed, or a change taken back, over any session: anything, or tables and views. */
   changes(of: 'anything' | 'relations'): number;
   /** Lets the statement that is running fail, where one is. */
@@ -68,6 +70,7 @@ export async function warehouseOn(
   const statements = statementsOn(connection);
   let isReclaimed = false;
   let commits = 0;
+  let threadsInUse: number | null = null;
   const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = { isOpen: false, begun: null };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     const count = (): void => {
@@ -128,6 +131,11 @@ export async function warehouseOn(
     },
     reclaimAtClose() {
       isReclaimed = true;
+    },
+    async useThreads(threads) {
+      if (threads === threadsInUse) return;
+      await asStorage(connection.run(`set threads = ${threads}`));
+      threadsInUse = threads;
     },
     changes: (of) => counted[of],
     interrupt: () => connection.interrupt(),

@@ -43,6 +43,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
     reclaimAtClose: () => {},
+    useThreads: async () => {},
     changes: () => asked.length,
     interrupt: () => {},
     close: () => Promise.resolve(),
