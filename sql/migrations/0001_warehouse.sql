@@ -606,8 +606,7 @@ create table ripen_internal.audit_draws (
     slice varchar not null,
     period date not null,
     drawn_at timestamp not null,
-    seed varchar not null,
-    waits boolean not null
+    seed varchar not null
 );
 
 comment on table ripen_internal.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
@@ -616,7 +615,6 @@ comment on column ripen_internal.audit_draws.slice is 'Name of the slice';
 comment on column ripen_internal.audit_draws.period is 'First day of the period';
 comment on column ripen_internal.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
 comment on column ripen_internal.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
-comment on column ripen_internal.audit_draws.waits is 'Whether a fetch that is due anyway answers it, else it is requested by itself';
 
 create table ripen_internal.horizon_evidence (
     slice varchar not null,

@@ -60,7 +60,7 @@ function openSource(run: Run, service: Service): Source {
       return { catalog, slices: run.slices };
     },
     async plan(targets) {
-      return withNightlyAudits(run, targets, await planTargets(run, targets));
+      return withNightlyAudits(run, await planTargets(run, targets));
     },
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
