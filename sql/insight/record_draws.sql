@@ -9,7 +9,7 @@ select
 from (
     select
         unnest(
-            from_json($3::json, '[{"slice":"VARCHAR","period":"DATE","seed":"VARCHAR","waits":"BOOLEAN"}]'),
+            from_json($3::json, '[{"slice":"VARCHAR","period":"DATE","seed":"VARCHAR"}]'),
             recursive := true
         )
 ) as d

@@ -427,17 +427,6 @@ comment on column ripen.link_crawls.removed is 'Links that were there before and
 comment on column ripen.link_crawls.requests is 'Pages that were asked for, repetitions after an error not counted';
 comment on column ripen.link_crawls.run_id is 'The run that crawled';
 
-create table ripen_internal.unlisted_links (
-    app_token varchar not null,
-    path varchar[] not null,
-    seen_at timestamp not null
-);
-
-comment on table ripen_internal.unlisted_links is 'Paths that loaded rows named when no link had them, kept only where links: every is set; a crawl after seen_at has looked for them';
-comment on column ripen_internal.unlisted_links.app_token is 'The app';
-comment on column ripen_internal.unlisted_links.path is 'The labels of the row, from the network down';
-comment on column ripen_internal.unlisted_links.seen_at is 'The as-of instant of the run that loaded the first such row (UTC)';
-
 create table ripen_internal.staged_partners (
     partner_id varchar not null,
     display_name varchar not null,
@@ -617,8 +606,7 @@ create table ripen_internal.audit_draws (
     slice varchar not null,
     period date not null,
     drawn_at timestamp not null,
-    seed varchar not null,
-    waits boolean not null
+    seed varchar not null
 );
 
 comment on table ripen_internal.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
@@ -627,7 +615,6 @@ comment on column ripen_internal.audit_draws.slice is 'Name of the slice';
 comment on column ripen_internal.audit_draws.period is 'First day of the period';
 comment on column ripen_internal.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
 comment on column ripen_internal.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
-comment on column ripen_internal.audit_draws.waits is 'Whether a fetch that is due anyway answers it, else it is requested by itself';
 
 create table ripen_internal.horizon_evidence (
     slice varchar not null,
@@ -671,15 +658,13 @@ comment on column ripen_internal.doubted_lists.missing is 'How many stored items
 comment on column ripen_internal.doubted_lists.seen_at is 'The as-of instant of the sync that found it so (UTC)';
 
 create table ripen_internal.row_scans (
-    reader varchar not null,
     load_id bigint not null
 );
 
-comment on table ripen_internal.row_scans is 'How far loaded rows were searched for what they name, one row per reader';
-comment on column ripen_internal.row_scans.reader is 'partners or links: what was searched for';
+comment on table ripen_internal.row_scans is 'How far loaded rows were searched for the partners they name, in one row';
 comment on column ripen_internal.row_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
 
-insert into ripen_internal.row_scans values ('partners', 0), ('links', 0);
+insert into ripen_internal.row_scans values (0);
 
 create table ripen.released (
     slice varchar not null,

@@ -16,6 +16,7 @@ import { gunzip } from 'node:zlib';
 import * as z from 'zod';
 
 import { asFailure, Failure, isPassing, isTooHeavy } from '../errors.ts';
+import type { Metric } from '../model/metric.ts';
 import { isFiltered, type PartRequest, reportParameters, requestsOf, subjectOf, type Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
@@ -33,8 +34,8 @@ export interface AskingWhole {
 /** How many of a slice's metrics add up for certain, and so show by their sums that rows are missing. */
 export type Adding = 'all' | 'some' | 'none';
 
-export function addingAmong(metrics: readonly { readonly additive: boolean; readonly isAssumed: boolean }[]): Adding {
-  const adding = metrics.filter(({ additive, isAssumed }) => additive && !isAssumed);
+export function addingAmong(metrics: readonly Pick<Metric, 'additive' | 'additivity'>[]): Adding {
+  const adding = metrics.filter(({ additive, additivity }) => additive && additivity !== 'assumed');
   if (adding.length === 0) return 'none';
   return adding.length === metrics.length ? 'all' : 'some';
 }

@@ -8,6 +8,7 @@ import * as z from 'zod';
 import type { Day } from '../model/calendar.ts';
 import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import { horizonEvidence, type Look } from '../model/sampling.ts';
+import { additiveOf, type Target } from '../tables/target.ts';
 import {
   asScript,
   columnTypes,
@@ -21,7 +22,7 @@ import {
 } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Cohort, maturationOf, maturedOf, scoresOf, standings } from './ripening.ts';
-import { adding, declareViews, type LiveTable, periodOf } from './views.ts';
+import { declareViews, periodOf } from './views.ts';
 
 /** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
 const measured = [
@@ -40,7 +41,7 @@ const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable() 
  * Measures the live tables that changed in the run, or in one before it that was killed, and brings their views `_maturation` and
  * `_projected` up to them: a slice of which no total becomes final has neither.
  */
-export async function measureTables(warehouse: Warehouse, tables: readonly LiveTable[], runId: string): Promise<void> {
+export async function measureTables(warehouse: Warehouse, tables: readonly Target[], runId: string): Promise<void> {
   const rows = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
   const since = new Map(rows.map((row) => [row.slice, row.start_day]));
   for (const live of tables) {
@@ -50,9 +51,9 @@ export async function measureTables(warehouse: Warehouse, tables: readonly LiveT
 }
 
 /** `since` is the first day of its history; null where no period of it is whole. */
-async function measureTable(warehouse: Warehouse, live: LiveTable, since: Day | null): Promise<void> {
+async function measureTable(warehouse: Warehouse, live: Target, since: Day | null): Promise<void> {
   const slice = live.slice.name;
-  const isKnown = since !== null && live.slice.grain !== null && adding(live).length > 0;
+  const isKnown = since !== null && live.slice.grain !== null && additiveOf(live.columns).length > 0;
   const histories = isKnown ? await readHistories(warehouse, live, since) : [];
   const each = histories.map(({ metric, periods }) => ({ metric, rows: measure(periods) }));
   await warehouse.transact(async () => {
@@ -116,7 +117,7 @@ type PeriodHistory = z.infer<typeof periodShape>;
 const metricRow = z.object({ metric: z.string(), periods: jsonOf(z.array(periodShape)) });
 
 /** The history since a day of each additive metric; the slice has a date dimension and additive metrics. */
-async function readHistories(warehouse: Warehouse, live: LiveTable, since: Day): Promise<z.infer<typeof metricRow>[]> {
+async function readHistories(warehouse: Warehouse, live: Target, since: Day): Promise<z.infer<typeof metricRow>[]> {
   await warehouse.run(periodTotals(live, since, await columnTypes(warehouse, live.table)));
   const asked = [live.slice.name, live.fingerprint, since];
   const rows = await warehouse.rows(statement('insight/readings'), asked, metricRow);
@@ -154,9 +155,9 @@ export const PERIOD_TOTALS = '"ripen period totals"';
  * Fills a temporary table with the total of every metric by period from a day on as it is: start_day, metric and value. `types` are
  * those of the table's columns. Of older rows nothing is read.
  */
-function periodTotals(live: LiveTable, since: Day, types: ReadonlyMap<string, string>): string {
+function periodTotals(live: Target, since: Day, types: ReadonlyMap<string, string>): string {
   const { slice, table } = live;
-  const metrics = adding(live).map(({ id }) => id);
+  const metrics = additiveOf(live.columns).map(({ id }) => id);
   const grain = slice.grain ?? 'day';
   const sumOf = (column: string): string =>
     doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);

@@ -2,25 +2,14 @@
 
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
+import { additiveOf, type Target } from '../tables/target.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { areApart } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** The table of a slice that analysts read, and what stands in it. */
-export interface LiveTable {
-  readonly slice: Slice;
-  readonly fingerprint: string;
-  readonly metrics: readonly Metric[];
-  /** Quoted, with its schema. */
-  readonly table: string;
-}
-
-/** The metrics whose totals say something. */
-export const adding = ({ metrics }: LiveTable): Metric[] => metrics.filter(({ additive }) => additive);
-
-/** Of these the ones that become final. */
-const ripening = (live: LiveTable): Metric[] => adding(live).filter(({ horizonMs }) => horizonMs !== null);
+/** The metrics whose totals become final. */
+const ripening = ({ columns }: Target): Metric[] => additiveOf(columns).filter(({ horizonMs }) => horizonMs !== null);
 
 /** The first day of a row's period; the slice has a date dimension. */
 export function periodOf({ grain }: Slice): string {
@@ -28,7 +17,7 @@ export function periodOf({ grain }: Slice): string {
 }
 
 /** Brings the views up to a live table; a slice of which no total becomes final has neither. Inside the caller's transaction. */
-export async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
+export async function declareViews(warehouse: Warehouse, live: Target): Promise<void> {
   const { name, grain, dimensions } = live.slice;
   const isRipening = grain !== null && ripening(live).length > 0;
   const projected = isRipening ? projectedView(live) : null;
@@ -56,7 +45,7 @@ export async function declareViews(warehouse: Warehouse, live: LiveTable): Promi
 const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
 const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;
 
-function maturationView({ slice }: LiveTable): string {
+function maturationView({ slice }: Target): string {
   return `create or replace view ${maturationName(slice.name)} as
 select metric, age_days, periods, share_q25, share_median, share_q75
 from ripen_internal.maturation
@@ -68,7 +57,7 @@ where slice = ${literal(slice.name)}`;
  * the rows add up to the period's projection, and those above zero to both ends of its interval. A projection counts only for
  * the load it was made from. Null for a slice with a dimension that would stand twice in it.
  */
-function projectedView(live: LiveTable): string | null {
+function projectedView(live: Target): string | null {
   const { slice, fingerprint, table } = live;
   if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');

@@ -43,13 +43,12 @@ type Finding = Pick<Found, 'failure' | 'copies'>;
 export async function findingsOf(
   sound: readonly Sound[],
   staged: Staged,
-  { warehouse, target }: Pick<LoadRequest, 'warehouse' | 'target'>,
+  { warehouse }: Pick<LoadRequest, 'warehouse'>,
 ): Promise<Found[]> {
   const { columns } = staged;
   const windows = sound.map(({ spooled }) => spooled.window);
   const [first] = windows;
   if (first === undefined) return [];
-  const counts = new Set(target.metrics.filter(({ type }) => type.kind === 'BIGINT').map(({ id }) => id));
   const numbersOf = (is: (each: Sound) => boolean): number[] =>
     sound.flatMap((each) => (is(each) ? [each.windowNo] : []));
   const totals = await readTotals(warehouse, first, windows, staged);
@@ -73,7 +72,7 @@ export async function findingsOf(
       const answers = parts.filter((part) => part.partNo === partNo);
       const found = totals.sums.get(placeOf({ windowNo, partNo }));
       const others = distinct.get(placeOf({ windowNo, partNo }));
-      return additiveOf(columns).map(({ id, type, isAssumed }, at) => {
+      return additiveOf(columns).map(({ id, type, isCount, additivity }, at) => {
         const sum = found?.sums[at] ?? null;
         return {
           metric: id,
@@ -82,9 +81,8 @@ export async function findingsOf(
           magnitude: found?.magnitudes[at] ?? 0,
           nonZero: found?.non_zero[at] ?? 0,
           digits: Math.max(0, ...answers.map(({ digits }) => digits.get(id) ?? 0)),
-          // By its column, or by the catalog where the column was widened.
-          isCount: type.kind === 'BIGINT' || counts.has(id),
-          isAssumed,
+          isCount: type.kind === 'BIGINT' || isCount,
+          isAssumed: additivity === 'assumed',
         };
       });
     };

@@ -129,7 +129,7 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
       known_at: timestamp(computedAt(fetchedAt, maturity.computedAt)),
     };
   });
-  const byAge = metricsByAge(slice, target.metrics);
+  const byAge = metricsByAge(slice, target.columns.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
   const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));

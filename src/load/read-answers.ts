@@ -8,11 +8,12 @@
 import { basename, join } from 'node:path';
 
 import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
+import type { Metric } from '../model/metric.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
-import type { Columns, MetricColumn, Target } from '../tables/target.ts';
+import type { Columns, Target } from '../tables/target.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages state beside them. */
 export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {
@@ -73,7 +74,7 @@ export class ReadAnswers {
       const isOfOthers = read !== undefined && read.unfit.size > 0 && read.bodies > pages.length;
       if (read === undefined || isOfOthers) read = await this.#readInto([pages], columns, requested);
       const { unfit } = read;
-      const metrics = columns.metrics.map((each): MetricColumn => ({ ...each, type: unfit.get(each.id) ?? each.type }));
+      const metrics = columns.metrics.map((each): Metric => ({ ...each, type: unfit.get(each.id) ?? each.type }));
       if (unfit.size > 0) await this.#readInto([pages], { ...columns, metrics }, requested);
     }
   }
@@ -129,7 +130,7 @@ export class ReadAnswers {
 
 /** The narrowest types that hold what a table holds and what was read of some answers; null where no type does. */
 export function columnsFor(columns: Columns, read: readonly Pick<ReadAnswer, 'types'>[]): Columns | null {
-  const metrics: MetricColumn[] = [];
+  const metrics: Metric[] = [];
   for (const [at, metric] of columns.metrics.entries()) {
     const type = read.reduce<ColumnType | null>((sofar, { types }) => {
       const other = types[at] ?? metric.type;

@@ -178,10 +178,10 @@ export const replacingIn = (sound: readonly Sound[], target: Target, fetchedAt: 
  * service answers zero or null, which nothing in the answer tells from a measured zero (observed: mature); so a zero of a cohort
  * that cannot be complete is none. Any other word for the parameter than `immature` is taken to withhold, as `mature` does.
  */
-function withheldValues(sound: readonly Sound[], { slice, metrics }: Target, fetchedAt: Date | null): Replacing {
+function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fetchedAt: Date | null): Replacing {
   const replacing = new Map<string, string>();
   if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return replacing;
-  for (const { id, cohort } of metrics) {
+  for (const { id, cohort } of columns.metrics) {
     if (cohort === null) continue;
     const since = sound.map(({ spooled, maturity }) => {
       const at = computedAt(fetchedAt ?? spooled.requestedAt, maturity.computedAt).getTime();

@@ -8,6 +8,7 @@
 
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
 import { EXTRA } from '../spool/columns/reading.ts';
 import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
@@ -19,7 +20,6 @@ import {
   type CubeColumns,
   cubeOf,
   insideDays,
-  type MetricColumn,
   periodOf,
   type Target,
 } from '../tables/target.ts';
@@ -59,7 +59,7 @@ ${query}
 }
 
 /** The sums of a query's additive metrics, as columns `s0` …. */
-const sumsOf = (columns: Columns, sum: (metric: MetricColumn, at: number) => string): string =>
+const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): string =>
   additiveOf(columns)
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
     .join('');
@@ -158,7 +158,7 @@ function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['gr
 
 /** The rows of a query as those of a cube: one for each value. */
 function cellsOf({ metrics, cube }: CubeColumns, key: string, rows: string): string {
-  const listed = (of: (column: MetricColumn) => string): string => `[${metrics.map(of).join(', ')}]`;
+  const listed = (of: (column: Metric) => string): string => `[${metrics.map(of).join(', ')}]`;
   const placed = (of: (metric: CubeMetric) => string): string =>
     `${listed(({ id }) => of(cube.of.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
   const value = formatColumnType(cube.value);
@@ -185,7 +185,7 @@ where "value" is not null`;
 
 /** The first days of the periods in which the table has values of some metrics, other than zero. */
 export function periodsWith(
-  metrics: readonly Pick<MetricColumn, 'id'>[],
+  metrics: readonly Pick<Metric, 'id'>[],
   { table, slice: { grain } }: Pick<Target, 'table' | 'slice'>,
   days: DayInterval,
 ): string {

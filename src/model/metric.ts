@@ -31,6 +31,8 @@ export interface Metric {
   readonly additive: boolean;
   /** How that is known; only what is more than an assumption is evidence against an answer. */
   readonly additivity: Additivity;
+  /** Whether its values are counts, also in a column that was widened. */
+  readonly isCount: boolean;
   readonly type: ColumnType;
 }
 
@@ -51,6 +53,7 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   const documented = documentedMetric(id, item?.filter ?? null);
   const formatting = item?.formatting || (documented?.unit ?? 'decimal');
   const additive = addsUp(formatting, documented);
+  const type = typeOf(formatting, documented, additive);
   return {
     id,
     kind: documented?.kind ?? 'unknown',
@@ -59,7 +62,8 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
     cohort: documented?.age ?? null,
     additive,
     additivity: documented === null ? 'assumed' : 'documented',
-    type: typeOf(formatting, documented, additive),
+    isCount: type.kind === 'BIGINT',
+    type,
   };
 }
 
@@ -95,7 +99,7 @@ export function metricsOf(slice: Slice, catalog: Catalog, seen: SeenAdditivity =
       ...known,
       ...additivityIn(slice, known, seen),
       ...(statedMs === null ? {} : { horizonMs: statedMs, horizonFrom: 'horizons of the slice' }),
-      type: stated ?? known.type,
+      ...(stated === null ? {} : { isCount: stated.kind === 'BIGINT', type: stated }),
     };
   });
 }

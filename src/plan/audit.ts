@@ -2,27 +2,19 @@
 
 import { createHash } from 'node:crypto';
 
-import { batchesOf, bytesForMetrics, type Window, windowOf } from '../model/window.ts';
+import { batchesOf, bytesForMetrics, replacesSame, type Window, windowOf } from '../model/window.ts';
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
 import { metricsByAge, ofSameAges } from '../model/cube.ts';
 import { heldAt, knownSize } from '../model/ledger.ts';
-import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
-import type { Metric } from '../model/metric.ts';
+import { finalMetrics } from '../model/maturity.ts';
 import { isWhole, type Period } from '../model/period.ts';
 import type { SlicePlan } from './plan.ts';
-
-export interface AuditedPlan {
-  readonly plan: SlicePlan;
-  readonly metrics: readonly Metric[];
-}
 
 export interface Draw {
   readonly plan: SlicePlan;
   readonly period: Period;
   /** Says what the period was drawn with. */
   readonly seed: string;
-  /** Whether a fetch that is due anyway, tonight or later, answers it: a request of its own would cost twice. */
-  readonly waits: boolean;
   /** The metrics whose totals it compares: those that add up and are final in the period, at least one. */
   readonly metrics: readonly string[];
 }
@@ -32,7 +24,7 @@ type Candidate = Omit<Draw, 'seed'>;
 /** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
 export const nightOf = (planAt: Date): Day => dayAt(planAt, UTC);
 
-/** How many periods a night may draw, and how many of them its earlier runs have drawn for good. */
+/** How many periods a night may draw, and how many of them its earlier runs have loaded. */
 export interface Draws {
   readonly periods: number;
   readonly done: number;
@@ -43,25 +35,18 @@ export interface Draws {
  * else the night requests, as what is left out would never be found wrong. Only what was fetched on the same day is left out, as
  * that says nothing new, what is not covered any more, and a table that is being built.
  */
-export function drawAudits(all: readonly AuditedPlan[], { periods, done }: Draws, planAt: Date): Draw[] {
-  let left = all.flatMap((each) => candidatesOf(each, planAt));
+export function drawAudits(plans: readonly SlicePlan[], { periods, done }: Draws, planAt: Date): Draw[] {
+  let left = plans.flatMap((plan) => candidatesOf(plan, planAt));
   const drawn: Draw[] = [];
   for (let draw = done; draw < periods; draw += 1) {
     const seed = `ripen audit ${nightOf(planAt)} ${draw}`;
-    const at = placeAt(left, fractionOf(seed));
-    const candidate = left[at];
+    const candidate = left[placeAt(left, fractionOf(seed))];
     if (candidate === undefined) break;
     drawn.push({ ...candidate, seed });
-    // A wide period is loaded again whole, whichever of its metrics were drawn.
-    left = left.filter((other) => other !== candidate && (isOfCube(other) || !isSamePeriod(other, candidate)));
+    left = left.filter((other) => other !== candidate);
   }
   return drawn;
 }
-
-const isOfCube = ({ plan }: Candidate): boolean => plan.slice.cube !== undefined;
-
-const isSamePeriod = (one: Candidate, other: Candidate): boolean =>
-  one.plan === other.plan && one.period === other.period;
 
 /** The window that loads a drawn period again; in a cube the ages that were drawn. */
 function auditWindow({ plan, period, metrics }: Draw): Window {
@@ -70,42 +55,34 @@ function auditWindow({ plan, period, metrics }: Draw): Window {
   return windowOf(ofSameAges(slice, metrics), fingerprint, [{ period, reason: 'audit' }], parts);
 }
 
-/** The plans, with a window for each drawn period that no other fetch is going to answer. */
+/** The plans, with a window for each drawn period that no other window of the night loads again. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
   return plans.map((plan) => {
-    const added = drawn.filter((draw) => draw.plan === plan && !draw.waits).map(auditWindow);
-    const merged = [...plan.windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
-    return added.length === 0 ? plan : { ...plan, windows: merged };
+    const added = drawn
+      .filter((draw) => draw.plan === plan)
+      .map(auditWindow)
+      .filter((window) => !plan.windows.some((other) => replacesSame(other, window)));
+    const windows = [...plan.windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
+    return added.length === 0 ? plan : { ...plan, windows };
   });
 }
 
-function candidatesOf({ plan, metrics }: AuditedPlan, planAt: Date): Candidate[] {
+/** Periods with their final metrics; of a cube as many of its ages together as an address holds. */
+function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
   const { slice, table } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
-  const ages = metricsByAge(slice, metrics);
+  const adding = plan.metrics.filter(({ additive }) => additive);
+  const ages = metricsByAge(slice, adding);
   const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
-    const found = [...ages].flatMap(([age, some]) => {
+    const final = [...ages].flatMap(([age, metrics]) => {
       const held = heldAt(table, age, period.bucket.start);
       const isOld = held !== undefined && held.rows > 0 && held.fetchedAt < today && isWhole(period) && isWhole(held);
-      if (!isOld) return [];
-      const final = finalMetrics(
-        period,
-        some.filter(({ additive }) => additive),
-        slice,
-        held,
-      ).map(({ id }) => id);
-      const waits = nextRefreshAt(period, some, slice, held) !== null;
-      // A later fetch of a cube requests other ages.
-      return final.length === 0 || (waits && slice.cube !== undefined) ? [] : [{ waits, final }];
+      const found = isOld ? finalMetrics(period, metrics, slice, held) : [];
+      return found.length === 0 ? [] : [found.map(({ id }) => id)];
     });
-    const lists = found.flatMap(({ final }) => (slice.cube === undefined ? final.map((id) => [id]) : [final]));
-    return batchesOf(lists, bytesForMetrics(slice)).map((batch) => ({
-      plan,
-      period,
-      waits: found.some(({ waits }) => waits),
-      metrics: batch,
-    }));
+    const maxBytes = slice.cube === undefined ? Infinity : bytesForMetrics(slice);
+    return batchesOf(final, maxBytes).map((metrics) => ({ plan, period, metrics }));
   });
 }
 

@@ -27,6 +27,7 @@ import { type DueAges, rectanglesOf } from './rectangles.ts';
 
 export interface SlicePlan {
   readonly slice: Slice;
+  readonly metrics: readonly Metric[];
   readonly fingerprint: string;
   readonly weekStartsOn: WeekStart;
   /** Every period of the coverage, due or not, in order. */
@@ -60,10 +61,11 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const periods = coveredPeriods(slice, held, planAt, weekStartsOn);
   const newer = held.filter(({ fetchedAt }) => fetchedAt > planAt);
   const wanted = forced === null ? periods : forcedPeriods(forced, { slice, weekStartsOn, table, periods, planAt });
-  const metrics = metricsByAge(slice, request.metrics);
+  const { metrics } = request;
+  const byAge = metricsByAge(slice, metrics);
   const due = wanted.flatMap((period): DueAges[] => {
     if (isHeldNewer(period, newer, slice)) return [];
-    const ages = [...metrics].flatMap(([age, some]): [string, DueReason][] => {
+    const ages = [...byAge].flatMap(([age, some]): [string, DueReason][] => {
       const reason = forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
       return reason === null ? [] : [[age, reason]];
     });
@@ -75,14 +77,14 @@ export function planSlice(request: PlanRequest): SlicePlan {
     slice.cube === undefined
       ? groupIntoWindows(due.map(whyDue), maxDays).map((group) => windowOf(slice, fingerprint, group, parts))
       : rectanglesOf(due, {
-          metrics: new Map([...metrics].map(([age, some]) => [age, some.map(({ id }) => id)])),
+          metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
           maxDays,
           maxBytes: bytesForMetrics(slice),
           foremost,
         }).map((rectangle) =>
           windowOf({ ...slice, metrics: rectangle.metrics }, fingerprint, rectangle.periods, parts),
         );
-  return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
+  return { slice, metrics, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
 }
 
 const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: foremost([...ages.values()]) });
@@ -103,7 +105,13 @@ function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain
  */
 function forcedPeriods(
   forced: DayInterval,
-  { slice, weekStartsOn, table, periods, planAt }: Omit<SlicePlan, 'fingerprint' | 'windows' | 'heldNewer'>,
+  {
+    slice,
+    weekStartsOn,
+    table,
+    periods,
+    planAt,
+  }: Pick<SlicePlan, 'slice' | 'weekStartsOn' | 'table' | 'periods' | 'planAt'>,
 ): Period[] {
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? forced.start;

@@ -6,8 +6,6 @@ import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { linkedRows } from '../tables/linked-rows.ts';
-import { readLiveSlices, type StoredSlice } from '../tables/stored-slices.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -21,9 +19,8 @@ export const dimensionTables: readonly string[] = [
   'partners_history',
 ].toSorted();
 
-/** What stands beside a slice under its name: its links, how it ripens, what to expect of it. */
-const LINKS = '_links';
-const besideSlice = [LINKS, '_maturation', '_projected'];
+/** What stands beside a slice under its name: how it ripens, what to expect of it. */
+const besideSlice = ['_maturation', '_projected'];
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
 const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
@@ -77,8 +74,6 @@ export interface LakeTable {
   readonly cohorts: CohortsView | null;
   /** What stands after `from` in a query of the rows for which a condition on `grain` holds; null for all. */
   readonly rows: (condition: string | null) => string;
-  /** The slice whose rows it repeats with their links; null for other tables. */
-  readonly linked: StoredSlice | null;
   /** The slice with which it is dropped, its own name where it holds the rows of loads; null for other tables. */
   readonly slice: string | null;
 }
@@ -111,7 +106,6 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
-  const live = await readLiveSlices(warehouse);
   const tables: LakeTable[] = [];
   for (const table of await tablesOfMain(warehouse)) tables.push({ ...table, summed: [] });
   for (const slice of slices) {
@@ -119,9 +113,7 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
       const found = main.get(`${slice}${ending}`);
       if (found === undefined || slices.includes(found.name)) continue;
       const table = await tableOf(warehouse, 'main', found);
-      const linked = ending === LINKS ? (live.find((each) => each.slice === slice) ?? null) : null;
-      const rows = linked === null ? table.rows : linkedRowsOf(linked);
-      tables.push({ ...table, ...dividedBy(table.columns), slice, linked, rows });
+      tables.push({ ...table, ...dividedBy(table.columns), slice });
     }
   }
   for (const name of ledgerTables) {
@@ -130,12 +122,6 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
   }
   return [...tables, await finalityTable(warehouse, released)];
 }
-
-/** The condition stands within, as the engine would match the links of all periods for the rows of one. */
-const linkedRowsOf =
-  (slice: StoredSlice): LakeTable['rows'] =>
-  (condition) =>
-    `(${linkedRows({ ...slice, table: rowsOf(slice.table)(condition) })})`;
 
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
   warehouse.rows(statement('publish/slices'), [], sliceRow);
@@ -187,7 +173,6 @@ export const undivided = {
   isCube: false,
   cohorts: null,
   slice: null,
-  linked: null,
 } as const satisfies Partial<LakeTable>;
 
 /** A relation, but one column, as a table that is not divided, in types that every engine reads. */

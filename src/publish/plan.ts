@@ -9,11 +9,9 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { addDays, day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
-import { linksOfPeriods, listsFingerprint } from '../tables/links-fingerprint.ts';
-import { namesLinks } from '../tables/stored-slices.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
+import { isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** What bringing a copy up to the warehouse took. */
 export interface CopyReport {
@@ -69,23 +67,22 @@ const contentRow = z.object({
 
 /**
  * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
- * table one. Rows of a period are read only where their load, or a link they may belong to, is not the one with which they lie there.
+ * table one. Rows of a period are read only where their load is not the one with which they lie there.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
   held: StatedFiles,
 ): Promise<TablePlan> {
-  const stamps =
-    isOfSlice(table) || table.linked !== null ? await readStamps(warehouse, table, held) : new Map<string, string>();
+  const stamps = isOfSlice(table) ? await readStamps(warehouse, table) : new Map<string, string>();
   const write: PlannedFile[] = [];
   const keep: PlannedFile[] = [];
   const unread = new Map(stamps);
   const wanted = new Set(unread.keys());
   for (const [period, stamp] of unread) {
     const stated = held.get(period);
-    if (stated === null || stated === undefined || stamp === '' || !isSameStamp(stated.stamp, stamp)) continue;
-    keep.push({ ...stated, stamp, period });
+    if (stated === null || stated === undefined || stamp === '' || stated.stamp !== stamp) continue;
+    keep.push({ ...stated, period });
     unread.delete(period);
   }
   const isAllKnown = stamps.size > 0 && unread.size === 0;
@@ -109,60 +106,17 @@ export async function planTable(
 }
 
 const stampRow = z.object({ period: ofPeriod, stamp: z.string().nullable() });
-const linksRow = z.object({ period: ofPeriod, links: z.string() });
-const listsRow = z.object({ rule: z.string(), links: z.string() });
-
-/**
- * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
- * found in the rows, where any link at all changed since its file was written.
- */
-async function readStamps(
-  warehouse: Pick<Warehouse, 'rows'>,
-  table: LakeTable,
-  held: StatedFiles,
-): Promise<ReadonlyMap<string, string>> {
-  const loads = await loadsOfPeriods(warehouse, table);
-  const [lists] = table.linked === null ? [] : await warehouse.rows(listsFingerprint(table.linked), [], listsRow);
-  if (table.linked === null || lists === undefined) return loads;
-  const { rule, links: all } = lists;
-  const stamps = new Map<string, string>();
-  for (const [period, load] of loads) {
-    const stated = held.get(period)?.stamp.split(STAMP_PARTS) ?? [];
-    const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
-    if (load === '' || isSame) stamps.set(period, isSame ? stated.join(STAMP_PARTS) : '');
-  }
-  const changed = [...loads.keys()].filter((period) => !stamps.has(period));
-  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed);
-  const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
-  const isRead = changed.length > 0 && namesLinks(rows);
-  const sums = isRead ? await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow) : [];
-  const links = new Map(sums.map(({ period, links: sum }) => [period, sum]));
-  for (const period of changed) {
-    stamps.set(period, [loads.get(period), rule, links.get(period) ?? '', all].join(STAMP_PARTS));
-  }
-  return stamps;
-}
-
-/** No id of a run has it. */
-const STAMP_PARTS = '\t';
-
-/** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
-const isSameStamp = (one: string, other: string): boolean =>
-  one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
 
 /**
  * Which load brought the rows of each period: the ledger says it, where it accounts for as many rows as the table has; of a cube and of a
  * table that is not divided the rows themselves do, which takes a scan.
  */
-async function loadsOfPeriods(
-  warehouse: Pick<Warehouse, 'rows'>,
-  table: LakeTable,
-): Promise<ReadonlyMap<string, string>> {
-  const rows = table.linked?.table ?? table.rows(null);
+async function readStamps(warehouse: Pick<Warehouse, 'rows'>, table: LakeTable): Promise<ReadonlyMap<string, string>> {
+  const rows = table.rows(null);
   const ledger = `select p.start_day as period, p.rows, p.load_id as oldest, p.load_id as newest
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
-    where p.slice = ${literal(table.slice ?? table.name)} and p.rows > 0
+    where p.slice = ${literal(table.name)} and p.rows > 0
     qualify sum(p.rows) over () = (select count(*) from ${rows})`;
   const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
     from ${rows}
@@ -192,7 +146,7 @@ from held
 cross join (
     select case when count(*) > 0 then '-' || count(*) else '' end as suffix
     from ripen.schema_changes
-    where object = ${literal(table.slice ?? table.name)} and change = 'column removed'
+    where object = ${literal(table.name)} and change = 'column removed'
 ) as removed
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;

@@ -8,7 +8,7 @@ import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
 import { heldAt, type SliceTable } from '../model/ledger.ts';
-import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
+import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
@@ -88,7 +88,7 @@ export async function explainPlan(
     await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     const explained = await explainedPlans(warehouse, slices, planAt);
     const plans = explained.map(({ plan }) => plan);
-    const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, explained));
+    const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, plans));
     return explained.map((each, at) => describePlan({ ...each, plan: audited[at] ?? each.plan }));
   };
   const planned = warehouseExists(config.warehouse)
@@ -108,7 +108,6 @@ export async function explainPlan(
 
 interface ExplainedPlan {
   readonly plan: SlicePlan;
-  readonly metrics: readonly Metric[];
   /** The table that is served, of this meaning or of the one before. */
   readonly live: SliceTable | null;
   readonly stars: readonly PlannedStar[];
@@ -136,7 +135,7 @@ async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], pl
     const isChanged = live !== null && live.fingerprint !== plan.fingerprint;
     const released = isChanged ? await countReleased(warehouse, slice.name) : 0;
     const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
-    explained.push({ plan, metrics, live, stars, released });
+    explained.push({ plan, live, stars, released });
   }
   return explained;
 }
@@ -150,7 +149,7 @@ function plannedStars(slice: Slice, listed: readonly string[], live: SliceTable 
   }));
 }
 
-function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
+function unfinalPeriods({ slice, metrics, periods, table }: SlicePlan): Period[] {
   const ages = metricsByAge(slice, metrics);
   return periods.filter((period) =>
     [...ages].some(([age, some]) => {
@@ -160,13 +159,11 @@ function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly 
   );
 }
 
-function describePlan({ plan, metrics, live, stars, released }: ExplainedPlan): PlannedSlice {
-  const { slice, periods, planAt } = plan;
-  const unfinal = unfinalPeriods(plan, metrics);
+function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSlice {
+  const { slice, metrics, periods, planAt } = plan;
+  const unfinal = unfinalPeriods(plan);
   const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, live);
-  const adding = addingAmong(
-    metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
-  );
+  const adding = addingAmong(metrics);
   const windows = plan.windows.map((window) => {
     const requests = requestsOf(window).length + wholeRequests(window, adding);
     return describeWindow(window, requests, rowsOf);

@@ -10,7 +10,7 @@ import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, withStars } from '../model/stars.ts';
-import { type AuditedPlan, type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
+import { type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
 import { heldBackBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
@@ -46,7 +46,7 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
       targets.set(slice.name, target);
       // A metric is warned of by the first run that has it in its slice.
       const message = unknownFormsText(
-        target.metrics.filter(({ id }) => !before.has(id)),
+        target.columns.metrics.filter(({ id }) => !before.has(id)),
         slice,
       );
       if (message !== null) await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
@@ -63,13 +63,13 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
   const plans: SlicePlan[] = [];
-  for (const [at, { slice, metrics }] of targets.entries()) {
+  for (const [at, { slice, columns }] of targets.entries()) {
     if (at % MOST_AT_ONCE === 0) {
       const next = targets.slice(at, at + MOST_AT_ONCE);
       await Promise.allSettled(next.map(async (each) => readSliceLedger(run.warehouse, each.slice.name)));
     }
     const ledger = await readSliceLedger(run.warehouse, slice.name);
-    plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced }));
+    plans.push(planSlice({ slice, metrics: columns.metrics, ledger, planAt, forced: request.forced }));
   }
   return plans;
 }
@@ -78,10 +78,9 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
 export async function standingTargets(run: Run, targets: Targets, before: Targets): Promise<Target[]> {
   const standing: Target[] = [];
   for (const target of targets.values()) {
-    const { slice, catalog, state, metrics, columns } = target;
+    const { slice, catalog, state, columns } = target;
     if (state === 'building') await swapIfComplete(run, target);
-    const was = before.get(slice.name);
-    const isSame = state === 'live' && was?.metrics === metrics && was.columns === columns;
+    const isSame = state === 'live' && before.get(slice.name)?.columns === columns;
     standing.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
   }
   return standing;
@@ -89,9 +88,9 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
 
 /** Puts a table that was built and is complete in the live one's place, or warns of what keeps it from that. */
 async function swapIfComplete(run: Run, target: Target): Promise<void> {
-  const { slice, metrics } = target;
+  const { slice, columns } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
-  const plan = planSlice({ slice, metrics, ledger, planAt: run.planAt, forced: null });
+  const plan = planSlice({ slice, metrics: columns.metrics, ledger, planAt: run.planAt, forced: null });
   const heldBack = heldBackBy(plan, ledger.live);
   if (heldBack === null) await swapTables(run.warehouse, target, run.runId);
   if (heldBack === null || ledger.live === null) return;
@@ -108,17 +107,11 @@ export async function deleteOldPeriods(run: Run, standing: readonly Target[], ke
 }
 
 /** The plans of a nightly sync with its audits, which are recorded before anything is requested; a backfill has none. */
-export async function withNightlyAudits(
-  run: Run,
-  targets: readonly Target[],
-  plans: readonly SlicePlan[],
-): Promise<readonly SlicePlan[]> {
+export async function withNightlyAudits(run: Run, plans: readonly SlicePlan[]): Promise<readonly SlicePlan[]> {
   if (run.request.forced !== null) return plans;
-  const metricsBy = new Map(targets.map(({ slice, metrics }) => [slice.name, metrics]));
-  const audited = plans.map((plan) => ({ plan, metrics: metricsBy.get(plan.slice.name) ?? [] }));
-  const drawn = await drawnTonight(run, audited);
-  const draws = drawn.map(({ plan, period, seed, waits }) => {
-    return { slice: plan.slice.name, period: period.bucket.start, seed, waits };
+  const drawn = await drawnTonight(run, plans);
+  const draws = drawn.map(({ plan, period, seed }) => {
+    return { slice: plan.slice.name, period: period.bucket.start, seed };
   });
   const parameters = [run.runId, timestamp(run.planAt), JSON.stringify(draws)];
   if (drawn.length > 0) await run.warehouse.run(statement('insight/record_draws'), parameters);
@@ -130,7 +123,7 @@ const drawsRow = z.object({ draws: count });
 /** What the night's earlier runs, killed ones too, have left to draw. */
 export async function drawnTonight(
   { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
-  plans: readonly AuditedPlan[],
+  plans: readonly SlicePlan[],
 ): Promise<Draw[]> {
   const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], drawsRow);
   return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);

@@ -1,7 +1,7 @@
 /** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns. */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { type ColumnType, DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
+import { type ColumnType, formatColumnType, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { type Metric, metricItems } from '../model/metric.ts';
 import { ratioOf } from '../model/metric-forms.ts';
@@ -57,11 +57,11 @@ function viewStatements(target: Target): string[] {
 
 /** The view of a cube's final rows. */
 function finalRows(target: Target): string {
-  const { slice, metrics, table } = target;
-  const ripe = metrics.flatMap(({ id, horizonMs }) =>
+  const { slice, table, columns } = target;
+  const ripe = columns.metrics.flatMap(({ id, horizonMs }) =>
     horizonMs === null ? [] : [`(${literal(id)}, ${(horizonMs + slice.settleMs) / 1000})`],
   );
-  const names = tableColumns(target.columns).map(({ name }) => `s.${identifier(name)}`);
+  const names = tableColumns(columns).map(({ name }) => `s.${identifier(name)}`);
   const from =
     ripe.length === 0
       ? `${table} as s\nwhere false`
@@ -88,7 +88,7 @@ function columnComments(target: Target): Map<string, string> {
     return [name, `${item?.name || name} (dimension)${first}${zone}.`];
   });
   const items = metricItems(catalog);
-  const metrics = target.metrics.map((metric): [string, string] => {
+  const metrics = target.columns.metrics.map((metric): [string, string] => {
     const item = items.get(metric.id);
     const words = [item?.name || metric.id, item?.description ?? ''].filter((part) => part !== '').join(': ');
     return [
@@ -140,9 +140,9 @@ function horizonText(metric: Metric): string {
 
 /** The view that shows a cell only once it is final, as `ripen.finality` has it. */
 export function finalView(target: Target): string {
-  const { slice, metrics, table } = target;
+  const { slice, table, columns } = target;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
-  const cells = metrics.map(({ id, horizonMs }) => {
+  const cells = columns.metrics.map(({ id, horizonMs }) => {
     const isFinal =
       horizonMs === null
         ? 'false'
@@ -179,20 +179,19 @@ const cohortComments: readonly (readonly [string, string])[] = [
 
 /** The view's text; null for a slice without cohort metrics, or with a dimension that would stand twice in it. */
 function cohortsView(target: Target): string | null {
-  const { slice, metrics, table, columns } = target;
-  const cells = cohortCells(metrics);
+  const { slice, table, columns } = target;
+  const cells = cohortCells(columns.metrics);
   if (cells.length === 0 || !areApart(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
   // The engine's own union has fewer digits after the point where no decimal holds all, and ends beside the nearest double.
-  const isExact = haveCommonType(cells.map(({ id }) => types.get(id) ?? DOUBLE));
+  const isExact = haveCommonType(cells.map(({ type }) => type));
   // One scan with a list of metrics beside it: a query for one metric takes no more rows, and one for all of them one scan.
   const list = cells.map(({ id, name, ageDays, horizonMs }, at) => {
     const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
     return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${seconds})`;
   });
   const choice = (of: (column: string, type: ColumnType) => string): string =>
-    cells.map(({ id }, at) => `when ${at} then ${of(`s.${identifier(id)}`, types.get(id) ?? DOUBLE)}`).join(' ');
+    cells.map(({ id, type }, at) => `when ${at} then ${of(`s.${identifier(id)}`, type)}`).join(' ');
   return `create or replace view ${viewName(target, 'cohorts')} as
 select * from (
     select

@@ -17,7 +17,8 @@ import type { Target } from './target.ts';
 
 /** Records a slice's metrics where they changed, and the state of each period where they ripen otherwise: that makes none due. */
 export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
-  const { slice, metrics, columns } = target;
+  const { slice } = target;
+  const { metrics } = target.columns;
   const settleSeconds = slice.settleMs / 1000;
   const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
   const ageOf = ageIn(slice);
@@ -25,7 +26,7 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
     return {
       metric: metric.id,
       position,
-      type: formatColumnType(columns.metrics[position]?.type ?? metric.type),
+      type: formatColumnType(metric.type),
       kind: metric.kind,
       horizon_from: metric.horizonFrom,
       additive: metric.additive,
@@ -48,12 +49,12 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
 /** The metrics that have an age, each with its name without it. A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
 export function cohortCells(metrics: readonly Metric[]) {
   const taken = new Set<string>();
-  return metrics.flatMap(({ id, horizonMs, cohort }) => {
+  return metrics.flatMap(({ id, horizonMs, cohort, type }) => {
     if (cohort === null) return [];
     const { name, unit, days } = cohort;
     const isTaken = taken.has(`${name} ${days}`);
     taken.add(`${name} ${days}`);
-    return [{ id, horizonMs, name: isTaken ? `${name}_${unit}` : name, ageDays: days }];
+    return [{ id, horizonMs, type, name: isTaken ? `${name}_${unit}` : name, ageDays: days }];
   });
 }
 
@@ -129,11 +130,11 @@ function cellsIn({ slice, periods }: Window): string[] {
 
 async function recordStates(
   warehouse: Warehouse,
-  { slice, metrics, fingerprint }: Target,
+  { slice, columns, fingerprint }: Target,
   isMeant: (start: Day, age: string) => boolean = () => true,
 ): Promise<void> {
   const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
-  const states = [...metricsByAge(slice, metrics)].flatMap(([age, some]) => {
+  const states = [...metricsByAge(slice, columns.metrics)].flatMap(([age, some]) => {
     const periods = age === '' ? table?.periods : table?.ages?.get(age);
     const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
     return meant.map((held) => {
@@ -168,20 +169,16 @@ export async function rememberAdditivity(
   seenAt: Date,
 ): Promise<Target> {
   const seen = new Map([...addsUp.map((id) => [id, true] as const), ...notAdditive.map((id) => [id, false] as const)]);
-  const assumed = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
+  const assumed = target.columns.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
   if (assumed.length === 0) return target;
   const learned = new Map(assumed.map(({ id }) => [id, seen.get(id) === true]));
   const rows = JSON.stringify([...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })));
   const { name } = target.slice;
   await warehouse.run(statement('ledger/remember_additivity'), [name, timestamp(seenAt), rows]);
   await warehouse.run(statement('ledger/apply_additivity'), [name, rows]);
-  const metrics = target.metrics.map((metric) => {
+  const metrics = target.columns.metrics.map((metric) => {
     const additive = learned.get(metric.id);
     return additive === undefined ? metric : ({ ...metric, additive, additivity: 'seen' } as const);
   });
-  const columns = target.columns.metrics.map((metric) => {
-    const additive = learned.get(metric.id);
-    return additive === undefined ? metric : { ...metric, additive, isAssumed: false };
-  });
-  return { ...target, metrics, columns: { ...target.columns, metrics: columns } };
+  return { ...target, columns: { ...target.columns, metrics } };
 }

@@ -54,7 +54,7 @@ export async function prepareTable(
   const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
   const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
   const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-  const made = { slice, fingerprint, metrics, state, table, catalog, columns: columnsOf(slice, metrics, new Map()) };
+  const made = { slice, fingerprint, state, table, catalog, columns: columnsOf(slice, metrics, new Map()) };
   await warehouse.transact(async () => {
     if (ledger.building !== null && ledger.building !== known) {
       // It was being built for a meaning that is no longer wanted.
@@ -133,13 +133,13 @@ async function rebuildTable(
 /** Removes the rows of metrics that a cube has no longer: should one return, its periods are due again. */
 async function removeMetrics(
   warehouse: Warehouse,
-  { slice, fingerprint, table, metrics }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'metrics'>,
+  { slice, fingerprint, table, columns }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
   runId: string,
 ): Promise<void> {
   const recorded = await readRecorded(warehouse, slice.name);
   const removed = recorded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
-  const ages = JSON.stringify([...metricsByAge(slice, metrics).keys()]);
+  const ages = JSON.stringify([...metricsByAge(slice, columns.metrics).keys()]);
   await warehouse.transact(async () => {
     await warehouse.run(`delete from ${table} where metric in (${removed.map(literal).join(', ')})`);
     await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);

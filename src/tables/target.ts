@@ -20,7 +20,6 @@ import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 export interface Target {
   readonly slice: Slice;
   readonly fingerprint: string;
-  readonly metrics: readonly Metric[];
   readonly state: 'live' | 'building';
   /** Quoted, with its schema. */
   readonly table: string;
@@ -32,19 +31,11 @@ export interface Target {
 /** Where the rows of a slice's live table are. */
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 
-export interface MetricColumn {
-  readonly id: string;
-  readonly type: ColumnType;
-  readonly additive: boolean;
-  /** Whether it is only assumed that its values add up. */
-  readonly isAssumed: boolean;
-}
-
 /** A slice's columns, in configured order. */
 export interface Columns {
   readonly dimensions: readonly string[];
-  /** In a cube they are rows of the table, not columns of it. */
-  readonly metrics: readonly MetricColumn[];
+  /** Each with the type its column has; in a cube they are rows of the table, not columns of it. */
+  readonly metrics: readonly Metric[];
   /** Set for a cube. */
   readonly cube?: {
     /** The type of the column `value`, which holds the values of every metric. */
@@ -67,19 +58,14 @@ export function narrowedTo(target: Target, metrics: readonly string[]): Target {
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
   if (target.columns.cube === undefined) return { ...target, slice };
   const columns = { ...target.columns, metrics: target.columns.metrics.filter(({ id }) => kept.has(id)) };
-  return { ...target, slice, columns, metrics: target.metrics.filter(({ id }) => kept.has(id)) };
+  return { ...target, slice, columns };
 }
 
 /** The target with what the loading of some of its metrics changed. */
 export function withChanges(target: Target, loaded: Target): Target {
-  const metrics = new Map(loaded.metrics.map((metric) => [metric.id, metric]));
-  const columns = new Map(loaded.columns.metrics.map((column) => [column.id, column]));
-  return {
-    ...loaded,
-    slice: target.slice,
-    metrics: target.metrics.map((metric) => metrics.get(metric.id) ?? metric),
-    columns: { ...loaded.columns, metrics: target.columns.metrics.map((column) => columns.get(column.id) ?? column) },
-  };
+  const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
+  const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
+  return { ...loaded, slice: target.slice, columns: { ...loaded.columns, metrics } };
 }
 
 function dimensionType(name: string): string {
@@ -116,12 +102,10 @@ export function createTable(table: string, columns: Columns): string {
 export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {
   const columns: Columns = {
     dimensions: slice.dimensions,
-    metrics: metrics.map(({ id, type, additive, additivity }) => ({
-      id,
-      additive,
-      isAssumed: additivity === 'assumed',
-      type: slice.cube === undefined ? keepWide(type, existing.get(id), Object.hasOwn(slice.types, id)) : type,
-    })),
+    metrics:
+      slice.cube === undefined
+        ? metrics.map((metric) => ({ ...metric, type: keepWide(metric, existing, slice) }))
+        : metrics,
   };
   if (slice.cube === undefined) return columns;
   const value = valueType(columns.metrics, parseColumnType(existing.get('value') ?? ''));
@@ -129,18 +113,18 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
 }
 
 /** The type of a cube's values that holds those of its metrics, and those it has. */
-export function valueType(metrics: readonly MetricColumn[], has: ColumnType | null): ColumnType {
+export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType {
   const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
   if (first === undefined) throw new RangeError('A cube has at least one metric.');
   return commonType([first, ...others]);
 }
 
 /** The type a column has or gets: an existing one never narrows, and becomes DOUBLE only if the configuration states that. */
-function keepWide(wanted: ColumnType, existing: string | undefined, isStated: boolean): ColumnType {
-  const has = parseColumnType(existing ?? '');
-  if (has === null || (wanted.kind === 'DOUBLE' && isStated)) return wanted;
-  if (has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has;
-  return widen(has, capacityOf(wanted)) ?? has;
+function keepWide({ id, type }: Metric, existing: ReadonlyMap<string, string>, { types }: Slice): ColumnType {
+  const has = parseColumnType(existing.get(id) ?? '');
+  if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(types, id))) return type;
+  if (has.kind === 'DOUBLE' || type.kind === 'DOUBLE') return has;
+  return widen(has, capacityOf(type)) ?? has;
 }
 
 /** A value in another type that holds it; between decimal and double by its text, as the engine would end beside the nearest double. */
@@ -150,7 +134,7 @@ export function castExactly(value: string, from: string, to: string): string {
 }
 
 /** The metrics whose values add up over rows, in configured order. */
-export const additiveOf = (columns: Pick<Columns, 'metrics'>): MetricColumn[] =>
+export const additiveOf = (columns: Pick<Columns, 'metrics'>): Metric[] =>
   columns.metrics.filter(({ additive }) => additive);
 
 /** The rows of some days; every row for a report without a date dimension. */

@@ -27,7 +27,7 @@ import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { always } from '../support/always.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
-import { slice, windowOfDays } from '../support/slice.ts';
+import { countMetric, slice, windowOfDays } from '../support/slice.ts';
 
 let directory = '';
 let warehouse: Warehouse;
@@ -92,14 +92,13 @@ async function store(
 ): Promise<readonly Stored[]> {
   const columns: Columns = {
     dimensions: ['no'],
-    metrics: typeTexts.map((id) => ({ id, type: typeOf(id), additive: true, isAssumed: false })),
+    metrics: typeTexts.map((id) => ({ ...countMetric(id, 7), type: typeOf(id) })),
   };
   await warehouse.run(createTable('held', columns).replace('create table', 'create or replace temp table'));
   const spooled = await spooledOf(texts, columns, isBare);
   const target: Target = {
     slice: spooled.window.slice,
     fingerprint: 'f',
-    metrics: [],
     state: 'live',
     table: 'held',
     columns,

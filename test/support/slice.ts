@@ -45,6 +45,7 @@ export function countMetric(id: string, days: number | null): Metric {
     cohort: null,
     additive: true,
     additivity: 'documented',
+    isCount: true,
     type: BIGINT,
   };
 }

@@ -7,7 +7,7 @@ import type { Target } from '../../src/tables/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
-import { slice, windowOfDays } from '../support/slice.ts';
+import { countMetric, slice, windowOfDays } from '../support/slice.ts';
 import type { ColumnReader } from '../../src/spool/columns/column-reader.ts';
 import type { ColumnsRead } from '../../src/spool/columns/reading.ts';
 
@@ -15,12 +15,11 @@ const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['cost'] });
 const target: Target = {
   slice: daily,
   fingerprint: 'f',
-  metrics: [],
   state: 'live',
   table: 'main."daily"',
   columns: {
     dimensions: ['day'],
-    metrics: [{ id: 'cost', type: MONEY, additive: true, isAssumed: false }],
+    metrics: [{ ...countMetric('cost', 7), type: MONEY }],
   },
   catalog: [],
 };

@@ -19,16 +19,15 @@ const AMOUNT = 'my event_revenue';
 const columns: Columns = {
   dimensions: ['day', 'app "quoted"', 'order'],
   metrics: [
-    { id: COUNT, type: BIGINT, additive: true, isAssumed: false },
-    { id: AMOUNT, type: MONEY, additive: true, isAssumed: true },
-    { id: RATIO, type: DOUBLE, additive: false, isAssumed: true },
+    countMetric(COUNT, 7),
+    { ...countMetric(AMOUNT, 14), type: MONEY, additivity: 'assumed' },
+    { ...countMetric(RATIO, null), type: DOUBLE, additive: false, additivity: 'assumed' },
   ],
 };
 const days = { start: day('2026-01-05'), end: day('2026-01-08') };
 const target: Target = {
   slice: slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) }),
   fingerprint: 'f',
-  metrics: [countMetric(COUNT, 7), countMetric(AMOUNT, 14), countMetric(RATIO, null)],
   state: 'live',
   table: TABLE,
   columns,
@@ -39,7 +38,7 @@ const exact = (...types: readonly string[]): Columns => ({
   ...columns,
   metrics: types.map((text) => {
     const type = parseColumnType(text) ?? MONEY;
-    return { id: text, type, additive: true, isAssumed: false };
+    return Object.assign(countMetric(text, 7), { type });
   }),
 });
 const wide = exact('DECIMAL(38,0)', 'DECIMAL(30,12)', 'DECIMAL(38,26)');

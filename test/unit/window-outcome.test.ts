@@ -58,7 +58,6 @@ const batch = [spooledOn('2026-05-30', 4_000_000), spooledOn('2026-05-31', 9_000
 const target = {
   slice: daily,
   fingerprint: 'f',
-  metrics: [],
   state: 'live',
   table: 'main."daily"',
   catalog: [],

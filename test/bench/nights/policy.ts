@@ -37,7 +37,7 @@ export function ripen(name: string, refresh: Slice['refresh'], audits = 0): Poli
     windows({ slice, metrics, table, asOf }) {
       const ledger = { live: table, building: null };
       const plan = planSlice({ slice: { ...slice, refresh }, metrics, ledger, planAt: asOf, forced: null });
-      const drawn = drawAudits([{ plan, metrics }], { periods: audits, done: 0 }, asOf);
+      const drawn = drawAudits([plan], { periods: audits, done: 0 }, asOf);
       return withAudits([plan], drawn).flatMap(({ windows }) => windows);
     },
     isSettled: isFinalPeriod,
