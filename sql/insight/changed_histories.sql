@@ -1,7 +1,7 @@
 -- The slices whose live tables changed since they were measured last: in this run, or in runs before it that were killed; and
 -- where the history begins that their ripening is read from.
 -- $1 run_id, $2 days of history
--- Returns one row per slice: slice and start_day (of its oldest whole period; NULL without one).
+-- Returns one row per slice: slice, start_day (of its oldest whole period; NULL without one) and how many periods the history has.
 with unmeasured_runs as (
     select n.run_id
     from ripen.runs as n
@@ -31,7 +31,8 @@ periods as (
 
 select
     c.slice,
-    min(p.start_day) filter (p.is_read) as start_day
+    min(p.start_day) filter (p.is_read) as start_day,
+    count(*) filter (p.is_read) as periods
 from changed as c
 left join periods as p on p.slice = c.slice
 group by c.slice

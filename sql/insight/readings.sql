@@ -1,18 +1,25 @@
--- What each fetch found the totals of the periods of a slice to be: the totals as they are, led back through the restatements.
--- $1 slice, $2 fingerprint, $3 the first day of the history; reads the temporary table "ripen period totals" (start_day, metric, value)
--- Returns one row per metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is held,
+-- What each fetch found the totals of the periods of some slices to be: the totals as they are, led back through the restatements.
+-- $1 the tables (JSON list of slice, fingerprint and start_day, the first day of the history); reads the temporary table
+-- "ripen period totals" (slice, start_day, metric, value)
+-- Returns one row per slice and metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is held,
 -- and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that the metric has
 -- now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
-with periods as (
+with tables as materialized (
+    select unnest(from_json($1::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","start_day":"DATE"}]'), recursive := true)
+),
+
+periods as (
     select
         p.*,
         p.load_id as held_load_id
     from ripen.periods as p
-    where p.slice = $1 and p.fingerprint = $2 and p.start_day >= $3::date and p.whole
+    join tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.start_day <= p.start_day
+    where p.whole
 ),
 
 fetches as (
     select
+        p.slice,
         p.start_day,
         p.end_day,
         p.ends_at,
@@ -28,6 +35,7 @@ fetches as (
     join (
         select load_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
         from ripen.loads
+        where slice in (select slice from tables)
     ) as l
         on
             l.slice = p.slice
@@ -42,14 +50,15 @@ fetches as (
 
 moves as (
     select
+        r.slice,
         r.period,
         r.metric,
         r.load_id,
         coalesce(r.before::double, r.before_text::double) as before,
         coalesce(r.after::double, r.after_text::double) as after
     from ripen.restatements as r
-    join ripen.loads as l on l.load_id = r.load_id and l.fingerprint = $2
-    where r.slice = $1 and r.period >= $3::date
+    join ripen.loads as l on l.load_id = r.load_id
+    join tables as t on t.slice = r.slice and t.fingerprint = l.fingerprint and t.start_day <= r.period
 ),
 
 found as (
@@ -61,15 +70,16 @@ found as (
             else t.value
         end as value
     from fetches as f
-    left join "ripen period totals" as t on t.start_day = f.start_day and t.metric = f.metric
+    left join "ripen period totals" as t on t.slice = f.slice and t.start_day = f.start_day and t.metric = f.metric
     asof left join moves as past
-        on past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
+        on past.slice = f.slice and past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
     asof left join moves as next
-        on next.period = f.start_day and next.metric = f.metric and next.load_id > f.load_id
+        on next.slice = f.slice and next.period = f.start_day and next.metric = f.metric and next.load_id > f.load_id
 ),
 
 readings as (
     select
+        slice,
         metric,
         start_day,
         end_day,
@@ -88,6 +98,7 @@ readings as (
 
 by_period as (
     select
+        slice,
         metric,
         start_day,
         date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
@@ -95,12 +106,13 @@ by_period as (
         bool_or(is_held) as is_held,
         list_sort(list({load_id: load_id, age: age, value: value, is_final: is_final})) as fetches
     from readings
-    group by metric, start_day, end_day
+    group by slice, metric, start_day, end_day
 )
 
 select
+    slice,
     metric,
     to_json(list(p order by start_day))::varchar as periods
 from by_period as p
-group by metric
-order by metric
+group by slice, metric
+order by slice, metric

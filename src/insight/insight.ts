@@ -12,6 +12,7 @@ import { additiveOf, type Target } from '../tables/target.ts';
 import {
   asScript,
   columnTypes,
+  count,
   dayLiteral,
   dayShape,
   doubleSum,
@@ -35,36 +36,53 @@ const measured = [
 /** Eight months: old ways of ripening say little of the newest periods, and the backtest is to end within the night. */
 const HISTORY_DAYS = 240;
 
-const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable() });
+/** Periods times metrics that are read together: of small slices many, as a statement takes longer than what it reads of one. */
+const MOST_CELLS_AT_ONCE = 10_000;
+
+const changedRow = z
+  .object({ slice: z.string(), start_day: dayShape.nullable(), periods: count })
+  .transform(({ slice, start_day: since, periods }) => ({ slice, since, periods }));
+
+/** A live table that changed, and the first day of its history; null where no period of it is whole. */
+interface Changed {
+  readonly live: Target;
+  readonly since: Day | null;
+}
 
 /**
  * Measures the live tables that changed in the run, or in one before it that was killed, and brings their views `_maturation` and
  * `_projected` up to them: a slice of which no total becomes final has neither.
  */
 export async function measureTables(warehouse: Warehouse, tables: readonly Target[], runId: string): Promise<void> {
-  const rows = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
-  const since = new Map(rows.map((row) => [row.slice, row.start_day]));
+  const found = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
+  const histories = new Map(found.map((each) => [each.slice, each]));
+  let [together, cells]: [Changed[], number] = [[], 0];
   for (const live of tables) {
-    const first = since.get(live.slice.name);
-    if (first !== undefined) await measureTable(warehouse, live, first);
+    const history = histories.get(live.slice.name);
+    if (history === undefined) continue;
+    together.push({ live, since: history.since });
+    cells += history.periods * additiveOf(live.columns).length;
+    if (cells < MOST_CELLS_AT_ONCE) continue;
+    await measureSome(warehouse, together);
+    [together, cells] = [[], 0];
   }
+  if (together.length > 0) await measureSome(warehouse, together);
 }
 
-/** `since` is the first day of its history; null where no period of it is whole. */
-async function measureTable(warehouse: Warehouse, live: Target, since: Day | null): Promise<void> {
-  const slice = live.slice.name;
-  const isKnown = since !== null && live.slice.grain !== null && additiveOf(live.columns).length > 0;
-  const histories = isKnown ? await readHistories(warehouse, live, since) : [];
-  const each = histories.map(({ metric, periods }) => ({ metric, rows: measure(periods) }));
+async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Promise<void> {
+  const each = (await readHistories(warehouse, tables)).map(({ slice, metric, periods }) => {
+    return { slice, metric, rows: measure(periods) };
+  });
+  const names = tables.map(({ live }) => literal(live.slice.name)).join(', ');
   await warehouse.transact(async () => {
-    await warehouse.run(asScript(measured.map(({ table }) => `delete from ${table} where slice = ${literal(slice)}`)));
+    await warehouse.run(asScript(measured.map(({ table }) => `delete from ${table} where slice in (${names})`)));
     for (const { of, record } of measured) {
-      const found = each.flatMap(({ metric, rows }) =>
+      const found = each.flatMap(({ slice, metric, rows }) =>
         rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
       );
       if (found.length > 0) await warehouse.run(statement(record), [JSON.stringify(found)]);
     }
-    await declareViews(warehouse, live);
+    for (const { live } of tables) await declareViews(warehouse, live);
   });
 }
 
@@ -114,13 +132,24 @@ const periodShape = z.object({
 
 type PeriodHistory = z.infer<typeof periodShape>;
 
-const metricRow = z.object({ metric: z.string(), periods: jsonOf(z.array(periodShape)) });
+const metricRow = z.object({ slice: z.string(), metric: z.string(), periods: jsonOf(z.array(periodShape)) });
 
-/** The history since a day of each additive metric; the slice has a date dimension and additive metrics. */
-async function readHistories(warehouse: Warehouse, live: Target, since: Day): Promise<z.infer<typeof metricRow>[]> {
-  await warehouse.run(periodTotals(live, since, await columnTypes(warehouse, live.table)));
-  const asked = [live.slice.name, live.fingerprint, since];
-  const rows = await warehouse.rows(statement('insight/readings'), asked, metricRow);
+/** The history of each additive metric; none of a slice without a date dimension. */
+async function readHistories(
+  warehouse: Warehouse,
+  tables: readonly Changed[],
+): Promise<readonly z.infer<typeof metricRow>[]> {
+  const totals: string[] = [];
+  const read: Readonly<Record<string, string>>[] = [];
+  for (const { live, since } of tables) {
+    const { slice, fingerprint, table, columns } = live;
+    if (since === null || slice.grain === null || additiveOf(columns).length === 0) continue;
+    totals.push(periodTotals(live, since, await columnTypes(warehouse, table)));
+    read.push({ slice: slice.name, fingerprint, start_day: since });
+  }
+  if (read.length === 0) return [];
+  await warehouse.run(`create or replace temp table ${PERIOD_TOTALS} as\n${totals.join('\nunion all\n')}`);
+  const rows = await warehouse.rows(statement('insight/readings'), [JSON.stringify(read)], metricRow);
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);
   return rows;
 }
@@ -152,8 +181,8 @@ function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
 export const PERIOD_TOTALS = '"ripen period totals"';
 
 /**
- * Fills a temporary table with the total of every metric by period from a day on as it is: start_day, metric and value. `types` are
- * those of the table's columns. Of older rows nothing is read.
+ * The total of every metric by period from a day on as it is: slice, start_day, metric and value. `types` are those of the table's
+ * columns. Of older rows nothing is read.
  */
 function periodTotals(live: Target, since: Day, types: ReadonlyMap<string, string>): string {
   const { slice, table } = live;
@@ -163,10 +192,9 @@ function periodTotals(live: Target, since: Day, types: ReadonlyMap<string, strin
     doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);
   const names = metrics.map(literal).join(', ');
   const rows = `from ${table} as s\nwhere s.${identifier(grain)} >= ${dayLiteral(grain, since)}`;
-  const totals =
-    slice.cube === undefined
-      ? `select start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
+  const name = `${literal(slice.name)} as slice`;
+  return slice.cube === undefined
+    ? `select ${name}, start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
 from (select ${periodOf(slice)} as start_day, [${metrics.map(sumOf).join(', ')}]::double[] as sums ${rows} group by 1)`
-      : `select ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 1, 2`;
-  return `create or replace temp table ${PERIOD_TOTALS} as\n${totals}`;
+    : `select ${name}, ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 2, 3`;
 }

@@ -1,5 +1,7 @@
 /** The tables of a run's slices: prepared, planned for with the night's audits, swapped, cut to what is kept, and measured. */
 
+import { isDeepStrictEqual } from 'node:util';
+
 import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
@@ -80,7 +82,7 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
   for (const target of targets.values()) {
     const { slice, catalog, state, columns } = target;
     if (state === 'building') await swapIfComplete(run, target);
-    const isSame = state === 'live' && before.get(slice.name)?.columns === columns;
+    const isSame = state === 'live' && isDeepStrictEqual(before.get(slice.name)?.columns, columns);
     standing.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
   }
   return standing;

@@ -40,7 +40,7 @@ const totalsTable = (name: 'before' | 'after'): string =>
 /** The temporary tables a statement says it reads, as the load makes them. */
 const temporaryTables: Record<string, string> = {
   'catalog/record_changes': statement('catalog/keep_items'),
-  'insight/readings': `create temp table ${PERIOD_TOTALS} (start_day date, metric varchar, value double)`,
+  'insight/readings': `create temp table ${PERIOD_TOTALS} (slice varchar, start_day date, metric varchar, value double)`,
   ...Object.fromEntries(
     ['stage_lines', 'reject_copies', 'compare_lines', 'judge_lines', 'count_lines', 'due_lines', 'rejected_lines'].map(
       (name) => [`spend/${name}`, statement('spend/make_lines')],
