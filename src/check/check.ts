@@ -5,9 +5,9 @@ import type { Problem } from '../config/config-problems.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Slice } from '../model/slice.ts';
-import { starRefusal, withStars } from '../model/stars.ts';
-import { countText } from '../terminal/measure.ts';
-import { finding, findingOf, placeOf, withoutRepeats, type Finding } from './finding.ts';
+import { starRefusal, starsOf, withStars } from '../model/stars.ts';
+import { countText, namesText } from '../terminal/measure.ts';
+import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
 import { placeFindings } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
@@ -29,7 +29,7 @@ export async function findingsOf(config: Config, checking: Checking, emit: Emit)
   const lists = new CatalogLists(service.catalog);
   const slices = config.slices.map((slice) => withStars(slice, lists.metrics));
   const places = await placeFindings({ ...config, slices }, checking);
-  return withoutRepeats([
+  return mergedNotes([
     ...places,
     ...service.findings,
     ...config.slices.flatMap((slice, index) => starFindings({ slice, index, stated, lists })),
@@ -38,12 +38,14 @@ export async function findingsOf(config: Config, checking: Checking, emit: Emit)
   ]);
 }
 
-/** Why a slice cannot be loaded with what its stars stand for. */
+/** What the stars of a slice stand for, or why it cannot be loaded with that. */
 function starFindings({ slice, index, stated, lists }: CheckedSlice): Finding[] {
+  const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
   const refusal = lists.metrics.size === 0 ? null : starRefusal(slice, lists.metrics);
-  if (refusal === null) return [];
-  const failure = new Failure('CONFIG_INVALID', refusal.message, { hint: refusal.hint });
-  return [findingOf(failure, placeOf(stated, ['slices', index, 'metrics'], slice.name))];
+  if (refusal !== null) return [findingOf(new Failure('CONFIG_INVALID', refusal.message, refusal), place)];
+  return starsOf(slice, lists.metrics).map(({ pattern, metrics }) =>
+    finding('note', `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`, null, place),
+  );
 }
 
 /** How many slices have only metrics that filters-data lists. */

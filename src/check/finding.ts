@@ -54,10 +54,18 @@ export function placeOf(
   return { slice: named, setting: settingName(path), place: stated.placeOf(path, at) };
 }
 
-/** Findings as they are; one that is repeated word for word, as of the defaults, once. */
-export const withoutRepeats = (findings: readonly Finding[]): Finding[] => [
-  ...new Map(findings.map((each) => [JSON.stringify(each), each])).values(),
-];
+/** Findings as they are, one that is repeated word for word once; a note that several slices share is one, of no slice. */
+export function mergedNotes(findings: readonly Finding[]): Finding[] {
+  const merged = new Map<string, Finding>();
+  for (const each of findings) {
+    const isShared = each.severity === 'note' && each.slice !== null;
+    const key = JSON.stringify(isShared ? ['note', each.message] : each);
+    const before = merged.get(key);
+    const isOther = before !== undefined && before.slice !== each.slice;
+    merged.set(key, isOther ? finding('note', each.message, each.hint) : (before ?? each));
+  }
+  return [...merged.values()];
+}
 
 /** The errors among the findings as failures, the place and the slice before their messages. */
 export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {

@@ -12,6 +12,8 @@ import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 
 /** A service that is there sends the lists within this; a dead address keeps nobody longer. */
 const PATIENCE_MS = 15_000;
+/** How the system and the HTTP client call a host that cannot be reached. */
+const UNREACHABLE = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
 export interface ServiceFindings {
   readonly findings: readonly Finding[];
@@ -37,11 +39,15 @@ interface Answer<T> {
 /** Requests the catalog and, where partners or links are wanted, the campaign API; both at once. */
 export async function requestedService(config: Config, checking: Checking, emit: Emit): Promise<ServiceFindings> {
   const { stated, at, signal } = checking;
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const unreachable = new AbortController();
+  const ended = AbortSignal.any([signal, unreachable.signal, AbortSignal.timeout(PATIENCE_MS)]);
   let because = 'no answer';
   const listening: Emit = (event) => {
     emit(event);
-    if (event.type === 'request_retried') ({ because } = event);
+    if (event.type !== 'request_retried') return;
+    ({ because } = event);
+    // A host that cannot be reached is not tried twice; a service that answers is, as it may only be busy.
+    if (UNREACHABLE.test(because)) unreachable.abort();
   };
   const answered = async <T>(setting: AddressSetting, request: () => Promise<T>): Promise<Answer<T>> => {
     try {
@@ -89,6 +95,6 @@ function workFindings(catalog: Catalog): Finding[] {
 
 function unanswered(setting: AddressSetting, because: string): Failure {
   const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
-  const message = `${what} did not answer within ${PATIENCE_MS / 1000} s (${because})`;
+  const message = `${what} did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
   return new Failure('SOURCE_UNAVAILABLE', message, { hint: `Check service.${setting} and the network.` });
 }

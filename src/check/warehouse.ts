@@ -3,7 +3,7 @@
  * used, what it keeps unconfigured, what a change will cost.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -14,9 +14,10 @@ import { asFailure, Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
+import { releasedAt } from '../publish/publish.ts';
 import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
 import { LEAST_FREE_BYTES } from '../terminal/failure-text.ts';
-import { countText, sizeText } from '../terminal/measure.ts';
+import { countText, namesText, sizeText } from '../terminal/measure.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -30,24 +31,40 @@ const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
 /** Destinations that could not be written or are another warehouse's, a disk without room, and a warehouse that could not be used. */
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
-  const [unwritable, space, ofWarehouse] = await Promise.all([
-    unwritablePlaces(config),
-    spaceFinding(config.warehouse),
-    warehouseFindings(config, checking),
-  ]);
+  const unwritable = await unwritablePlaces(config);
+  const ofWarehouse = await warehouseFindings(config, checking);
+  const space = await spaceFinding(config.warehouse);
   return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
 }
 
-/** Whether the disk of the warehouse has room for a run. */
+/** Whether the disk of the warehouse has room for a run: twice what the last one received. */
 async function spaceFinding(warehouse: string): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   const disk = await statfs(folder).catch(() => null);
   if (disk === null) return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
-  if (free >= LEAST_FREE_BYTES) return finding('works', `${sizeText(free)} free`);
-  const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(LEAST_FREE_BYTES)}`;
+  const needed = Math.max(LEAST_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  if (free >= needed) return finding('works', `${sizeText(free)} free`);
+  const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
   return findingOf(new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }));
+}
+
+const receivedRow = z.object({ bytes: z.number() });
+
+/** The bytes that the last run on record received; 0 before the first, and where the warehouse cannot be read. */
+async function receivedBytes(path: string): Promise<number> {
+  if (!warehouseExists(path)) return 0;
+  const sql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
+from ripen.runs
+where summary is not null
+order by started_at desc
+limit 1`;
+  const read = withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) =>
+    warehouse.rows(sql, [], receivedRow),
+  );
+  const [last] = await read.catch(() => []);
+  return last?.bytes ?? 0;
 }
 
 /** What is wrong with the warehouse and with whose copies stand where it publishes, or odd about what it holds. */
@@ -59,11 +76,16 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       const occupants = await occupantFindings(publish, { path, id: null, tables: [] }, signal);
       return [finding('works', `the first sync makes ${path}`), ...occupants];
     }
-    const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => [
-      ...(await unconfiguredFindings(warehouse, slices)),
-      ...(await occupantFindings(publish, await publisherOf(warehouse), signal)),
-    ]);
-    return [finding('works', 'warehouse readable'), ...read, ...(await changeFindings(config, checking))];
+    const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
+      findings: [
+        ...(await unconfiguredFindings(warehouse, slices)),
+        ...(await occupantFindings(publish, await publisherOf(warehouse), signal)),
+        ...(await keeperFindings(config, warehouse, signal)),
+      ],
+      metrics: await storedMetrics(warehouse),
+    }));
+    const changes = await changeFindings(config, checking, read.metrics);
+    return [finding('works', 'warehouse readable'), ...read.findings, ...changes];
   } catch (thrown) {
     signal.throwIfAborted();
     const { code, message } = asFailure(thrown);
@@ -93,6 +115,24 @@ const unanswered = (path: string): Failure =>
     hint: 'Check the endpoint and the network.',
   });
 
+/** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
+async function keeperFindings(
+  { publish }: Pick<Config, 'publish'>,
+  warehouse: Warehouse,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const target of publish) {
+    // A store that does not answer, or is another's, is reported apart.
+    const kept = await releasedAt(target, warehouse, signal).catch(() => null);
+    if (kept === null) continue;
+    const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
+    const own = `${target.path} keeps ${countText(kept.periods, 'released period')} (${sizeText(kept.bytes)})`;
+    findings.push(finding('works', `${own}; the warehouse without them takes ${sizeText(bytes)}`));
+  }
+  return findings;
+}
+
 const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
 async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
@@ -108,14 +148,28 @@ async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice
     });
 }
 
+const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
+
+/** By slice the metrics that its table has. */
+async function storedMetrics(warehouse: Warehouse): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
+  const rows = await warehouse.rows(sql, [], metricsRow);
+  return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
+}
+
 /** What the next sync requests again because a slice differs from what was loaded, or why it would refuse the slice. */
-async function changeFindings(config: Config, { at: planAt, stated, signal }: Checking): Promise<Finding[]> {
+async function changeFindings(
+  config: Config,
+  { at: planAt, stated, signal }: Checking,
+  stored: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const [index, { name }] of config.slices.entries()) {
+  for (const [index, { name, metrics }] of config.slices.entries()) {
     const place = placeOf(stated, ['slices', index], name);
     try {
       const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
-      findings.push(...slices.flatMap((planned) => changeFinding(planned, place)));
+      const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+      findings.push(...slices.flatMap((planned) => changeFinding(planned, added, place)));
     } catch (thrown) {
       signal.throwIfAborted();
       findings.push(findingOf(thrown, asFailure(thrown).code === 'CONFIG_INVALID' ? place : undefined));
@@ -125,7 +179,11 @@ async function changeFindings(config: Config, { at: planAt, stated, signal }: Ch
 }
 
 /** What a changed meaning, or added metrics, will cost. */
-function changeFinding({ windows, released_periods: released = 0 }: PlannedSlice, place: FindingPlace): Finding[] {
+function changeFinding(
+  { windows, released_periods: released = 0 }: PlannedSlice,
+  added: readonly string[],
+  place: FindingPlace,
+): Finding[] {
   const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
   if (again.length === 0) return [];
   const periods = again.reduce((sum, window) => sum + window.periods, 0);
@@ -133,7 +191,7 @@ function changeFinding({ windows, released_periods: released = 0 }: PlannedSlice
   const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
   const hint = '`ripen plan` shows the windows.';
   if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
-    return [finding('note', `metrics were added: ${what}`, hint, place)];
+    return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
   }
   const lost = released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it`;
   const changed = 'dimensions, filters, parameters or `service.headers` are not those it was loaded with';

@@ -9,11 +9,11 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { listTables, ownTables } from './delta/commit.ts';
-import { droppedFiles } from './delta/leaving.ts';
+import { listTables, ownTables, type StoredTable } from './delta/commit.ts';
+import { droppedFiles, releasedFiles, releasedPeriods } from './delta/leaving.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import type { SliceFiles } from './lake-table.ts';
-import { withStore } from './open-store.ts';
+import { type LakeTarget, withStore } from './open-store.ts';
 import { publisherOf } from './other-database.ts';
 import { asPublishFailure, refuseOccupant } from './places.ts';
 import { plainFilesOfSlice, publishPlain } from './plain.ts';
@@ -95,9 +95,25 @@ export async function filesOfSlice(
   if (target.kind === 'parquet') {
     return withStore(target, warehouse, signal, async (store) => plainFilesOfSlice(store, files));
   }
-  const { id } = await publisherOf(warehouse);
-  const tables = await withStore(target, null, signal, async (store) =>
-    ownTables(store, warehouse, await listTables(store), id),
-  );
+  const tables = await deltaTablesAt(target, warehouse, signal);
   return tables.reduce((sum, stored) => sum + droppedFiles(stored, files).length, 0);
+}
+
+/** What a target with `keep_released` holds of released periods; null for any other target. */
+export async function releasedAt(
+  target: PublishTarget,
+  warehouse: Warehouse,
+  signal: AbortSignal,
+): Promise<{ readonly periods: number; readonly bytes: number } | null> {
+  if (target.kind !== 'delta' || target.keepReleased !== true) return null;
+  const released = await releasedPeriods(warehouse);
+  const tables = await deltaTablesAt(target, warehouse, signal);
+  const files = tables.flatMap((stored) => releasedFiles(stored, released));
+  return { periods: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
+}
+
+/** A warehouse's own tables at a target, as they are in their newest versions. */
+async function deltaTablesAt(target: LakeTarget, warehouse: Warehouse, signal: AbortSignal): Promise<StoredTable[]> {
+  const { id } = await publisherOf(warehouse);
+  return withStore(target, null, signal, async (store) => ownTables(store, warehouse, await listTables(store), id));
 }

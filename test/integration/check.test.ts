@@ -196,7 +196,7 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
       .map(({ severity, slice: name, message, hint }) => [severity, name, message, hint]);
   const rows = slices.find(({ name }) => name === 'other')?.rows.loaded ?? 0;
   expect(rows).toBeGreaterThan(0);
-  const added = (what: string): unknown => expect.stringContaining(`metrics were added: ${what}`);
+  const added = (what: string): unknown => expect.stringContaining(`metrics were added (clicks): ${what}`);
   expect(await found([daily, other])).toEqual([]);
   expect(await found([daily])).toEqual([
     [

@@ -50,11 +50,12 @@ const messagesOf = async (config: Config, number: number): Promise<string> =>
 
 test('a star is the metrics that match; what is new is a column loaded for the whole coverage, what is listed no more stays', async () => {
   const config = await configured(['installs', '*_events']);
+  expect(await messagesOf(config, 0)).toContain('note: *_events stands for 2 metrics: a_events, b_events');
   expect(await syncOn(config, 0)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
 
   lists.events = ['a_events', 'c_events'];
-  expect(await messagesOf(config, 1)).toContain('note: metrics were added: 11 periods');
+  expect(await messagesOf(config, 1)).toContain('note: metrics were added (c_events): 11 periods');
   expect(await syncOn(config, 1)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
   const sums = 'select count(*)::integer as days, sum(b_events)::integer as b, sum(c_events)::integer as c from daily';

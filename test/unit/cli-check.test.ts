@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 
 import { CatalogLists } from '../../src/check/catalog-lists.ts';
 import { sliceFindings } from '../../src/check/slice.ts';
-import { withoutRepeats, type Finding } from '../../src/check/finding.ts';
+import { mergedNotes, type Finding } from '../../src/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
 import type { Catalog, CatalogItem } from '../../src/model/catalog.ts';
 
@@ -62,7 +62,7 @@ function findingsOf(slices: readonly object[], items: Catalog = catalog, default
   const found = (config?.slices ?? []).flatMap((slice, index) =>
     sliceFindings({ slice, index, stated, lists }, items, NOW),
   );
-  return withoutRepeats(found);
+  return mergedNotes(found);
 }
 
 const found = (settings: object, items: Catalog = catalog): Finding[] => findingsOf([settings], items);
