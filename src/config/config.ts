@@ -7,6 +7,7 @@ import { cubeMetrics } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
+import type { ObjectStore } from './publish-settings.ts';
 import { type ParameterValue, parameterNames } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
@@ -31,16 +32,7 @@ export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simu
 /** The real service; its settings are described in `settings.ts`. Without `proxy` connections go through nothing. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
-/** Where an object store is and how it is asked; null is left to the environment. */
-export interface ObjectStore {
-  readonly bucket: string;
-  /** Without slashes around it; empty for the whole bucket. */
-  readonly prefix: string;
-  readonly endpoint: string | null;
-  readonly region: string | null;
-  /** Whether the bucket is named in the path rather than in the host. */
-  readonly pathStyle: boolean;
-}
+export type { ObjectStore } from './publish-settings.ts';
 
 interface Target {
   /** An absolute path; of a lake also `s3://bucket/prefix`. */

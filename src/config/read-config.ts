@@ -103,11 +103,7 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
     });
   });
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  // A line end is no part of any other character.
-  const lines = bytes.toString('latin1').split('\n');
-  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1;
-  const text = 'this line is not UTF-8; save the file in that encoding';
-  throw configInvalid(file, [{ place: `${file}:${line}:1`, key: '', text }]);
+  throw configInvalid(file, [{ place: file, key: '', text: 'is not UTF-8; save the file in that encoding' }]);
 }
 
 /** As `inspectConfig`, of a text. */

@@ -8,7 +8,7 @@ import { expand } from 'brace-expansion';
 import * as yaml from 'yaml';
 
 import { type Mistake, placeName, type SettingPath } from './config-problems.ts';
-import { type Environment, fillVariables, type Filling } from './variables.ts';
+import { type Environment, fillVariables } from './variables.ts';
 
 /** Far above any configuration, far below what nested aliases could blow up to. */
 const MAX_VALUES = 100_000;
@@ -44,17 +44,15 @@ const harmless: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'carries a YAML tag; plain values only',
 };
 
-/** The error that leaves the file unreadable, in words without what the library cites: that may be a part of a secret. */
-function fatalError({ pos: [offset], message }: yaml.YAMLError, text: string): SyntaxError {
+/** The error that leaves the file unreadable, without the words of the library: they cite what may be a part of a secret. */
+function fatalError({ pos: [offset], code, message }: yaml.YAMLError, text: string): SyntaxError {
   // The library catches its own overflow, and says where it was.
   if (message.includes('call stack')) return { offset, text: TOO_DEEP };
-  const [before, here] = [text[offset - 1], text[offset]];
-  if (before === '$' && here === '{') {
-    return { offset, text: 'not YAML: a variable between { } or [ ] must stand in quotes: "${NAME}"' };
-  }
-  const isBraces = here === '{' || before === '}';
-  const words = message.replace(/(?:: | \\).*$/s, '').replace(/; please use.*$/s, '');
-  return { offset, text: `not YAML: ${isBraces ? 'braces must stand in quotes here: "revenue_d{0,7}"' : words}` };
+  const isBraces = text[offset] === '{' || text[offset - 1] === '}';
+  const words = isBraces
+    ? 'braces must stand in quotes here: "revenue_d{0,7}", "${NAME}"'
+    : code.toLowerCase().replaceAll('_', ' ');
+  return { offset, text: `not YAML: ${words}` };
 }
 
 /** Lists of the service's names, in which braces expand; values such as those of filters may hold braces of their own. */
@@ -255,15 +253,15 @@ export class SettingsText {
   #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {
     if (typeof value === 'number') return String(value) === source ? value : source;
     if (typeof value !== 'string') return value;
-    const filled = fillVariables(value, this.#from.environment, this.#fillingOf(path));
+    const filled = fillVariables(value, this.#from.environment, this.#isUnused(path));
     if (filled.named) this.filledPlaces.push(path);
     return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
   }
 
-  /** What holds a credential, or says where one is. */
-  #fillingOf([first, second = '']: SettingPath): Filling {
+  /** Whether a value holds a credential, or says where one is, and nobody asks the service. */
+  #isUnused([first, second = '']: SettingPath): boolean {
     const isCredential = first === 'service' && credentials.has(String(second));
-    return isCredential || first === 'notify' ? (this.#from.offline === true ? 'unused' : 'secret') : 'value';
+    return this.#from.offline === true && (isCredential || first === 'notify');
   }
 
   #refuse(path: SettingPath, text: string, at: Mistake['at'] = 'value'): null {
