@@ -212,37 +212,30 @@ const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as 
 
 /** The forward proxy for these addresses, as the usual variables name it; null for none. Throws `CONFIG_INVALID` for one that is no http or https URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
-  const variable = namedIn(environment);
+  const variable = VARIABLES.find((name) => (environment[name] ?? '').trim() !== '');
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
     .split(/[\s,]+/)
     .filter((host) => host !== '');
   const own = addresses.map((address) => new URL(address).hostname).filter(isLoopback);
-  if (variable === null || named.includes('*') || own.length === addresses.length) return null;
-  const url = urlOf(environment[variable]?.trim() ?? '');
-  if (url === null) {
+  if (variable === undefined || named.includes('*') || own.length === addresses.length) return null;
+  const stated = environment[variable]?.trim() ?? '';
+  try {
+    // A host and port alone mean http, as they do elsewhere.
+    const { protocol, origin, username, password } = new URL(stated.includes('://') ? stated : `http://${stated}`);
+    if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
+    const credential = credentialOf(decodeURIComponent(username), decodeURIComponent(password));
+    return { address: origin, credential, exceptions: [...own, ...named] };
+  } catch {
     throw new Failure('CONFIG_INVALID', `The proxy in the variable ${variable} was no http or https address`, {
       facts: { variable },
       hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
     });
   }
-  return { address: url.origin, credential: credentialOf(url), exceptions: [...own, ...named] };
 }
 
-const namedIn = (environment: Environment): (typeof VARIABLES)[number] | null =>
-  VARIABLES.find((name) => (environment[name] ?? '').trim() !== '') ?? null;
-
-/** A host and port alone mean http, as they do elsewhere. */
-function urlOf(text: string): URL | null {
-  const address = text.includes('://') ? text : `http://${text}`;
-  const url = URL.canParse(address) ? new URL(address) : null;
-  return url !== null && /^https?:$/.test(url.protocol) && isDecodable(url.username + url.password) ? url : null;
-}
-
-const isDecodable = (text: string): boolean => !/%(?![\da-f]{2})/i.test(text);
-
-function credentialOf({ username, password }: URL): Secret | null {
-  if (username === '' && password === '') return null;
+function credentialOf(user: string, password: string): Secret | null {
+  if (user === '' && password === '') return null;
   // Kept from every text in plain form too.
-  const plain = new Secret(decodeURIComponent(password)).reveal();
-  return new Secret(`Basic ${Buffer.from(`${decodeURIComponent(username)}:${plain}`).toString('base64')}`);
+  const plain = new Secret(password).reveal();
+  return new Secret(`Basic ${Buffer.from(`${user}:${plain}`).toString('base64')}`);
 }

@@ -46,10 +46,7 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
   if (!isSimulated) return text;
   return text
     .replace('copy .env.example to .env and fill it in, then ', '')
-    .replace(/^service:\n(?: .*\n)+/m, (own) => {
-      const simulated = 'service: simulator # comes with ripen: no account, no network';
-      return `${simulated}\n# Your own service, in its place:\n${own.replaceAll(/^(?=.)/gm, '# ')}`;
-    });
+    .replace(/^service:\n(?: .*\n)+/m, 'service: simulator # comes with ripen: no account, no network\n');
 }
 
 const IGNORED = '.gitignore';

@@ -25,7 +25,6 @@ import { sync } from '../sync.ts';
 import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
-import { isUnknownToEngine } from '../warehouse/warehouse.ts';
 
 /** The configuration that comes with the package, which may lie where nobody may write. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
@@ -59,7 +58,7 @@ export interface Tour {
   readonly nights: readonly SyncSummary[];
   /** As of the last night. */
   readonly status: StatusReport;
-  /** Those that the published copy has an answer to. */
+  /** To the published copy; none for a configuration of one's own, which has other slices. */
   readonly questions: readonly Question[];
 }
 
@@ -86,7 +85,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   const nights = nightsBefore(now ?? new Date(), count);
   const summaries = await runNights(config, nights, { emit, signal });
   const status = await statusOf(config, nights.at(-1) ?? new Date(), LOCK_WAIT_MS, { emit, signal });
-  return { config, nights: summaries, status, questions: await askedCopy(config) };
+  return { config, nights: summaries, status, questions: options.file === undefined ? await askedCopy(config) : [] };
 }
 
 /** The configuration of the tour in the working directory, put there unless an earlier tour did. Throws `STORAGE_FAILED`. */
@@ -154,7 +153,7 @@ function configOf(night: Date, config: Config, nights: readonly Date[]): Config 
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
-/** Asks the first snapshot; none where none is published. */
+/** Asks the first snapshot what the tour's own slices can answer. */
 async function askedCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
   if (copy === undefined || !existsSync(copy)) return [];
@@ -163,17 +162,10 @@ async function askedCopy({ publish }: Config): Promise<readonly Question[]> {
     const questions: Question[] = [];
     for (const name of ['start/earned_back', 'start/to_expect']) {
       const sql = statement(name).trimEnd();
-      const answer = await opened.rows(sql, [], answerRow).catch(ofUnknown);
-      if (answer.length > 0) questions.push({ copy, sql, answer });
+      questions.push({ copy, sql, answer: await opened.rows(sql, [], answerRow) });
     }
     return questions;
   } finally {
     await opened.close();
   }
-}
-
-/** A configuration of somebody's own has other slices. */
-function ofUnknown(thrown: unknown): [] {
-  if (isUnknownToEngine(thrown)) return [];
-  throw thrown;
 }

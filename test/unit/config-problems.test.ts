@@ -114,7 +114,7 @@ describe('problems', () => {
     ['service: simulator\npublish: [{ delta: s3://bkt/a/../b }]', '2:20', 'a prefix without empty steps, . or ..'],
     ['service: simulator\npublish: [{ duckdb: a, mode: 644 }]', '2:30', 'must be octal text such as "0644"'],
     ['service: simulator\nlinks: { apps: [short] }', '2:17', 'is not an app token'],
-    ['service: simulator\nlinks: { apps: all, max_level: 5 }', '2:32', '5 is too large; must be at most 4'],
+    ['service: simulator\nlinks: { apps: all, max_level: 5 }', '2:32', 'the value is too large; must be at most 4'],
     ['service: simulator\nlinks: true', '2:8', 'must be false or a mapping'],
     ['service: simulator\nslices: {}', '2:9', 'is a mapping; must be a list'],
     ['service: simulator\nwarehouse: "${A:-${B:-c}}"', '2:12', 'holds a variable that cannot be read'],
