@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 import * as z from 'zod';
 
+import { readCatalog } from '../catalog/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
@@ -18,6 +19,7 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { connected, startWorld } from '../run/circumstances.ts';
 import { fromService } from '../run/service-source.ts';
+import type { SourceDoor } from '../run/source.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status.ts';
@@ -133,9 +135,10 @@ async function runNights(config: Config, nights: readonly Date[], watched: Watch
       const order = { command: 'sync', asOf: night, slices, lockWaitMs: LOCK_WAIT_MS, forced: null } as const;
       const request = { ...order, acceptLoss: false, deadlineMs: null };
       summaries.push(
-        await connected(world.service, watched.emit, async (service) =>
-          sync(nightly, request, fromService(service), watched),
-        ),
+        await connected(world.service, watched.emit, async (service) => {
+          const source = fromService(service);
+          return sync(nightly, request, nightly.slices === config.slices ? source : reportsAlone(source), watched);
+        }),
       );
     }
     return summaries;
@@ -144,11 +147,22 @@ async function runNights(config: Config, nights: readonly Date[], watched: Watch
   }
 }
 
-/** The first night and the last are whole, and the last is published; of those between the first slice is enough, in half of the time. */
+/** The first night and the last are whole, and the last is published; of those between the first slice is enough, in a third of the time. */
 function configOf(night: Date, config: Config, nights: readonly Date[]): Config {
   if (night === nights.at(-1)) return config;
   if (night === nights[0]) return { ...config, publish: [] };
   return { ...config, slices: config.slices.slice(0, 1), partners: false, links: null, publish: [] };
+}
+
+/** A source without catalog, partners and links: those of the first night serve. */
+function reportsAlone(door: SourceDoor): SourceDoor {
+  return {
+    ...door,
+    open: (run) => ({
+      ...door.open(run),
+      begin: async () => ({ catalog: await readCatalog(run.warehouse, run.slices), slices: run.slices }),
+    }),
+  };
 }
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
