@@ -11,7 +11,7 @@ import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
 import { guarded } from './events.ts';
-import type { TourOptions } from './start/tour.ts';
+import type { Tour, TourOptions } from './start/tour.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
 import type { Day, DayInterval } from './model/calendar.ts';
@@ -27,7 +27,7 @@ import type {
   StatusOptions,
   SyncOptions,
 } from './run/circumstances.ts';
-import { asked, checkConfig, checkOptions, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
+import { checkConfig, checkOptions, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import type { RunRequest } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -38,7 +38,6 @@ import type { StatusReport } from './status/status-report.ts';
 export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './copies.ts';
 export { catalog, createLink, links, namesakes, partners, sendSpend, updateLink } from './account.ts';
 export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
-export type { TourStep } from './start/tour.ts';
 export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCode } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CreatedLink } from './links/write-link.ts';
@@ -51,7 +50,18 @@ export type { SpendSummary } from './spend/send-spend.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
 export type * from './run/circumstances.ts';
 export type { Config, ConfigOptions, Day, DayInterval, DropOptions, Dropped, Engine, Exported, ExportOptions };
-export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, StatusReport, SyncSummary, TourOptions };
+export type {
+  Finding,
+  FirstFiles,
+  InitOptions,
+  Loss,
+  PlanReport,
+  Publication,
+  StatusReport,
+  SyncSummary,
+  Tour,
+  TourOptions,
+};
 
 /** The simulated service; all of it may be left out. `world` is the account's size and numbers, the same for one seed. */
 export type SimulatorOptions = simulated.SomeOf<
@@ -203,13 +213,8 @@ export const startSimulator = plainVerb([], async (options: SimulatorOptions = {
   return start({ port, world, now, token, costCredential });
 });
 
-/** The guided tour: a month of simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */
-export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<readonly SyncSummary[]> => {
+/** The guided tour: a month of simulated nights into `./data`; resolves with what came of the nights it ran. */
+export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<Tour> => {
   const { runTour } = await import('./start/tour.ts');
-  const { emit, tell, signal } = options;
-  return runTour({
-    ...options,
-    ...(emit === undefined ? {} : { emit: guarded(emit) }),
-    ...(tell === undefined ? {} : { tell: async (step) => asked('tell', signal, async () => tell(step)) }),
-  });
+  return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });
 });

@@ -38,7 +38,7 @@ export function finding(
 }
 
 /** What was thrown, as an error found. */
-export function findingOf(thrown: unknown, place: FindingPlace = nowhere): Finding {
+export function findingOf(thrown: unknown, place: FindingPlace = nowhere): Finding & { readonly code: FailureCode } {
   const { code, message, hint } = asFailure(thrown);
   return { severity: 'error', code, ...place, message, hint };
 }

@@ -4,16 +4,14 @@ import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Catalog } from '../model/catalog.ts';
+import { type Catalog, catalogFilters } from '../model/catalog.ts';
 import { withService } from '../run/circumstances.ts';
 import { withRemedy } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding, placeOf } from './finding.ts';
-import { checkedFilters } from './catalog-lists.ts';
 
-/** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
-const PATIENCE_MS = 9000;
-const LOOK_MS = 250;
+/** A service that is there sends the lists within this; a dead address keeps nobody longer. */
+const PATIENCE_MS = 15_000;
 /** How the system and the HTTP client call a host that cannot be reached. */
 const UNREACHABLE = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
@@ -32,62 +30,51 @@ export interface Checking {
   readonly signal: AbortSignal;
 }
 
+/** What was answered at an address; null, with the reason found, for nothing. */
+interface Answer<T> {
+  readonly value: T | null;
+  readonly findings: readonly Finding[];
+}
+
 /** Requests the catalog and, where partners or links are wanted, the campaign API; both at once. */
-export async function requestedService(
-  config: Config,
-  { stated, at, signal }: Checking,
-  emit: Emit,
-): Promise<ServiceFindings> {
-  const silence = new AbortController();
-  const findings: Finding[] = [];
-  /** What the first try that failed ended with. */
-  let because: string | null = null;
-  let watch: NodeJS.Timeout | undefined;
+export async function requestedService(config: Config, checking: Checking, emit: Emit): Promise<ServiceFindings> {
+  const { stated, at, signal } = checking;
+  const unreachable = new AbortController();
+  const ended = AbortSignal.any([signal, unreachable.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  let because = 'no answer';
   const listening: Emit = (event) => {
     emit(event);
     if (event.type !== 'request_retried') return;
     ({ because } = event);
     // A host that cannot be reached is not tried twice; a service that answers is, as it may only be busy.
-    if (UNREACHABLE.test(event.because)) silence.abort();
+    if (UNREACHABLE.test(because)) unreachable.abort();
   };
-  const answered = async <T>(
-    setting: AddressSetting,
-    request: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T | null> => {
+  const answered = async <T>(setting: AddressSetting, request: () => Promise<T>): Promise<Answer<T>> => {
     try {
-      return await request(AbortSignal.any([signal, silence.signal]));
+      return { value: await request(), findings: [] };
     } catch (thrown) {
       signal.throwIfAborted();
-      const why = silence.signal.aborted ? unanswered(setting, because ?? 'no answer') : thrown;
-      const refused = await refusalFinding(why, setting, config, stated);
-      // One token opens both APIs; that it does not is reported once.
-      const isKnown = findings.some(({ code }) => code === 'CREDENTIALS_REFUSED' && refused.code === code);
-      if (!isKnown) findings.push(refused);
-      return null;
+      const found = findingOf(ended.aborted ? unanswered(setting, because) : thrown);
+      const token = stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
+      const place = placeOf(stated, ['service', found.code === 'CREDENTIALS_REFUSED' ? token : setting]);
+      return { value: null, findings: [{ ...(await withRemedy(found, config)), ...place }] };
     }
   };
   try {
     return await withService(config, { planAt: at, emit: listening }, async (service) => {
-      let [bytes, lastAt] = [0, Date.now()];
-      watch = setInterval(() => {
-        const received = service.statistics().bytes;
-        // Answers that are requested again are no progress.
-        if (received > bytes && because === null) lastAt = Date.now();
-        bytes = received;
-        if (Date.now() - lastAt >= PATIENCE_MS) silence.abort();
-      }, LOOK_MS);
       const wantsCampaign = config.partners || config.links !== null;
-      const [catalog] = await Promise.all([
-        answered('reports_url', async (ended) => service.filtersData({ filters: checkedFilters }, ended)),
+      const [{ value: catalog, findings }, campaign] = await Promise.all([
+        answered('reports_url', async () => service.filtersData({ filters: catalogFilters }, ended)),
         // The campaign API lies at an address of its own; its shortest list shows whether it answers.
-        wantsCampaign ? answered('base_url', async (ended) => service.partners(ended).next()) : null,
+        wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
       ]);
-      const untried = wantsCampaign ? [] : [finding('untried', 'the campaign API, as partners and links are off')];
+      const others = campaign?.findings ?? [finding('untried', 'the campaign API, as partners and links are off')];
+      // One token opens both APIs; that it does not is reported once.
+      const isRefused = ({ code }: Finding): boolean => code === 'CREDENTIALS_REFUSED';
+      const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
       const works = catalog === null ? [] : workFindings(catalog);
-      return {
-        findings: [...findings.toSorted(byAddress), ...untried, ...works, finding('untried', 'a report, ad spend')],
-        catalog: catalog ?? [],
-      };
+      const found = [...findings, ...news, ...works, finding('untried', 'a report, ad spend')];
+      return { findings: found, catalog: catalog ?? [] };
     });
   } catch (thrown) {
     signal.throwIfAborted();
@@ -95,15 +82,10 @@ export async function requestedService(
     const found = findingOf(thrown);
     const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
     return { findings: [{ ...found, ...placeOf(stated, path) }], catalog: [] };
-  } finally {
-    clearInterval(watch);
   }
 }
 
 type AddressSetting = 'reports_url' | 'base_url';
-
-/** The reports before the campaign API, whichever failed first. */
-const byAddress = (one: Finding, other: Finding): number => (other.setting ?? '').localeCompare(one.setting ?? '');
 
 function workFindings(catalog: Catalog): Finding[] {
   const of = (list: string): number => catalog.filter(({ filter }) => filter === list).length;
@@ -111,28 +93,8 @@ function workFindings(catalog: Catalog): Finding[] {
   return [finding('works', 'token accepted'), finding('works', counts)];
 }
 
-/** Why nothing was answered at the address that was requested. */
-async function refusalFinding(
-  thrown: unknown,
-  setting: AddressSetting,
-  config: Config,
-  stated: StatedSettings,
-): Promise<Finding> {
-  const { code, ...bare } = findingOf(thrown);
-  const found = code === null ? { ...bare, code } : await withRemedy({ ...bare, code }, config);
-  const token = stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
-  const path = ['service', code === 'CREDENTIALS_REFUSED' ? token : setting];
-  const hint = isExample(stated.valueAt(path)) ? `Put your own address into service.${setting}.` : found.hint;
-  return { ...found, hint, ...placeOf(stated, path) };
-}
-
 function unanswered(setting: AddressSetting, because: string): Failure {
-  const message =
-    setting === 'reports_url'
-      ? `filters-data did not answer (${because}), so no slice was compared with it`
-      : `The campaign API did not answer (${because})`;
+  const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
+  const message = `${what} did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
   return new Failure('SOURCE_UNAVAILABLE', message, { hint: `Check service.${setting} and the network.` });
 }
-
-/** An address as `ripen init` writes it; nobody can have such a name (RFC 2606). */
-const isExample = (value: unknown): boolean => typeof value === 'string' && /\/\/[^/]*\bexample\.com\b/.test(value);

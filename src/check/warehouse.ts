@@ -9,122 +9,111 @@ import { dirname } from 'node:path';
 
 import * as z from 'zod';
 
-import type { Config, PublishTarget } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import { differInHeadersOnly, fingerprintOf, type Slice } from '../model/slice.ts';
-import { FINALITY } from '../publish/lake-table.ts';
-import { withStore } from '../publish/open-store.ts';
+import type { Slice } from '../model/slice.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
 import { releasedAt } from '../publish/publish.ts';
-import { explainPlan } from '../run/plan-report.ts';
+import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
 import { LEAST_FREE_BYTES } from '../terminal/failure-text.ts';
-import { countText, sizeText } from '../terminal/measure.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { countText, namesText, sizeText } from '../terminal/measure.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Finding, finding, findingOf, placeOf } from './finding.ts';
+import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
-/** A store that is there answers a list within this; a dead address keeps nobody longer. */
-const BUCKET_PATIENCE_MS = 10_000;
+/** An object store that is there answers within this; a dead address keeps nobody longer. */
+const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-/** Destinations that could not be written, are another warehouse's or do not answer, and a warehouse that could not be used. */
+/** Destinations that could not be written or are another warehouse's, a disk without room, and a warehouse that could not be used. */
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
-  const [unwritable, { findings, lastRunBytes }, ...buckets] = await Promise.all([
-    unwritablePlaces(config),
-    warehouseFindings(config, checking),
-    ...config.publish.map(async (target) => bucketFindings(target, checking.signal)),
-  ]);
-  const space = await spaceFinding(config.warehouse, 2 * (lastRunBytes ?? 0));
-  return [...unwritable.map((failure) => findingOf(failure)), ...findings, space, ...buckets.flat()];
+  const unwritable = await unwritablePlaces(config);
+  const ofWarehouse = await warehouseFindings(config, checking);
+  const space = await spaceFinding(config.warehouse);
+  return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
 }
 
-/** Whether the disk of the warehouse has room for a run; `needed` is what the last one took, twice. */
-async function spaceFinding(warehouse: string, needed: number): Promise<Finding> {
+/** Whether the disk of the warehouse has room for a run: twice what the last one received. */
+async function spaceFinding(warehouse: string): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   const disk = await statfs(folder).catch(() => null);
   if (disk === null) return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
-  const least = Math.max(LEAST_FREE_BYTES, needed);
-  if (free >= least) return finding('works', `${sizeText(free)} free`);
-  const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(least)}`;
+  const needed = Math.max(LEAST_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  if (free >= needed) return finding('works', `${sizeText(free)} free`);
+  const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
   return findingOf(new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }));
 }
 
-async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
-  if (target.kind === 'duckdb' || target.store === undefined) return [];
-  const { path } = target;
-  const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
-  try {
-    const both = AbortSignal.any([signal, patience]);
-    await withStore(target, null, both, async (store) => store.list(FINALITY));
-    return [finding('works', `${path} answers`)];
-  } catch (thrown) {
-    signal.throwIfAborted();
-    if (!patience.aborted) return [findingOf(thrown)];
-    const message = `The object store of ${path} did not answer within ${BUCKET_PATIENCE_MS / 1000} s`;
-    return [findingOf(new Failure('STORAGE_FAILED', message, { hint: 'Check the endpoint and the network.' }))];
-  }
-}
+const receivedRow = z.object({ bytes: z.number() });
 
-interface WarehouseFindings {
-  readonly findings: readonly Finding[];
-  readonly lastRunBytes: number | null;
+/** The bytes that the last run on record received; 0 before the first, and where the warehouse cannot be read. */
+async function receivedBytes(path: string): Promise<number> {
+  if (!warehouseExists(path)) return 0;
+  const sql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
+from ripen.runs
+where summary is not null
+order by started_at desc
+limit 1`;
+  const read = withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) =>
+    warehouse.rows(sql, [], receivedRow),
+  );
+  const [last] = await read.catch(() => []);
+  return last?.bytes ?? 0;
 }
 
 /** What is wrong with the warehouse and with whose copies stand where it publishes, or odd about what it holds. */
-export async function warehouseFindings(config: Config, checking: Checking): Promise<WarehouseFindings> {
+export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const { warehouse: path, slices, publish } = config;
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
       const occupants = await occupantFindings(publish, { path, id: null, tables: [] }, signal);
-      return { findings: [finding('works', `the first sync makes ${path}`), ...occupants], lastRunBytes: null };
+      return [finding('works', `the first sync makes ${path}`), ...occupants];
     }
     const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
-      kept: await unconfiguredFindings(warehouse, slices),
-      occupants: await occupantFindings(publish, await publisherOf(warehouse), signal),
-      keepers: await keeperFindings(config, warehouse, signal),
-      stored: {
-        ofOtherHeaders: await slicesOfOtherHeaders(warehouse, slices),
-        metrics: await storedMetrics(warehouse),
-      },
-      lastRunBytes: await receivedBytes(warehouse),
+      findings: [
+        ...(await unconfiguredFindings(warehouse, slices)),
+        ...(await occupantFindings(publish, await publisherOf(warehouse), signal)),
+        ...(await keeperFindings(config, warehouse, signal)),
+      ],
+      metrics: await storedMetrics(warehouse),
     }));
-    const changes = await changeFindings(config, checking, read.stored);
-    const readable = finding('works', 'warehouse readable');
-    return {
-      findings: [readable, ...read.kept, ...changes, ...read.occupants, ...read.keepers],
-      lastRunBytes: read.lastRunBytes,
-    };
+    const changes = await changeFindings(config, checking, read.metrics);
+    return [finding('works', 'warehouse readable'), ...read.findings, ...changes];
   } catch (thrown) {
     signal.throwIfAborted();
-    const failure = asFailure(thrown);
-    const isLocked = failure.code === 'WAREHOUSE_LOCKED';
-    const found = isLocked
-      ? finding('warning', `${failure.message} Its version and content were not checked.`)
-      : findingOf(failure);
-    return { findings: [found], lastRunBytes: null };
+    const { code, message } = asFailure(thrown);
+    if (code !== 'WAREHOUSE_LOCKED') return [findingOf(thrown)];
+    return [finding('warning', `${message} Its version and content were not checked.`)];
   }
 }
 
-/** Targets that are another warehouse's, or hold what is not ripen's. */
+/** Targets that are another warehouse's, hold what is not ripen's, or do not answer. */
 async function occupantFindings(publish: Config['publish'], own: Publisher, signal: AbortSignal): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const target of publish) {
-    await refuseOccupant(target, own, signal).catch((error: unknown) => {
-      const found = findingOf(error);
-      // Whether a store answers is found out apart.
-      if (found.code !== 'STORAGE_FAILED' || target.kind === 'duckdb') findings.push(found);
+    const patience = AbortSignal.timeout(STORE_PATIENCE_MS);
+    const isOnDisk = target.kind !== 'duckdb' && target.store === undefined;
+    await refuseOccupant(target, own, AbortSignal.any([signal, patience])).catch((thrown: unknown) => {
+      signal.throwIfAborted();
+      const found = findingOf(patience.aborted ? unanswered(target.path) : thrown);
+      // A folder that cannot be used is reported as a place that could not be written.
+      if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
     });
   }
   return findings;
 }
+
+const unanswered = (path: string): Failure =>
+  new Failure('STORAGE_FAILED', `The object store of ${path} did not answer within ${STORE_PATIENCE_MS / 1000} s`, {
+    hint: 'Check the endpoint and the network.',
+  });
 
 /** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
 async function keeperFindings(
@@ -144,19 +133,6 @@ async function keeperFindings(
   return findings;
 }
 
-const receivedRow = z.object({ bytes: z.number().nullable() });
-
-/** The bytes that the last run on record received; null before the first. */
-async function receivedBytes(warehouse: Warehouse): Promise<number | null> {
-  const sql = `select cast(summary ->> '$.service.bytes' as double) as bytes
-from ripen.runs
-where summary is not null
-order by started_at desc
-limit 1`;
-  const [last] = await warehouse.rows(sql, [], receivedRow);
-  return last?.bytes ?? null;
-}
-
 const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
 async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
@@ -172,71 +148,53 @@ async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice
     });
 }
 
-/** What the warehouse holds of slices, to tell why one is requested again. */
-interface StoredSlices {
-  readonly ofOtherHeaders: ReadonlySet<string>;
-  /** By slice. */
-  readonly metrics: ReadonlyMap<string, ReadonlySet<string>>;
-}
-
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
-async function storedMetrics(warehouse: Warehouse): Promise<StoredSlices['metrics']> {
+/** By slice the metrics that its table has. */
+async function storedMetrics(warehouse: Warehouse): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
   const rows = await warehouse.rows(sql, [], metricsRow);
   return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
-}
-
-/** The slices whose live table differs from them in `service.headers` alone. */
-async function slicesOfOtherHeaders(warehouse: Warehouse, slices: readonly Slice[]): Promise<ReadonlySet<string>> {
-  const names = new Set<string>();
-  for (const slice of slices) {
-    const { live } = await readSliceLedger(warehouse, slice.name);
-    if (live !== null && differInHeadersOnly(live.fingerprint, fingerprintOf(slice))) names.add(slice.name);
-  }
-  return names;
 }
 
 /** What the next sync requests again because a slice differs from what was loaded, or why it would refuse the slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,
-  { ofOtherHeaders, metrics: stored }: StoredSlices,
+  stored: ReadonlyMap<string, ReadonlySet<string>>,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [index, { name, metrics }] of config.slices.entries()) {
-    const path = ['slices', index];
+    const place = placeOf(stated, ['slices', index], name);
     try {
       const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
-      for (const { windows, released_periods: released = 0 } of slices) {
-        const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
-        if (again.length === 0) continue;
-        const periods = again.reduce((sum, window) => sum + window.periods, 0);
-        const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
-        const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
-        if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
-          const place = placeOf(stated, [...path, 'metrics'], name);
-          const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
-          const named = added.length === 0 ? '' : ` (${added.join(', ')})`;
-          findings.push(finding('note', `metrics were added${named}: ${what}`, null, place));
-          continue;
-        }
-        const isOfHeaders = ofOtherHeaders.has(name);
-        const why = isOfHeaders
-          ? 'it was loaded with other `service.headers`, which may be those of another account'
-          : 'it means something else than what was loaded';
-        const lost =
-          released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it then`;
-        const message = `${why}: ${what}, beside the table that is served until they are complete${lost}`;
-        const old = isOfHeaders ? 'headers' : 'dimensions, filters, parameters and headers';
-        const hint = `\`ripen plan\` shows the windows; the old ${old} would keep the table.`;
-        findings.push(finding('warning', message, hint, placeOf(stated, path, name)));
-      }
+      const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+      findings.push(...slices.flatMap((planned) => changeFinding(planned, added, place)));
     } catch (thrown) {
       signal.throwIfAborted();
-      const { code } = asFailure(thrown);
-      findings.push(findingOf(thrown, code === 'CONFIG_INVALID' ? placeOf(stated, path, name) : undefined));
+      findings.push(findingOf(thrown, asFailure(thrown).code === 'CONFIG_INVALID' ? place : undefined));
     }
   }
   return findings;
+}
+
+/** What a changed meaning, or added metrics, will cost. */
+function changeFinding(
+  { windows, released_periods: released = 0 }: PlannedSlice,
+  added: readonly string[],
+  place: FindingPlace,
+): Finding[] {
+  const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
+  if (again.length === 0) return [];
+  const periods = again.reduce((sum, window) => sum + window.periods, 0);
+  const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
+  const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
+  const hint = '`ripen plan` shows the windows.';
+  if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
+    return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
+  }
+  const lost = released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it`;
+  const changed = 'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
+  const served = 'beside the table that is served until they are complete';
+  return [finding('warning', `${changed}: ${what}, ${served}${lost}`, hint, place)];
 }

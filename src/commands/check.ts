@@ -28,7 +28,7 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
   const { dir, simulator = false, fromAccount = false, baseUrl, reportsUrl, app: apps, currency } = args;
   const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
-  const { written, toIgnore } = await inProgress(args, shell, async ({ emit, signal }) => {
+  const { written } = await inProgress(args, shell, async ({ emit, signal }) => {
     const account = { environment: shell.environment, baseUrl, reportsUrl, apps, currency, emit, signal };
     return writeFirst(fromAccount ? { ...first, account } : first);
   });
@@ -36,7 +36,6 @@ export async function init(args: Arguments<'init'>, shell: Shell): Promise<Comma
   const edit = simulator || fromAccount ? '' : 'edit ripen.yaml, copy .env.example to .env and fill it in, ';
   const lines = [
     ...written.map((file) => `wrote ${file}`),
-    ...(toIgnore === null ? [] : [`kept .gitignore; it should name ${toIgnore.join(', ')}`]),
     `next: ${enter}${edit}\`npx ripen check\`, \`npx ripen sync\`, \`npx ripen status\``,
   ];
   return { json: { written }, text: lines.join('\n') };

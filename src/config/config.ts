@@ -7,6 +7,7 @@ import { cubeMetrics } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
+import type { ObjectStore } from './publish-settings.ts';
 import { type ParameterValue, parameterNames } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
@@ -31,16 +32,7 @@ export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simu
 /** The real service; its settings are described in `settings.ts`. Without `proxy` connections go through nothing. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
-/** Where an object store is and how it is asked; null is left to the environment. */
-export interface ObjectStore {
-  readonly bucket: string;
-  /** Without slashes around it; empty for the whole bucket. */
-  readonly prefix: string;
-  readonly endpoint: string | null;
-  readonly region: string | null;
-  /** Whether the bucket is named in the path rather than in the host. */
-  readonly pathStyle: boolean;
-}
+export type { ObjectStore } from './publish-settings.ts';
 
 interface Target {
   /** An absolute path; of a lake also `s3://bucket/prefix`. */
@@ -220,37 +212,30 @@ const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as 
 
 /** The forward proxy for these addresses, as the usual variables name it; null for none. Throws `CONFIG_INVALID` for one that is no http or https URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
-  const variable = namedIn(environment);
+  const variable = VARIABLES.find((name) => (environment[name] ?? '').trim() !== '');
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
     .split(/[\s,]+/)
     .filter((host) => host !== '');
   const own = addresses.map((address) => new URL(address).hostname).filter(isLoopback);
-  if (variable === null || named.includes('*') || own.length === addresses.length) return null;
-  const url = urlOf(environment[variable]?.trim() ?? '');
-  if (url === null) {
+  if (variable === undefined || named.includes('*') || own.length === addresses.length) return null;
+  const stated = environment[variable]?.trim() ?? '';
+  try {
+    // A host and port alone mean http, as they do elsewhere.
+    const { protocol, origin, username, password } = new URL(stated.includes('://') ? stated : `http://${stated}`);
+    if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
+    const credential = credentialOf(decodeURIComponent(username), decodeURIComponent(password));
+    return { address: origin, credential, exceptions: [...own, ...named] };
+  } catch {
     throw new Failure('CONFIG_INVALID', `The proxy in the variable ${variable} was no http or https address`, {
       facts: { variable },
       hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
     });
   }
-  return { address: url.origin, credential: credentialOf(url), exceptions: [...own, ...named] };
 }
 
-const namedIn = (environment: Environment): (typeof VARIABLES)[number] | null =>
-  VARIABLES.find((name) => (environment[name] ?? '').trim() !== '') ?? null;
-
-/** A host and port alone mean http, as they do elsewhere. */
-function urlOf(text: string): URL | null {
-  const address = text.includes('://') ? text : `http://${text}`;
-  const url = URL.canParse(address) ? new URL(address) : null;
-  return url !== null && /^https?:$/.test(url.protocol) && isDecodable(url.username + url.password) ? url : null;
-}
-
-const isDecodable = (text: string): boolean => !/%(?![\da-f]{2})/i.test(text);
-
-function credentialOf({ username, password }: URL): Secret | null {
-  if (username === '' && password === '') return null;
+function credentialOf(user: string, password: string): Secret | null {
+  if (user === '' && password === '') return null;
   // Kept from every text in plain form too.
-  const plain = new Secret(decodeURIComponent(password)).reveal();
-  return new Secret(`Basic ${Buffer.from(`${decodeURIComponent(username)}:${plain}`).toString('base64')}`);
+  const plain = new Secret(password).reveal();
+  return new Secret(`Basic ${Buffer.from(`${user}:${plain}`).toString('base64')}`);
 }

@@ -10,30 +10,14 @@ export const localPath = text.refine((path) => !path.includes('://'), {
   error: 'is an address; must be a path of this machine',
 });
 
-/** Bucket and prefix; names of buckets are those S3 allows. */
-const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*))?$/;
+/** Bucket and prefix; names of buckets are those S3 allows, no step of a prefix is empty, `.` or `..`. */
+const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[^/]+)*)\/*$/;
 
-const lakePath = text.superRefine((path, context) => {
-  const message = lakeProblem(path);
-  if (message !== null) context.addIssue({ code: 'custom', message });
+const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(path), {
+  error:
+    'is no place for a lake; must be a directory or s3://bucket/prefix, a bucket of 3 to 63 small letters, digits, dots and ' +
+    'hyphens, a prefix without empty steps, . or ..',
 });
-
-function lakeProblem(path: string): string | null {
-  if (!path.includes('://') && !/^s3:/i.test(path)) return null;
-  if (!path.startsWith('s3://')) return 'is not a lake; must be a directory or s3://bucket/prefix';
-  if (bucketAndPrefix(path) !== null) return null;
-  return BUCKET.test(path)
-    ? 'has an empty step, . or .. in its prefix; must be s3://bucket/prefix'
-    : 'names no bucket: such names have 3 to 63 small letters, digits, dots and hyphens, the first and the last a letter or a digit; must be s3://bucket/prefix';
-}
-
-/** What an `s3://` address names, the prefix without slashes around it; null when it is none. */
-function bucketAndPrefix(address: string): { readonly bucket: string; readonly prefix: string } | null {
-  const [, bucket, rest = ''] = BUCKET.exec(address) ?? [];
-  const prefix = rest.replace(/\/+$/, '');
-  const isPlain = !prefix.split('/').some((step, index) => step === '.' || step === '..' || (step === '' && index > 0));
-  return bucket === undefined || !isPlain ? null : { bucket, prefix };
-}
 
 /** Readable by everyone, as published copies are for others. */
 const PUBLISHED_MODE = 0o644;
@@ -41,13 +25,7 @@ const PUBLISHED_MODE = 0o644;
 /** What a lake takes beside its path: rights of files on this machine, how to reach an object store elsewhere. */
 const lakeSettings = {
   mode: fileMode.optional().describe('File rights of what is published, octal text. "0644".'),
-  endpoint: webAddress({
-    allowed: 'must be an address such as https://minio.example.com',
-    shown: 'the data',
-    credentials: 'holds credentials; must not, the environment does',
-  })
-    .optional()
-    .describe("Address of an S3-compatible store; the environment's, else Amazon's."),
+  endpoint: webAddress().optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
   region: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' })
@@ -67,13 +45,29 @@ function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCt
   for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
 }
 
+/** Where an object store is and how it is asked; null is left to the environment. */
+export interface ObjectStore {
+  readonly bucket: string;
+  /** Without slashes around it; empty for the whole bucket. */
+  readonly prefix: string;
+  readonly endpoint: string | null;
+  readonly region: string | null;
+  /** Whether the bucket is named in the path rather than in the host. */
+  readonly pathStyle: boolean;
+}
+
 /** The place of a lake: a folder, or a prefix in a bucket. */
 function lakeAt(stated: string, { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake) {
-  const place = bucketAndPrefix(stated);
-  if (place === null) return { path: stated, mode };
-  const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
-  const store = { endpoint: endpoint ?? null, region: region ?? null, pathStyle: pathStyle ?? endpoint !== undefined };
-  return { path, mode, store: { ...place, ...store } };
+  const [, bucket, rest = ''] = BUCKET.exec(stated) ?? [];
+  if (bucket === undefined) return { path: stated, mode };
+  const place = { bucket, prefix: rest.slice(1) };
+  const reached = {
+    endpoint: endpoint ?? null,
+    region: region ?? null,
+    pathStyle: pathStyle ?? endpoint !== undefined,
+  };
+  const store: ObjectStore = { ...place, ...reached };
+  return { path: `s3://${bucket}${rest}`, mode, store };
 }
 
 export const publishTarget = z.union(

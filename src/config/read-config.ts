@@ -103,11 +103,7 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
     });
   });
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  // A line end is no part of any other character.
-  const lines = bytes.toString('latin1').split('\n');
-  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1;
-  const text = 'this line is not UTF-8; save the file in that encoding';
-  throw configInvalid(file, [{ place: `${file}:${line}:1`, key: '', text }]);
+  throw configInvalid(file, [{ place: file, key: '', text: 'is not UTF-8; save the file in that encoding' }]);
 }
 
 /** As `inspectConfig`, of a text. */
@@ -124,22 +120,20 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     ...settingMistakes(root, effective, source.environment),
     ...tokenFile.mistakes,
   ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
-  const worthy = [...read.mistakes, ...(read.readable ? worthTelling(found, read.mistakes, effective) : [])];
+  const worthy = [...read.mistakes, ...worthTelling(found, read.mistakes, effective)];
   const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
-  const told = [
-    ...read.syntax.map((each) => ({ ...each, key: '' })),
-    ...worthy.map(({ path, at, text: wrong }) => ({
-      place: read.placeOf(path, at),
-      key: settingName(path),
-      text: wrong,
-    })),
-  ]
-    .toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column)
-    .map(({ place, key, text: wrong }): Problem => ({ place: placeText(place), key, text: wrong }));
-  // A value that several paths reach, by an alias or the defaults, is reported once.
-  const problems = told.filter(
-    ({ place, text: wrong }, at) => told.findIndex((each) => each.place === place && each.text === wrong) === at,
-  );
+  const told = worthy
+    .map(({ path, at, text: wrong }) => ({ at: read.placeOf(path, at), key: settingName(path), text: wrong }))
+    .toSorted((one, other) => one.at.line - other.at.line || one.at.column - other.at.column)
+    .map(({ at, key, text: wrong }): Problem => ({ place: placeText(at), key, text: wrong }));
+  const { fatal } = read;
+  const problems =
+    fatal === null
+      ? // A value that several paths reach, by an alias or the defaults, is reported once.
+        told.filter(({ place, text: wrong }, at) => {
+          return told.findIndex((each) => each.place === place && each.text === wrong) === at;
+        })
+      : [{ place: placeText(fatal.place), key: '', text: fatal.text }];
   const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };
   return {
     shown,
@@ -201,18 +195,11 @@ function originOf(root: unknown, path: SettingPath): SettingPath {
   return isInherited ? ['defaults', key, ...rest] : path;
 }
 
-/** Settings whose values are secrets or near them: a credential, or an address that is one. */
-const secretSettings: ReadonlySet<unknown> = new Set(['service', 'notify']);
-
-/** An address with a user and a password in it, or with a query, which may be a signature. */
-const MAYBE_SECRET = /:.*[@?]/s;
-
-/** A value may be shown when it is neither among those settings, nor from the environment, nor an address that may hold a secret. */
+/** Only what a slice or the defaults say may be shown, and only if it is not from the environment: anything else may be, or hold, a secret. */
 function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean {
   const origin = originOf(root, path);
-  const value = valueAt(root, origin);
-  if (secretSettings.has(path[0]) || (typeof value === 'string' && MAYBE_SECRET.test(value))) return false;
-  return !read.filledPlaces.some((place) => isWithin(place, origin));
+  const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
+  return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
 /** The mistakes without those that follow from another problem, and one for each place. */

@@ -135,19 +135,16 @@ export function parseFilterKey(key: string): FilterKey | null {
 
 /** What is wrong with a filter's key; null when nothing is. */
 function filterKeyProblem(key: string): string | null {
-  const split = key.lastIndexOf('__');
-  const [name, suffix] = [key.slice(0, Math.max(0, split)), key.slice(split + 2)];
-  if (name === '') {
-    const known = dimensions.flatMap((dimension) => dimensionFilters.map((each) => `${dimension}__${each}`));
-    return `is not a filter; must be <dimension>__<suffix> or <metric>__<suffix>${suggestion(key, known)}`;
+  const filter = parseFilterKey(key);
+  const isDimension = dimensions.some((known) => known === filter?.name);
+  if (filter === null || (isDimension && filter.kind === 'metric')) {
+    const stated = key.slice(0, Math.max(0, key.lastIndexOf('__')));
+    const names = [stated, ...dimensions].filter((name) => name !== '');
+    const known = names.flatMap((name) => [...dimensionFilters, ...metricFilters].map((each) => `${name}__${each}`));
+    const allowed = `<dimension>__ ${dimensionFilters.join(', ')}, or <metric>__ ${metricFilters.join(', ')}`;
+    return `is not a filter; must be ${allowed}${suggestion(key, known)}`;
   }
-  const isDimension = dimensions.some((known) => known === name);
-  const suffixes: readonly string[] = isDimension ? dimensionFilters : [...dimensionFilters, ...metricFilters];
-  if (!suffixes.includes(suffix)) {
-    const known = suffixes.map((each) => `${name}__${each}`);
-    return `has the suffix ${JSON.stringify(suffix)}; allowed${isDimension ? ' for a dimension' : ''}: ${suffixes.join(', ')}${suggestion(key, known)}`;
-  }
-  if (isServiceName(name)) return null;
+  if (isServiceName(filter.name)) return null;
   return 'filters by what is no name; must be text without commas, control characters and blanks around it';
 }
 
@@ -155,6 +152,6 @@ function filterKeyProblem(key: string): string | null {
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key)) return 'is not a parameter name; must be letters, digits and _ . - [ ]';
   if (ownParameters.some((known) => known === key)) return `restates ${key}, which ripen sends itself; leave it out`;
-  if (Object.hasOwn(parameterShape, key)) return `restates a parameter with a name of its own; set ${key} itself`;
-  return parseFilterKey(key) === null ? null : 'restates a filter; set it under filters';
+  const isKnown = Object.hasOwn(parameterShape, key) || parseFilterKey(key) !== null;
+  return isKnown ? `restates a parameter or a filter; set ${key} itself, a filter under filters` : null;
 }

@@ -20,7 +20,7 @@ const BITS_PER_DIGIT = 6;
 const ECHO_LENGTH = 8;
 
 const known = new Set<string>();
-/** Every part of that length of every credential, in lower case. */
+/** Every part of that length of every form of every credential, in lower case. */
 const parts = new Set<string>();
 /** Matches every known form; null before the first. */
 let pattern: RegExp | null = null;
@@ -35,8 +35,9 @@ export class Secret {
     if (known.size > before) pattern = patternOf([...known]);
     // What stands before a credential in a header is no secret, nor are the scheme and host of an address.
     const [, credential = value] = /^(?:https?:\/\/[^/]*|\S+ +(?:\w+=)?)(.*)$/s.exec(value) ?? [];
-    const lower = credential.toLowerCase();
-    for (let at = 0; at + ECHO_LENGTH <= lower.length; at += 1) parts.add(lower.slice(at, at + ECHO_LENGTH));
+    for (const form of formsOf(credential).map(lowerCase)) {
+      for (let at = 0; at + ECHO_LENGTH <= form.length; at += 1) parts.add(form.slice(at, at + ECHO_LENGTH));
+    }
   }
 
   /** The value itself, for the header of a request and nothing else. */
@@ -65,9 +66,7 @@ export function scrub(text: string): string {
 /** The words of a service scrubbed, also of every part of a secret that has 8 or more characters, in any case of letters. */
 export function scrubEcho(text: string): string {
   const clean = scrub(text);
-  const lower = clean.toLowerCase();
-  // Some letters grow when they change their case; then the places would not match.
-  if (lower.length !== clean.length) return clean;
+  const lower = lowerCase(clean);
   let [scrubbed, from, echoEnd] = ['', 0, 0];
   for (let at = 0; at + ECHO_LENGTH <= lower.length; at += 1) {
     if (!parts.has(lower.slice(at, at + ECHO_LENGTH))) continue;
@@ -78,12 +77,8 @@ export function scrubEcho(text: string): string {
   return scrubbed + clean.slice(from);
 }
 
-/** The beginning of a text that was cut off, scrubbed, and without its end, in which a secret may have begun. */
-export function scrubStart(text: string): string {
-  const longest = Math.max(1, ...[...known].map(({ length }) => length));
-  const clean = scrub(text);
-  return clean.slice(0, Math.max(0, clean.length - longest + 1));
-}
+/** Of ASCII, as credentials are: some other letters grow when they change their case. */
+const lowerCase = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** A value as JSON, scrubbed in its texts before it is written: numbers, names and structure stay what they are. */
 export function scrubbedJson(value: unknown): string {

@@ -58,13 +58,9 @@ function verificationMistakes(environment: Environment): Mistake[] {
 
 function tokenMistakes(service: unknown): Mistake[] {
   if (!isMapping(service) || 'simulator' in service) return [];
-  const keys = Object.keys(service);
-  if (keys.includes('token') && keys.includes('token_file')) {
-    return [atKey(['service', 'token_file'], 'is stated besides token; state one of the two')];
-  }
-  // A misspelt one is told as an unknown key.
-  if (keys.some((key) => nearest(key, ['token', 'token_file']) !== null)) return [];
-  return [atKey(['service', 'token'], 'is missing; must be stated here or in token_file')];
+  const [first, second] = ['token', 'token_file'].filter((key) => key in service);
+  if (second !== undefined) return [atKey(['service', second], 'is stated besides token; state one of the two')];
+  return first === undefined ? [atKey(['service', 'token'], 'is missing; must be stated here or in token_file')] : [];
 }
 
 /** The token of `service.token_file`, trimmed; null when there is none to read, and what is wrong with it if anything. */
@@ -144,14 +140,12 @@ function derivedNameMistakes(names: readonly unknown[], name: unknown, path: Set
 
 /** Texts that say again, but for letter case, what one before them says: columns and tables ignore case. */
 function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPath, noun: string): Mistake[] {
-  const seen = new Map<string, string>();
+  const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
   return items.flatMap((item, index): Mistake[] => {
-    if (typeof item !== 'string') return [];
-    const before = seen.get(item.toLowerCase());
-    seen.set(item.toLowerCase(), before ?? item);
-    if (before === undefined) return [];
-    const wrong = before === item ? `repeats a ${noun}` : `differs only in letter case from a ${noun} before it`;
-    return [atValue(pathOf(index), `${JSON.stringify(item)} ${wrong}; each is stated once`)];
+    if (names[index] === null || names.indexOf(names[index] ?? '') === index) return [];
+    return [
+      atValue(pathOf(index), `${JSON.stringify(item)} repeats a ${noun}, but for letter case; each is stated once`),
+    ];
   });
 }
 

@@ -43,35 +43,27 @@ export const isHidden = (kind: z.core.$ZodType): boolean => z.globalRegistry.get
 /** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
-interface AddressRules {
-  /** What a text must be that is no address: `must be …`. */
-  readonly allowed: string;
-  /** What plain http would show to the network. */
-  readonly shown: string;
-  /** What is wrong with credentials in it. */
-  readonly credentials: string;
-  readonly mayHaveQuery?: boolean;
-}
+const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
-/** An address of http or https; one without a query has no slash at its end. */
-export const webAddress = (rules: AddressRules) =>
+/** An address of http or https; one that may have no query has no slash at its end. */
+export const webAddress = (mayHaveQuery = false) =>
   z
-    .string({ error: rules.allowed })
+    .string({ error: AN_ADDRESS })
     .meta({ format: 'uri' })
     .transform((value, context) => {
-      const wrong = webAddressProblem(value, rules);
+      const wrong = webAddressProblem(value, mayHaveQuery);
       if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
-      return rules.mayHaveQuery === true ? value : value.replace(/\/+$/, '');
+      return mayHaveQuery ? value : value.replace(/\/+$/, '');
     });
 
-function webAddressProblem(value: string, rules: AddressRules): string | null {
+function webAddressProblem(value: string, mayHaveQuery: boolean): string | null {
   const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${rules.allowed}`;
+  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ADDRESS}`;
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return `is plain http, which would show ${rules.shown} to the network; must be https (http for loopback hosts only)`;
+    return 'is plain http, which shows to the network what is sent; must be https (http for loopback hosts only)';
   }
-  if (url.username !== '' || url.password !== '') return rules.credentials;
-  if (rules.mayHaveQuery === true || !/[?#]/.test(value)) return null;
+  if (url.username !== '' || url.password !== '') return 'holds credentials; must be an address without';
+  if (mayHaveQuery || !/[?#]/.test(value)) return null;
   return 'holds a query or a fragment; must be an origin and at most a path';
 }
 

@@ -8,7 +8,7 @@ import { expand } from 'brace-expansion';
 import * as yaml from 'yaml';
 
 import { type Mistake, placeName, type SettingPath } from './config-problems.ts';
-import { type Environment, fillVariables, type Filling } from './variables.ts';
+import { type Environment, fillVariables } from './variables.ts';
 
 /** Far above any configuration, far below what nested aliases could blow up to. */
 const MAX_VALUES = 100_000;
@@ -30,31 +30,22 @@ export interface Position {
   readonly column: number;
 }
 
-interface SyntaxError {
-  readonly offset: number;
-  readonly text: string;
-}
-
 const TOO_DEEP = 'is nested too deeply to be read';
 const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`;
 
-/** Errors of the library that leave the rest of the file readable, in our words. */
-const harmless: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this key is stated twice; a mapping holds each key once',
-  TAG_RESOLVE_FAILED: 'carries a YAML tag; plain values only',
-};
-
-/** The error that leaves the file unreadable, in words without what the library cites: that may be a part of a secret. */
-function fatalError({ pos: [offset], message }: yaml.YAMLError, text: string): SyntaxError {
+/** The error that leaves the file unreadable, without the words of the library: they cite what may be a part of a secret. */
+function fatalError(
+  { pos: [offset], code, message }: yaml.YAMLError,
+  text: string,
+): { readonly offset: number; readonly text: string } {
   // The library catches its own overflow, and says where it was.
   if (message.includes('call stack')) return { offset, text: TOO_DEEP };
-  const [before, here] = [text[offset - 1], text[offset]];
-  if (before === '$' && here === '{') {
-    return { offset, text: 'not YAML: a variable between { } or [ ] must stand in quotes: "${NAME}"' };
-  }
-  const isBraces = here === '{' || before === '}';
-  const words = message.replace(/(?:: | \\).*$/s, '').replace(/; please use.*$/s, '');
-  return { offset, text: `not YAML: ${isBraces ? 'braces must stand in quotes here: "revenue_d{0,7}"' : words}` };
+  if (code === 'TAG_RESOLVE_FAILED') return { offset, text: 'carries a YAML tag; plain values only' };
+  const isBraces = text[offset] === '{' || text[offset - 1] === '}';
+  const words = isBraces
+    ? 'braces must stand in quotes here: "revenue_d{0,7}", "${NAME}"'
+    : code.toLowerCase().replaceAll('_', ' ');
+  return { offset, text: `not YAML: ${words}` };
 }
 
 /** Lists of the service's names, in which braces expand; values such as those of filters may hold braces of their own. */
@@ -91,10 +82,8 @@ const OWN_PART = 'is an alias of what it is a part of';
 export class SettingsText {
   /** The root of the settings; null when the file cannot be read. */
   readonly value: unknown;
-  /** Whether `value` is what the file says, so that it can be checked further. */
-  readonly readable: boolean;
-  /** What is wrong with the text itself, at its place. */
-  readonly syntax: readonly { readonly place: Position; readonly text: string }[];
+  /** Why the file cannot be read, at its place; null where it can. */
+  readonly fatal: { readonly place: Position; readonly text: string } | null;
   /** What is wrong with single values, which are null then and not to be complained about again. */
   readonly mistakes: Mistake[] = [];
   /** Places that were filled from the environment: their values are not to be shown. */
@@ -110,27 +99,21 @@ export class SettingsText {
   constructor(text: string, from: Surroundings) {
     this.#from = from;
     let value: unknown = null;
-    let fatal: SyntaxError | null = null;
-    let others: SyntaxError[] = [];
+    let fatal: ReturnType<typeof fatalError> | null = null;
     try {
-      const options = { prettyErrors: false, version: '1.2', schema: 'core', merge: false } as const;
+      const options = { prettyErrors: false, version: '1.2', schema: 'core', merge: false, uniqueKeys: false } as const;
       const { contents, errors } = yaml.parseDocument(text, { ...options, lineCounter: this.#lines });
-      const unreadable = errors.find(({ code }) => !Object.hasOwn(harmless, code));
-      others = errors.map(({ code, pos: [offset] }) => ({ offset, text: harmless[code] ?? code }));
+      const [error] = errors;
       this.#valueOffsets.set(placeName([]), contents?.range[0] ?? 0);
-      if (unreadable === undefined) value = this.#read(contents, []);
-      else fatal = fatalError(unreadable, text);
+      if (error === undefined) value = this.#read(contents, []);
+      else fatal = fatalError(error, text);
     } catch (thrown) {
       // The library went too deep, or there were too many values.
       if (!(thrown instanceof RangeError)) throw thrown;
       fatal = { offset: 0, text: this.#values > MAX_VALUES ? TOO_MANY : TOO_DEEP };
-      this.mistakes.length = 0;
     }
     this.value = fatal === null ? value : null;
-    this.readable = fatal === null;
-    this.syntax = (fatal === null ? others : [fatal]).map((each) => {
-      return { place: this.#placeAt(each.offset), text: each.text };
-    });
+    this.fatal = fatal === null ? null : { place: this.#placeAt(fatal.offset), text: fatal.text };
   }
 
   /** Where a setting stands; for one that is not there, where the nearest one around it begins. */
@@ -187,6 +170,7 @@ export class SettingsText {
     path: SettingPath,
     mapping: Record<string, unknown> = {},
   ): Record<string, unknown> {
+    const names = new Set<string>();
     for (const { key, value } of items) {
       const name = yaml.isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
@@ -201,8 +185,13 @@ export class SettingsText {
         this.mistakes.length = before;
         continue;
       }
-      if (name === '<<' || Object.hasOwn(mapping, name)) continue;
+      if (name === '<<' || (Object.hasOwn(mapping, name) && !names.has(name))) continue;
       if (yaml.isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
+      if (names.has(name)) {
+        this.#refuse(place, 'is stated twice; a mapping holds each key once', 'key');
+        continue;
+      }
+      names.add(name);
       mapping[name] = name.includes('${')
         ? this.#refuse(place, 'is a key with a variable; variables are filled in values only', 'key')
         : this.#read(value, place);
@@ -255,15 +244,15 @@ export class SettingsText {
   #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {
     if (typeof value === 'number') return String(value) === source ? value : source;
     if (typeof value !== 'string') return value;
-    const filled = fillVariables(value, this.#from.environment, this.#fillingOf(path));
+    const filled = fillVariables(value, this.#from.environment, this.#isUnused(path));
     if (filled.named) this.filledPlaces.push(path);
     return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
   }
 
-  /** What holds a credential, or says where one is. */
-  #fillingOf([first, second = '']: SettingPath): Filling {
+  /** Whether a value holds a credential, or says where one is, and nobody asks the service. */
+  #isUnused([first, second = '']: SettingPath): boolean {
     const isCredential = first === 'service' && credentials.has(String(second));
-    return isCredential || first === 'notify' ? (this.#from.offline === true ? 'unused' : 'secret') : 'value';
+    return this.#from.offline === true && (isCredential || first === 'notify');
   }
 
   #refuse(path: SettingPath, text: string, at: Mistake['at'] = 'value'): null {

@@ -16,11 +16,7 @@ const MAX_SIMULTANEOUS = 50;
 
 const simultaneous = wholeNumber(1, MAX_SIMULTANEOUS).default(MAX_SIMULTANEOUS);
 
-const serviceUrl = webAddress({
-  allowed: 'must be an address such as https://reports.example.com',
-  shown: 'the token',
-  credentials: 'holds credentials; must not, they belong in token or headers',
-});
+const serviceUrl = webAddress();
 
 const token = hidden(
   z.string().regex(/^[\x21-\x7e]+$/, {
@@ -125,7 +121,7 @@ const serviceSettings = z.union(
 );
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
-export const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
+const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
 
 const appToken = z.string().regex(APP_TOKEN, {
   error: 'is not an app token; must be 12 letters and digits, in quotes when it reads as a number',
@@ -152,14 +148,9 @@ export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
 /** Who is told of a run's end. The address is a credential: who knows it can write there. */
 const notified = block({
-  url: hidden(
-    webAddress({
-      allowed: 'must be an address such as https://hc-ping.com/your-uuid',
-      shown: 'it',
-      credentials: 'holds a user or a password; must be an address without',
-      mayHaveQuery: true,
-    }),
-  ).describe('Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.'),
+  url: hidden(webAddress(true)).describe(
+    'Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.',
+  ),
   on: z
     .array(z.enum(outcomes))
     .min(1)

@@ -12,14 +12,14 @@ export interface FilledText {
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** What a variable that is not set means: a mistake, one that no default can correct, or nothing, as the value is not used. */
-export type Filling = 'value' | 'secret' | 'unused';
-
 /** In the place of a value that is not used: a header, or an address that nobody could reach. */
 const UNUSED = 'https://unused.invalid';
 
-/** A text with its variables filled, once: what a variable holds is never searched for variables again. */
-export function fillVariables(text: string, environment: Environment, filling: Filling): FilledText {
+/**
+ * A text with its variables filled, once: what a variable holds is never searched for variables again. `isUnused`: a variable that is not
+ * set, or to nothing, is no mistake, as nobody uses the value.
+ */
+export function fillVariables(text: string, environment: Environment, isUnused = false): FilledText {
   const unset: string[] = [];
   let named = false;
   let malformed = false;
@@ -35,18 +35,11 @@ export function fillVariables(text: string, environment: Environment, filling: F
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     // As in a shell, `:-` also stands in for a variable that is set to nothing.
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
-    if (filling === 'unused' && (value ?? '') === '') return UNUSED;
+    if (isUnused && (value ?? '') === '') return UNUSED;
     if (value === undefined) unset.push(name);
     return value ?? whole;
   });
-  return { text: filled, named, problem: problemOf(unset, malformed, filling) };
-}
-
-function problemOf(unset: readonly string[], malformed: boolean, filling: Filling): string | null {
-  if (malformed) return 'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
-  const [first] = unset;
-  if (first === undefined) return null;
-  const rather = filling === 'secret' ? '' : ` or write \${${first}:-default}`;
-  if (unset.length === 1) return `environment variable ${first} is not set; set it${rather}`;
-  return `environment variables ${unset.join(', ')} are not set; set them${rather}`;
+  const unread = 'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
+  const missing = unset.length === 0 ? null : `environment variable ${unset.join(', ')} is not set; set it`;
+  return { text: filled, named, problem: malformed ? unread : missing };
 }

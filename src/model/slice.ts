@@ -106,12 +106,6 @@ export function fingerprintOf(slice: Pick<Slice, 'cube' | 'dimensions' | 'parame
   return headers.length === 0 ? digits(meaning) : `${digits(meaning)}-${digits(headers)}`;
 }
 
-/** Whether two fingerprints that differ do so in the headers alone. */
-export const differInHeadersOnly = (one: string, other: string): boolean =>
-  withoutHeaders(one) === withoutHeaders(other);
-
-const withoutHeaders = (fingerprint: string): string => fingerprint.slice(0, DIGITS);
-
 const DIGITS = 16;
 
 const digits = (meaning: unknown): string =>

@@ -118,7 +118,7 @@ const kinds = [
   [z.record(z.string(), whole(0)), ['world']],
   [z.custom(isObject), ['account', 'environment']],
   [stream, ['stream']],
-  [verb, ['emit', 'tell']],
+  [verb, ['emit']],
   [z.union([z.literal(true), verb]), ['agree']],
   [z.instanceof(AbortSignal), ['signal']],
 ] as const;

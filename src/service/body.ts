@@ -11,7 +11,7 @@ import { open, rm } from 'node:fs/promises';
 import { parse } from 'lossless-json';
 import { z } from 'zod';
 
-import { scrubStart, type Secret } from '../config/secret.ts';
+import type { Secret } from '../config/secret.ts';
 import { storageFailed } from '../errors.ts';
 import { errorWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
@@ -108,8 +108,7 @@ function expectObject(
 ): void {
   if (head.trim() === '') throw garbled(status, 'empty', 'an empty body');
   if (!head.trimStart().startsWith('{')) {
-    const shown = plainBytes > HEAD_BYTES ? scrubStart(head.slice(0, HEAD_BYTES)) : head;
-    throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(shown)}`);
+    throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(head)}`);
   }
   if (end.trimEnd().endsWith('}')) return;
   const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;

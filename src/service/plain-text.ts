@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
+import { type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
@@ -24,8 +24,7 @@ export async function readText(answer: WireAnswer, maxBytes: number, secrets: re
 }
 
 /**
- * The beginning of a body as text, at most `maxBytes` of it, and whether that is all of it; else it does not end in a part of a
- * secret. Never throws: whatever arrived has to do.
+ * The beginning of a body as text, at most `maxBytes` of it, and whether that is all of it. Never throws: whatever arrived has to do.
  */
 export async function readStart(
   answer: WireAnswer,
@@ -45,7 +44,7 @@ export async function readStart(
     isWhole = false;
   }
   const text = Buffer.concat(parts).toString('utf8');
-  return { text: isWhole ? text : scrubStart(text), isWhole };
+  return { text, isWhole };
 }
 
 /** Fewer trips to the thread pool than with zlib's 16 KiB. */

@@ -4,7 +4,6 @@ import * as z from 'zod';
 
 import { nearest } from '../config/nearest.ts';
 import { parseConfig } from '../config/read-config.ts';
-import { APP_TOKEN } from '../config/settings.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters, type CatalogFilter, type CatalogItem } from '../model/catalog.ts';
@@ -33,14 +32,12 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
     if (value !== '') return value;
     throw new Failure('USAGE_INVALID', `The account could not be asked, as ${name} was not stated.`, {
-      hint: name === variable ? `Set ${name} in the environment.` : `Give it, or set ${variable} in the environment.`,
+      hint: `Set ${variable} in the environment.`,
     });
   };
-  // As a configuration writes a `$` that begins no variable.
-  const escaped = (address: string): string => address.replaceAll('$', '$$$$');
   const service = {
-    base_url: escaped(stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl)),
-    reports_url: escaped(stated('--reports-url or RIPEN_REPORTS_URL', 'RIPEN_REPORTS_URL', options.reportsUrl)),
+    base_url: stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl),
+    reports_url: stated('--reports-url or RIPEN_REPORTS_URL', 'RIPEN_REPORTS_URL', options.reportsUrl),
     token: '${RIPEN_TOKEN}',
   };
   stated('RIPEN_TOKEN', 'RIPEN_TOKEN');
@@ -84,9 +81,6 @@ function textOf(items: Catalog, service: Addresses, options: AccountOptions): st
   const apps = chosenApps(items, options);
   const tokens = apps.map(({ id }) => id);
   const isChosen = options.apps !== undefined && options.apps.length > 0;
-  const linked = isChosen && tokens.every((token) => APP_TOKEN.test(token)) ? listText(tokens) : 'all';
-  // Such as those of an event of two words.
-  const isOdd = star?.metrics.some((name) => /[\s,;{}()=]/.test(name)) === true;
   const onlyIf = (isWanted: boolean): string => (isWanted ? '' : '# ');
   return `# yaml-language-server: $schema=./ripen.schema.json
 #
@@ -106,9 +100,9 @@ x-metrics:
 warehouse: data/warehouse.duckdb # ripen's own file; readers get the copies below
 publish:
   - duckdb: analytics/analytics.duckdb # one file, replaced atomically
-  ${onlyIf(!isOdd)}- delta: analytics/tables # or s3://bucket/prefix; some engines cannot read columns with blanks in their names
+  - delta: analytics/tables # or s3://bucket/prefix
 partners: true
-links: { apps: ${linked}, max_level: 4 }
+links: { apps: ${isChosen ? listText(tokens) : 'all'}, max_level: 4 }
 
 defaults: # for every slice that does not state its own
   utc_offset: "+00:00" # set that of your dashboard; there is no summer time
@@ -166,24 +160,20 @@ const statedCurrency = z.object({ currency: z.string().regex(/^[A-Z]{3}$/) }).tr
 
 function unlisted(noun: string, name: string, listed: readonly string[]): Failure {
   const near = nearest(name, listed);
-  return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, {
-    hint: near === null ? `Give one of ${namesText(listed)}.` : `Did you mean ${near}?`,
+  const hint = near === null ? `Give one of ${namesText(listed)}.` : `Did you mean ${near}?`;
+  return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
+}
+
+/** The usual cohort metrics, each with the usual ages that are listed, in braces. */
+function cohortsOf(metrics: ReadonlySet<string>): string[] {
+  return usualCohorts.flatMap((names) => {
+    const agesOf = (name: string): readonly number[] => usualAges.filter((age) => metrics.has(`${name}_d${age}`));
+    const name = names.find((each) => agesOf(each).length > 0);
+    if (name === undefined) return [];
+    const ages = agesOf(name);
+    return [`${name}_d${ages.length === 1 ? ages.join('') : `{${ages.join(',')}}`}`];
   });
 }
-
-/** The usual cohort metrics with the usual ages that are listed, in braces; those of the same ages together. */
-function cohortsOf(metrics: ReadonlySet<string>): string[] {
-  const byAges = new Map<string, string[]>();
-  for (const names of usualCohorts) {
-    const name = names.find((each) => usualAges.some((age) => metrics.has(`${each}_d${age}`)));
-    if (name === undefined) continue;
-    const ages = inBraces(usualAges.filter((age) => metrics.has(`${name}_d${age}`)).map(String));
-    byAges.set(ages, [...(byAges.get(ages) ?? []), name]);
-  }
-  return [...byAges].map(([ages, names]) => `${inBraces(names)}_d${ages}`);
-}
-
-const inBraces = (texts: readonly string[]): string => (texts.length === 1 ? texts.join('') : `{${texts.join(',')}}`);
 
 /** The widest pattern that stands for some events, and not for too many metrics; null for none. */
 function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {

@@ -21,8 +21,6 @@ export interface InitOptions {
 
 export interface FirstFiles {
   readonly written: readonly string[];
-  /** What the `.gitignore` that was there should name as well; null where none was. */
-  readonly toIgnore: readonly string[] | null;
 }
 
 /** Beside `ripen.yaml`, so that editors find it without a network. */
@@ -48,10 +46,7 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
   if (!isSimulated) return text;
   return text
     .replace('copy .env.example to .env and fill it in, then ', '')
-    .replace(/^service:\n(?: .*\n)+/m, (own) => {
-      const simulated = 'service: simulator # comes with ripen: no account, no network';
-      return `${simulated}\n# Your own service, in its place:\n${own.replaceAll(/^(?=.)/gm, '# ')}`;
-    });
+    .replace(/^service:\n(?: .*\n)+/m, 'service: simulator # comes with ripen: no account, no network\n');
 }
 
 const IGNORED = '.gitignore';
@@ -62,13 +57,12 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   const { directory, simulator = false, account, mode = USUAL_MODE } = options;
   const pathOf = (name: string): string => join(directory, name);
   refuseExisting(['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere));
-  const keepsIgnored = isThere(pathOf(IGNORED));
   const texts = new Map([
     ['ripen.yaml', account === undefined ? await firstConfig(simulator) : await accountConfigText(account)],
     ['.env.example', environmentText],
     [SCHEMA_FILE, await bundled(SCHEMA_FILE)],
   ]);
-  if (!keepsIgnored) texts.set(IGNORED, ignoredText);
+  if (!isThere(pathOf(IGNORED))) texts.set(IGNORED, ignoredText);
   try {
     await makeDirectory(directory, mode);
     for (const [name, text] of texts) {
@@ -82,7 +76,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
       cause,
     });
   }
-  return { written: [...texts.keys()].map(pathOf), toIgnore: keepsIgnored ? ignoredNames : null };
+  return { written: [...texts.keys()].map(pathOf) };
 }
 
 /** Whether something lies there, also a link that leads nowhere; where nobody may look, writing fails with its reason. */
@@ -93,8 +87,6 @@ function isThere(path: string): boolean {
     return false;
   }
 }
-
-const ignoredNames = ignoredText.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 function refuseExisting(existing: readonly string[]): void {
   if (existing.length === 0) return;

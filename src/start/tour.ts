@@ -1,6 +1,6 @@
 /**
- * The guided tour, told step by step as data: a month of nights against the bundled simulator, in which values mature, are restated and
- * become final; then two questions of an analyst to the published copy.
+ * The guided tour: a month of nights against the bundled simulator, in which values mature, are restated and become final; then two
+ * questions of an analyst to the published copy.
  */
 
 import { existsSync } from 'node:fs';
@@ -17,8 +17,7 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
-import { explainPlan, type PlanReport } from '../run/plan-report.ts';
-import { connected, type SimulatedWorld, startWorld } from '../run/circumstances.ts';
+import { connected, startWorld } from '../run/circumstances.ts';
 import { fromService } from '../run/service-source.ts';
 import type { SourceDoor } from '../run/source.ts';
 import type { SyncSummary } from '../run/summary.ts';
@@ -28,7 +27,6 @@ import { sync } from '../sync.ts';
 import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
-import { isUnknownToEngine } from '../warehouse/warehouse.ts';
 
 /** The configuration that comes with the package, which may lie where nobody may write. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
@@ -54,26 +52,17 @@ export interface TourOptions {
   readonly nights?: number | undefined;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
-  /** Told each step when it is done; nobody by default. */
-  readonly tell?: (step: TourStep) => Promise<void>;
 }
 
-/** A step of the tour, with what came of it. */
-export type TourStep =
-  /** `nightsLeft` is null where there is no warehouse of an earlier tour. */
-  | { readonly kind: 'begun'; readonly config: Config; readonly nights: number; readonly nightsLeft: number | null }
-  | { readonly kind: 'loaded'; readonly night: Date; readonly isFirst: boolean; readonly summary: SyncSummary }
-  /** The nights between the first and the last are about to be played; then they were. */
-  | { readonly kind: 'playing'; readonly nights: readonly Date[] }
-  | { readonly kind: 'played'; readonly summaries: readonly SyncSummary[] }
-  | { readonly kind: 'planned'; readonly night: Date; readonly plan: PlanReport }
-  | {
-      readonly kind: 'done';
-      readonly config: Config;
-      readonly status: StatusReport;
-      /** None without a published copy. */
-      readonly questions: readonly Question[];
-    };
+export interface Tour {
+  readonly config: Config;
+  /** The nights that no earlier tour had run, in their order, failures included. */
+  readonly nights: readonly SyncSummary[];
+  /** As of the last night. */
+  readonly status: StatusReport;
+  /** To the published copy; none for a configuration of one's own, which has other slices. */
+  readonly questions: readonly Question[];
+}
 
 /** One analyst's question to the published copy, and what it answered. */
 export interface Question {
@@ -84,31 +73,21 @@ export interface Question {
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-type Touring = Required<Pick<TourOptions, 'emit' | 'signal' | 'tell'>> & {
-  readonly config: Config;
-  readonly nights: readonly Date[];
-};
+type Watched = Required<Pick<TourOptions, 'emit' | 'signal'>>;
 
 /**
- * Runs the nights that no earlier tour has run, and resolves to their summaries, failures included. Throws the signal's reason if it aborted
- * before the first, `USAGE_INVALID` for the configuration of a real service, and what `readConfig` throws.
+ * Runs the nights that no earlier tour has run. Throws the signal's reason once it aborted, `USAGE_INVALID` for the configuration of a
+ * real service, and what `readConfig` throws.
  */
-export async function runTour(options: TourOptions): Promise<readonly SyncSummary[]> {
-  const { directory, environment = {}, emit = () => {}, now } = options;
-  const { signal = new AbortController().signal, tell = async () => {} } = options;
-  signal.throwIfAborted();
+export async function runTour(options: TourOptions): Promise<Tour> {
+  const { directory, environment = {}, now, nights: count = USUAL_NIGHTS } = options;
+  const { emit = () => {}, signal = new AbortController().signal } = options;
   const file = options.file ?? (await ownConfig(directory));
   const config = await readConfig({ file, directory, environment });
-  const nights = nightsBefore(now ?? new Date(), options.nights ?? USUAL_NIGHTS);
-  const tour: Touring = { config, nights, emit, signal, tell };
-  const summaries = await runNights(tour, await nightsLeft(tour));
-  const hasFailed = summaries.some(({ failures }) => failures.length > 0);
-  const last = nights.at(-1);
-  if (options.tell !== undefined && last !== undefined && !hasFailed && !signal.aborted) {
-    const status = await statusOf(config, last, LOCK_WAIT_MS, { emit, signal });
-    await tell({ kind: 'done', config, status, questions: await askedCopy(config) });
-  }
-  return summaries;
+  const nights = nightsBefore(now ?? new Date(), count);
+  const summaries = await runNights(config, nights, { emit, signal });
+  const status = await statusOf(config, nights.at(-1) ?? new Date(), LOCK_WAIT_MS, { emit, signal });
+  return { config, nights: summaries, status, questions: options.file === undefined ? await askedCopy(config) : [] };
 }
 
 /** The configuration of the tour in the working directory, put there unless an earlier tour did. Throws `STORAGE_FAILED`. */
@@ -135,68 +114,44 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
 }
 
 /** Time only goes on: a night that an earlier tour has loaded, or gone past, is not run again. */
-async function nightsLeft({ config, nights, emit, signal, tell }: Touring): Promise<readonly Date[]> {
-  const isBegun = existsSync(config.warehouse);
-  const runs = isBegun ? (await statusOf(config, new Date(), LOCK_WAIT_MS, { emit, signal })).runs : [];
-  const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
-  const left = nights.filter((night) => night.getTime() > newest);
-  await tell({ kind: 'begun', config, nights: nights.length, nightsLeft: isBegun ? left.length : null });
-  return left;
-}
-
-/** The first night of all is whole, as is the last, before which what is due is told; those between are played in a row. */
-async function runNights(tour: Touring, left: readonly Date[]): Promise<SyncSummary[]> {
-  const { config, nights, signal, tell } = tour;
-  const [next] = left;
-  if (next === undefined) return [];
+async function runNights(config: Config, nights: readonly Date[], watched: Watched): Promise<SyncSummary[]> {
   if (config.service.kind !== 'simulator') {
     throw new Failure('USAGE_INVALID', `The tour was given ${config.file}, which names a real service.`, {
       hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
     });
   }
-  signal.throwIfAborted();
-  const world = await startWorld(config.service, next);
-  const summaries: SyncSummary[] = [];
-  const play = async (night: Date, isWhole: boolean): Promise<SyncSummary> => {
-    const summary = await runNight(tour, world, { night, isWhole });
-    summaries.push(summary);
-    return summary;
-  };
+  const isBegun = existsSync(config.warehouse);
+  const runs = isBegun ? (await statusOf(config, new Date(), LOCK_WAIT_MS, watched)).runs : [];
+  const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
+  const left = nights.filter((night) => night.getTime() > newest);
+  const world = await startWorld(config.service, left[0] ?? new Date());
   try {
-    const isBeginning = next === nights[0];
-    if (isBeginning) await tell({ kind: 'loaded', night: next, isFirst: true, summary: await play(next, true) });
-    const between = left.slice(isBeginning ? 1 : 0, -1);
-    if (between.length > 0) {
-      await tell({ kind: 'playing', nights: between });
-      for (const night of between) if (!signal.aborted) await play(night, false);
-      await tell({ kind: 'played', summaries: summaries.slice(isBeginning ? 1 : 0) });
+    const summaries: SyncSummary[] = [];
+    for (const night of left) {
+      watched.signal.throwIfAborted();
+      world.setNow(night);
+      const nightly = configOf(night, config, nights);
+      const slices = nightly.slices.map(({ name }) => name);
+      const order = { command: 'sync', asOf: night, slices, lockWaitMs: LOCK_WAIT_MS, forced: null } as const;
+      const request = { ...order, acceptLoss: false, deadlineMs: null };
+      summaries.push(
+        await connected(world.service, watched.emit, async (service) => {
+          const source = fromService(service);
+          return sync(nightly, request, nightly.slices === config.slices ? source : reportsAlone(source), watched);
+        }),
+      );
     }
-    const last = left.at(-1);
-    if (last === undefined || (isBeginning && left.length === 1) || signal.aborted) return summaries;
-    const circumstances = { planAt: last, slices: null, lockWaitMs: LOCK_WAIT_MS, emit: tour.emit, signal };
-    await tell({ kind: 'planned', night: last, plan: await explainPlan(config, circumstances) });
-    await tell({ kind: 'loaded', night: last, isFirst: false, summary: await play(last, true) });
     return summaries;
   } finally {
     await world.close();
   }
 }
 
-/** Syncs as of one night, and publishes the last. One that is not whole requests reports of the first slice alone, in a third of the time. */
-async function runNight(
-  { config, nights, emit, signal }: Touring,
-  world: SimulatedWorld,
-  { night, isWhole }: { readonly night: Date; readonly isWhole: boolean },
-): Promise<SyncSummary> {
-  world.setNow(night);
-  const slices = isWhole ? null : config.slices.slice(0, 1).map(({ name }) => name);
-  const order = { command: 'sync', asOf: night, slices, lockWaitMs: LOCK_WAIT_MS, forced: null } as const;
-  const published = night === nights.at(-1) ? config : { ...config, publish: [] };
-  return connected(world.service, emit, async (service) => {
-    const source = fromService(service);
-    const from = isWhole ? source : reportsAlone(source);
-    return sync(published, { ...order, acceptLoss: false, deadlineMs: null }, from, { emit, signal });
-  });
+/** The first night and the last are whole, and the last is published; of those between the first slice is enough, in a third of the time. */
+function configOf(night: Date, config: Config, nights: readonly Date[]): Config {
+  if (night === nights.at(-1)) return config;
+  if (night === nights[0]) return { ...config, publish: [] };
+  return { ...config, slices: config.slices.slice(0, 1), partners: false, links: null, publish: [] };
 }
 
 /** A source without catalog, partners and links: those of the first night serve. */
@@ -212,26 +167,19 @@ function reportsAlone(door: SourceDoor): SourceDoor {
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
-/** Asks the first snapshot; none where none is published. A question without an answer yet is left out. */
+/** Asks the first snapshot what the tour's own slices can answer. */
 async function askedCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
-  if (copy === undefined) return [];
+  if (copy === undefined || !existsSync(copy)) return [];
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {
     const questions: Question[] = [];
     for (const name of ['start/earned_back', 'start/to_expect']) {
       const sql = statement(name).trimEnd();
-      const answer = await opened.rows(sql, [], answerRow).catch(ofUnknown);
-      if (answer.length > 0) questions.push({ copy, sql, answer });
+      questions.push({ copy, sql, answer: await opened.rows(sql, [], answerRow) });
     }
     return questions;
   } finally {
     await opened.close();
   }
-}
-
-/** A configuration of somebody's own has other slices. */
-function ofUnknown(thrown: unknown): [] {
-  if (isUnknownToEngine(thrown)) return [];
-  throw thrown;
 }

@@ -15,8 +15,6 @@ import { textWidth } from './table.ts';
 /** A listener to a run's events. */
 export interface Progress {
   readonly emit: Emit;
-  /** Makes room for a result that is printed while the run goes on. */
-  makeRoom(): void;
   /** Leaves the terminal clean; nothing is emitted afterwards. */
   close(): void;
 }
@@ -54,7 +52,7 @@ export function openProgress({ log, quiet = false, verbose = false }: ProgressOp
   return shell.isTerminal ? terminalProgress(shell) : logProgress(shell);
 }
 
-const plain = (emit: Emit): Progress => ({ emit, makeRoom() {}, close() {} });
+const plain = (emit: Emit): Progress => ({ emit, close() {} });
 
 /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
 const logLine = (sentence: string, shell: Shell): string => `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
@@ -85,7 +83,6 @@ function logProgress(shell: Shell): Progress {
       if (isEnd || isWorthALine(event)) say(sentenceOf(event));
       if (finished !== null) say(finished);
     },
-    makeRoom() {},
     close: () => clearInterval(timer),
   };
 }
@@ -120,7 +117,6 @@ function terminalProgress(shell: Shell): Progress {
       if (isWorthALine(event)) say(sentenceOf(event));
       repaintSoon();
     },
-    makeRoom: () => shell.paint(ERASE_LINE),
     close() {
       shell.signal.removeEventListener('abort', onStop);
       clearInterval(tick);

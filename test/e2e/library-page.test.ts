@@ -65,11 +65,6 @@ test('the examples of the library compile as strict, and print in their order wh
     'updated true',
     'spend 1 1',
     'simulator 127.0.0.1 2026-02-15T02:30:00.000Z',
-    'tour begun',
-    'tour loaded',
-    'tour planned',
-    'tour loaded',
-    'tour done',
     'nights succeeded,succeeded',
   ]);
 });

@@ -62,7 +62,7 @@ const planning = () => {
 
 /** `check` and `plan` say what the sync says. */
 async function saidAhead(code: FailureCode, says: string): Promise<void> {
-  const { findings: found } = await warehouseFindings(scenario.config, checkingAt(NOW));
+  const found = await warehouseFindings(scenario.config, checkingAt(NOW));
   expect(found).toMatchObject([{ severity: 'error', code, message: textWith(says) }]);
   await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject({ code, message: textWith(says) });
 }

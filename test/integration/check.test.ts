@@ -147,15 +147,12 @@ describe('in one round', () => {
     expect(found.find(({ severity }) => severity === 'error')?.hint).toMatch(/^Set service\.token \(.*ripen\.yaml:1\)/);
   });
 
-  test('a slice that leaves out reattributed is warned of it, the other 3 parameters are a note', async () => {
+  test('a slice that leaves out reattributed is warned of it and of the other 3 parameters that are left to the service', async () => {
     const slices = 'slices: [{ name: a, dimensions: [day], metrics: [installs], date_period: yesterday }]';
     const { found } = await run(`${serviceAt(await origin(working))}${slices}`);
     const told = found.filter(({ setting }) => setting === 'slices[0]');
-    expect(told.map(({ severity, message }) => [severity, message.split(' ')[0]])).toEqual([
-      ['warning', 'reattributed'],
-      ['note', 'left'],
-    ]);
-    expect(told[1]?.message).toBe("left to the service's own default: ad_spend_mode, currency, iap_revenue_mode");
+    const message = "left to the service's own default: ad_spend_mode, currency, iap_revenue_mode, reattributed";
+    expect(told).toMatchObject([{ severity: 'warning', message }]);
   });
 });
 
@@ -171,11 +168,11 @@ describe.concurrent('a service that is not there', () => {
     ['is unavailable for ever', () => ({ status: 503 })],
     ['asks to come back in 5 min', () => ({ status: 503, headers: { 'retry-after': '300' } })],
   ])(
-    'and %s is told within 12 s, with everything that can be told without it',
+    'and %s is told within 18 s, with everything that can be told without it',
     async (_, script) => {
       const address = script === null ? 'http://127.0.0.1:9' : await origin(script);
       const { seconds, code, found } = await lasting(`${serviceAt(address)}partners: true\n${SLICES}`);
-      expect(seconds).toBeLessThan(12);
+      expect(seconds).toBeLessThan(18);
       expect(code).toBe(75);
       expect(found.some(({ place }) => place === 'ripen.yaml:12:5')).toBe(true);
       const dead = found.filter(({ code: told }) => told === 'SOURCE_UNAVAILABLE');
@@ -184,7 +181,7 @@ describe.concurrent('a service that is not there', () => {
         'service.base_url ripen.yaml:1:',
       ]);
     },
-    20_000,
+    25_000,
   );
 });
 
@@ -194,7 +191,7 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
   const scenario = await openScenario([daily, other], { simulator: { world: smallWorld } });
   const { slices } = await scenario.night(NOW);
   const found = async (configured: readonly Slice[]): Promise<unknown> =>
-    (await warehouseFindings({ ...scenario.config, slices: configured }, checkingAt(NOW))).findings
+    (await warehouseFindings({ ...scenario.config, slices: configured }, checkingAt(NOW)))
       .filter(({ severity }) => severity !== 'works')
       .map(({ severity, slice: name, message, hint }) => [severity, name, message, hint]);
   const rows = slices.find(({ name }) => name === 'other')?.rows.loaded ?? 0;
@@ -226,8 +223,10 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     ['warning', 'other', expect.stringContaining('2 periods with'), expect.any(String)],
   ]);
   const metrics = ['installs', 'clicks'];
-  expect(await again({ metrics, retainDays: 2 })).toEqual([['note', 'other', added('2 periods with'), null]]);
+  expect(await again({ metrics, retainDays: 2 })).toEqual([
+    ['note', 'other', added('2 periods with'), expect.any(String)],
+  ]);
   expect(await again({ metrics })).toEqual([
-    ['note', 'other', added(`5 periods with about ${rows} rows will be requested again`), null],
+    ['note', 'other', added(`5 periods with about ${rows} rows will be requested again`), expect.any(String)],
   ]);
 });

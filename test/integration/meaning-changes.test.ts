@@ -120,7 +120,7 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
     message: textWith('no date dimension any more, and its table holds 20 periods'),
   };
 
-  const { findings: found } = await warehouseFindings(undated, checkingAt(NOW));
+  const found = await warehouseFindings(undated, checkingAt(NOW));
   expect(found.filter(({ severity }) => severity === 'error')).toMatchObject([
     { ...refused, severity: 'error', setting: 'slices[0]' },
   ]);
@@ -210,7 +210,9 @@ describe('of two accounts behind one token', () => {
     await syncOn(FIRST_NIGHT, 'A');
     const config = await standing(NEXT_NIGHT, 'B');
     const findings = await check(config, { asOf: NEXT_NIGHT });
-    expect(findings.map(({ message }) => message).join()).toContain('it was loaded with other `service.headers`');
+    expect(findings.map(({ message }) => message).join()).toContain(
+      '`service.headers` are not those it was loaded with',
+    );
     expect((await plan(config, { asOf: NEXT_NIGHT })).slices[0]?.windows.length).toBeGreaterThan(0);
     await syncOn(NEXT_NIGHT, 'B');
     expect([await holds('A', FIRST_NIGHT), await holds('B', NEXT_NIGHT)]).toEqual([false, true]);

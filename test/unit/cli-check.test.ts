@@ -108,9 +108,7 @@ describe('a slice compared with filters-data', () => {
 
   test.each([
     [['installs', 'instals'], 'Did you mean installs?'],
-    [['installs', 'os_name2'], 'Correct or remove it; `ripen catalog WORD` searches the metrics.'],
-    [['installs', 'sdk_version'], 'It is a dimension: move it there.'],
-    [['installs', 'country'], 'It is a dimension: move it there.'],
+    [['installs', 'os_name2'], '`ripen catalog WORD` searches the metrics.'],
   ])('of the metrics %j the last is refused, and the advice helps: %s', (metrics, hint) => {
     expect(found({ metrics })).toMatchObject([{ severity: 'error', hint }]);
   });
@@ -133,11 +131,9 @@ describe('a slice compared with filters-data', () => {
   });
 
   test.each([
-    [{ installs__in: ['1'] }, 'warning', 'It is a metric: move it there.'],
-    [{ sdk_versoin__in: ['1'] }, 'warning', 'Did you mean sdk_version__in?'],
-    [{ channel_id__in: ['1'] }, 'warning', '`ripen catalog WORD` searches the dimensions.'],
-    [{ sdk_version__gte: 1 }, 'error', 'It is a dimension: move it there.'],
-    [{ clikcs__gte: 1 }, 'error', 'Did you mean clicks__gte?'],
+    [{ sdk_versoin__in: ['1'] }, 'warning', 'Did you mean sdk_version?'],
+    [{ publisher__in: ['1'] }, 'warning', '`ripen catalog WORD` searches the dimensions.'],
+    [{ clikcs__gte: 1 }, 'error', 'Did you mean clicks?'],
   ])(
     'a filter %j by what is not listed is told at its key, as %s, with what would work: %s',
     (filters, severity, hint) => {
@@ -147,12 +143,12 @@ describe('a slice compared with filters-data', () => {
   );
 
   test.each([
-    [{ dimensions: ['day', 'platform'] }, 'dimensions[1]', '`ripen catalog WORD` searches the dimensions.'],
+    [{ dimensions: ['day', 'a_new_one'] }, 'dimensions[1]', '`ripen catalog WORD` searches the dimensions.'],
     [{ filters: { os_name__in: ['ios', 'androd'] } }, 'filters.os_name__in[1]', 'Did you mean android?'],
     [{ filters: { os_name__not_in: ['andriod'] } }, 'filters.os_name__not_in[0]', 'Did you mean android?'],
     [{ filters: { os_name__in: ['IOS'] } }, 'filters.os_name__in[0]', 'Did you mean ios?'],
-    [{ filters: { os_name__in: ['ios', 'IOS'] } }, 'filters.os_name__in[1]', 'Remove IOS.'],
-    [{ filters: { os_name__in: ['android', 'andriod'] } }, 'filters.os_name__in[1]', 'Remove andriod.'],
+    [{ filters: { os_name__in: ['ios', 'IOS'] } }, 'filters.os_name__in[1]', 'Did you mean ios?'],
+    [{ filters: { os_name__in: ['android', 'andriod'] } }, 'filters.os_name__in[1]', 'Did you mean android?'],
     [{ filters: { app__in: ['My Ap'] } }, 'filters.app__in[0]', 'Did you mean My App?'],
     [{ filters: { app_token__in: ['abc123def45'] } }, 'filters.app_token__in[0]', 'Did you mean abc123def456?'],
     [{ currency: 'UDS' }, 'currency', 'Did you mean USD?'],
@@ -160,7 +156,7 @@ describe('a slice compared with filters-data', () => {
     [{ os_names: ['ios', 'Android'] }, 'os_names[1]', 'Did you mean android?'],
     [{ ad_revenue_sources: ['onee'] }, 'ad_revenue_sources[0]', 'Did you mean one?'],
     [{ cohort_maturity: 'fully_matur' }, 'cohort_maturity', 'Did you mean fully_mature?'],
-    [{ cohort_maturity: 'mature' }, 'cohort_maturity', null],
+    [{ cohort_maturity: 'new' }, 'cohort_maturity', null],
     [{ attribution_type: 'clicks' }, 'attribution_type', 'Did you mean click?'],
     [{ attribution_types: ['click'] }, 'attribution_types', 'Set attribution_type: null to send the list alone.'],
     [{ reattributed: 'ture' }, 'reattributed', 'Did you mean true?'],
@@ -198,26 +194,16 @@ describe('a slice compared with filters-data', () => {
 
 describe('the dates of a slice', () => {
   test.each([
-    ['2026-03-06:2026-04-01', /covers no day yet; today is 2026-03-05 in \+00:00/],
-    ['2026-03-01:-10d', /covers no day yet/],
-    ['yesterday:2026-02-20', /begins on 2026-03-04, as of today, and ended on 2026-02-20/],
-    ['month_start:2026-02-28', /begins on 2026-03-01, as of today, and ended on 2026-02-28/],
-    ['-3d:2026-03-01', /begins on 2026-03-02, as of today, and ended on 2026-03-01/],
+    ['2026-03-06:2026-04-01', /covers no day as of 2026-03-05 in \+00:00/],
+    ['2026-03-01:-10d', /covers no day/],
+    ['yesterday:2026-02-20', /covers no day/],
+    ['month_start:2026-02-28', /covers no day/],
+    ['-3d:2026-03-01', /covers no day/],
   ])('the date period %s, which lies in the future or ends before it begins, is 1 warning: %s', (period, words) => {
     const message: unknown = expect.stringMatching(words);
     expect(found({ date_period: period })).toMatchObject([
       { severity: 'warning', setting: 'slices[0].date_period', message },
     ]);
-  });
-
-  test('a horizon behind one that matches all it does is a warning at its name; one in another order is none', () => {
-    const horizons = { 'installs*': '2d', '*': '3d', installs: '4d', settle: '2h', 'cl*': '5d' };
-    const findings = found({ horizons });
-    expect(findings.map(({ severity, setting, hint }) => [severity, setting, hint])).toEqual([
-      ['warning', 'slices[0].horizons.installs', 'Put it before installs*; the first that matches counts.'],
-      ['warning', 'slices[0].horizons.cl*', 'Put it before *; the first that matches counts.'],
-    ]);
-    expect(found({ horizons: { installs: '4d', 'installs*': '2d', '*': '3d' } })).toEqual([]);
   });
 
   test.each(['2026-03-05:9999-12-31', 'month_start:yesterday', '1970-01-01:yesterday', 'last_month', 'today'])(

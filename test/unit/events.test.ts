@@ -226,18 +226,6 @@ describe('the status line of a terminal', () => {
     progress.close();
   });
 
-  test('room for a result is an empty line, painted over again a tenth of a second later', () => {
-    const { shell, progress, pass } = opened();
-    progress.emit(events.run_started);
-    pass(200);
-    progress.makeRoom();
-    expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
-    progress.emit(events.window_loaded);
-    pass(200);
-    expect(shell.painted.at(-1)).toContain('1/1 window');
-    progress.close();
-  });
-
   test('the elapsed time moves on while nothing happens, and closing erases the line', () => {
     const { shell, progress, pass } = opened();
     for (let second = 0; second < 12; second += 1) pass(1000);

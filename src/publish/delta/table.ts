@@ -199,9 +199,6 @@ function boundOf({ type }: LakeColumn, bound: string | undefined): string | null
 /** What some engines refuse in the name of a column of Parquet files. */
 const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 
-export const UNREADABLE_HINT =
-  'Set column_mapping: true on the target, name those columns otherwise, or read them from the snapshot.';
-
 /** Says which engines cannot read tables for the names of their columns; null where all can. */
 export function unreadableNames(
   target: string,
@@ -212,5 +209,5 @@ export function unreadableNames(
     return first === undefined ? [] : [`${name} (${first}${others.length === 0 ? '' : ` and ${others.length} more`})`];
   });
   if (found.length === 0) return null;
-  return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${found.join(', ')}. Other engines can.`;
+  return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${found.join(', ')}. Other engines can; column_mapping: true on the target maps them.`;
 }
