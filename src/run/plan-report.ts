@@ -12,8 +12,8 @@ import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
-import { reversedAt, type Period } from '../model/period.ts';
-import { starRefusal, starsOf, withStars } from '../model/stars.ts';
+import type { Period } from '../model/period.ts';
+import { starRefusal, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
@@ -35,18 +35,8 @@ export interface PlannedWindow {
   readonly rows_expected: number | null;
 }
 
-/** A pattern among a slice's metrics, and what it stands for. */
-export interface PlannedStar {
-  readonly pattern: string;
-  readonly metrics: readonly string[];
-  /** Those that no period was loaded with yet. */
-  readonly new_metrics: readonly string[];
-}
-
 export interface PlannedSlice {
   readonly name: string;
-  /** What its patterns stand for in the stored catalog; absent without patterns, and before a catalog is stored. */
-  readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
   /** Periods that copies alone hold and that go with the meaning that changed; absent for none. */
   readonly released_periods?: number;
@@ -55,8 +45,6 @@ export interface PlannedSlice {
   readonly rows_expected: number | null;
   /** Rows that refetching every unfinal period would bring; null before the first load. */
   readonly refetch_all_rows: number | null;
-  /** First and last day of a date period that ends before it begins, as of the plan; null for any other. */
-  readonly reversed_period: { readonly first_day: string; readonly last_day: string } | null;
   /** Periods of the slice's coverage, due or not; 0 where it holds no day yet. */
   readonly periods: number;
   /** Periods of which some cell is not final. */
@@ -111,7 +99,6 @@ interface ExplainedPlan {
   readonly metrics: readonly Metric[];
   /** The table that is served, of this meaning or of the one before. */
   readonly live: SliceTable | null;
-  readonly stars: readonly PlannedStar[];
   /** Periods of the meaning before that copies alone hold. */
   readonly released: number;
 }
@@ -135,19 +122,9 @@ async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], pl
     const { live } = ledger;
     const isChanged = live !== null && live.fingerprint !== plan.fingerprint;
     const released = isChanged ? await countReleased(warehouse, slice.name) : 0;
-    const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
-    explained.push({ plan, metrics, live, stars, released });
+    explained.push({ plan, metrics, live, released });
   }
   return explained;
-}
-
-function plannedStars(slice: Slice, listed: readonly string[], live: SliceTable | null): PlannedStar[] {
-  const loaded = new Set([...(live?.periods.values() ?? [])].flatMap(({ metrics }) => metrics));
-  return starsOf(slice, listed).map(({ pattern, metrics }) => ({
-    pattern,
-    metrics,
-    new_metrics: metrics.filter((metric) => !loaded.has(metric)),
-  }));
 }
 
 function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
@@ -160,8 +137,8 @@ function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly 
   );
 }
 
-function describePlan({ plan, metrics, live, stars, released }: ExplainedPlan): PlannedSlice {
-  const { slice, periods, planAt } = plan;
+function describePlan({ plan, metrics, live, released }: ExplainedPlan): PlannedSlice {
+  const { slice, periods } = plan;
   const unfinal = unfinalPeriods(plan, metrics);
   const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, live);
   const adding = addingAmong(
@@ -172,16 +149,13 @@ function describePlan({ plan, metrics, live, stars, released }: ExplainedPlan): 
     return describeWindow(window, requests, rowsOf);
   });
   const due = new Set(plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)));
-  const reversed = reversedAt(slice.datePeriod, planAt, slice.utcOffset, plan.weekStartsOn);
   return {
     name: slice.name,
-    ...(stars.length === 0 ? {} : { stars }),
     windows,
     ...(released === 0 ? {} : { released_periods: released }),
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
     refetch_all_rows: rowsOf === null ? null : rowsOf(unfinal, slice),
-    reversed_period: reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
     periods: periods.length,
     unfinal_periods: unfinal.length,
     saved_periods: unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
@@ -225,6 +199,4 @@ function expectingRows({ slice: { metrics } }: SlicePlan, table: SliceTable | nu
   };
 }
 
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
-}
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);
