@@ -75,7 +75,6 @@ export const warningCodes = [
   'FINAL_CHANGED',
   'LINKS_APPS_LEFT',
   'LINKS_APP_UNKNOWN',
-  'LINK_NAME_TAKEN',
   'LISTENER_FAILED',
   'LIST_SHRUNK',
   'MEANING_HELD_BACK',
