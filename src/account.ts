@@ -7,14 +7,7 @@ import { resolve } from 'node:path';
 
 import type { Config } from './config/config.ts';
 import { failedEvent } from './events.ts';
-import {
-  createLink as create,
-  type CreatedLink,
-  judgeLink,
-  type LinkWriting,
-  type NewLink,
-  updateLink as update,
-} from './links/write-link.ts';
+import { createLink as create, type CreatedLink, type LinkWriting, updateLink as update } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
 import {
@@ -46,8 +39,6 @@ export interface LinksOptions extends Circumstances {
 /** A link to be: below `parent`, or a network link of the app. */
 export interface NewLinkOptions extends LinksOptions {
   readonly name: string;
-  /** Creates it although a link in use beside it has the name. */
-  readonly evenIfTaken?: boolean;
 }
 
 /** What a link is given: a partner by its id, its cost data setting, or both. */
@@ -96,21 +87,16 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
   return asking(config, options, async ({ service, signal }) => allPages(service.links(app, parent, signal)));
 });
 
-/** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */
-export const namesakes = configVerb(
-  ['app', 'name'],
-  async (config: Config, options: NewLinkOptions): Promise<readonly Link[]> =>
-    asking(config, options, async (asked) => judgeLink(asked, newLink(options))),
-);
-
 /**
- * Creates a link, once. Where a link in use has the name already, that one is returned and nothing is sent, unless stated otherwise.
+ * Creates a link, once. Where a link in use has the name already, that one is returned and nothing is sent.
  * Where the answer was lost, `outcome` among the failure's facts is `unknown`; to call it again creates no second link.
  */
 export const createLink = configVerb(
   ['app', 'name'],
-  async (config: Config, options: NewLinkOptions): Promise<CreatedLink> =>
-    asking(config, options, async (asked) => create(asked, newLink(options))),
+  async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
+    const { app, name, parent = null } = options;
+    return asking(config, options, async (asked) => create(asked, { appToken: app, name, parent }));
+  },
 );
 
 /** Sets a link's partner, its cost data setting or both; returns the link as the service then has it. */
@@ -151,13 +137,6 @@ async function asking<T>(config: Config, options: Circumstances, use: (asked: Li
   const standing = circumstancesOf(config, options);
   return withService(config, standing, async (service) => use({ ...standing, service }));
 }
-
-const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({
-  appToken: app,
-  name,
-  parent: parent ?? null,
-  evenIfTaken: evenIfTaken ?? false,
-});
 
 /** Every item of every page, in the service's order. */
 async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {

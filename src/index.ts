@@ -36,7 +36,7 @@ import type { WorldOptions } from './simulator/world/world.ts';
 import type { StatusReport } from './status/status-report.ts';
 
 export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './copies.ts';
-export { catalog, createLink, links, namesakes, partners, sendSpend, updateLink } from './account.ts';
+export { catalog, createLink, links, partners, sendSpend, updateLink } from './account.ts';
 export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
 export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCode } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';

@@ -8,7 +8,7 @@ select
     l.cost_currency,
     l.cost_amount,
     l.tag,
-    l.engaged_at,
+    nullif(l.engaged_at, '') as engaged_at,
     l.content,
     l.outcome,
     null as outcome_before,

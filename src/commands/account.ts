@@ -7,7 +7,6 @@ import {
   catalog as searchCatalog,
   createLink,
   links,
-  namesakes,
   partners as listPartners,
   sendSpend,
   updateLink,
@@ -85,23 +84,11 @@ export const linksList = online(async (config, stated, { app, parent }: Argument
   return { json: { links: found.map(snakeCased) }, text: listText('link', { columns, rows }) };
 });
 
-/** Creates a network link or a sub-link; with `--dry-run` says what would be created, and creates nothing. */
-export const linksCreate = online(async (config, stated, args: Arguments<'links create'>) => {
-  const { app, name, parent, evenIfTaken } = args;
-  const wanted = { ...stated, app, name, parent, evenIfTaken };
-  if (!args.dryRun) {
-    const { link, isCreated } = await createLink(config, wanted);
-    const known = '\nIt was there before: nothing was sent. --even-if-taken creates another one of its name.';
-    return { json: { link: snakeCased(link), created: isCreated }, text: `${linkText(link)}${isCreated ? '' : known}` };
-  }
-  const found = await namesakes(config, wanted);
-  const isTaken = !evenIfTaken && found.some(({ archived }) => !archived);
-  const what = isTaken ? 'would create nothing: there is' : 'would create';
-  const place = parent === undefined ? 'as a network link' : `below ${parent}`;
-  return {
-    json: { namesakes: found.map(snakeCased) },
-    text: `${what} ${JSON.stringify(name)} ${place} of the app ${app}; ${countText(found.length, 'link')} of that name. Nothing was sent.`,
-  };
+/** Creates a network link or a sub-link. */
+export const linksCreate = online(async (config, stated, { app, name, parent }: Arguments<'links create'>) => {
+  const { link, isCreated } = await createLink(config, { ...stated, app, name, parent });
+  const known = isCreated ? '' : '\nIt was there before: nothing was sent.';
+  return { json: { link: snakeCased(link), created: isCreated }, text: `${linkText(link)}${known}` };
 });
 
 /** Changes the partner of a link, or its cost data setting. */

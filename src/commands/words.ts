@@ -29,7 +29,6 @@ export const globalOptions = {
 
 const slices = list('Only these slices [all]');
 const app = needed('App token');
-const dryRun = flag('Check it, send nothing');
 const lockWait = preset('60s', 'How long to wait for another run');
 
 const verb = <O extends OptionTable>(describe: string, example: string, options: O, positional?: string) => ({
@@ -132,8 +131,6 @@ export const verbs = {
     app,
     name: needed('Name of the new link'),
     parent: text('Token of the parent, for a sub-link'),
-    'dry-run': dryRun,
-    'even-if-taken': flag('Create a second one of its name'),
   }),
   'links update': verb(
     "Change a link's partner or cost data",
@@ -147,7 +144,7 @@ export const verbs = {
   ),
   'spend send': verb('Send ad spend, no Cost ID twice', 'spend send --file spend.csv --dry-run', {
     file: needed('Lines to send: .csv, .ndjson or .parquet'),
-    'dry-run': dryRun,
+    'dry-run': flag('Check it, send nothing'),
     'resend-unknown': flag('Send unknown outcomes again'),
     'lock-wait': lockWait,
   }),

@@ -6,13 +6,12 @@
  */
 
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
 import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 
+/** How the service is reached. */
 export interface LinkWriting {
   readonly service: Service;
-  readonly emit: Emit;
   readonly signal: AbortSignal;
 }
 
@@ -27,8 +26,6 @@ export interface NewLink {
   readonly name: string;
   /** Token of the link above; null creates a network link. */
   readonly parent: string | null;
-  /** Whether to create one although a link beside it has the name. */
-  readonly evenIfTaken?: boolean;
 }
 
 /**
@@ -38,27 +35,16 @@ export interface NewLink {
  * Throws `USAGE_INVALID` before anything is sent, else what the service throws; a `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`
  * when no answer says what became of it.
  */
-export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
-  const { appToken, name, parent, evenIfTaken = false } = wanted;
-  const found = await judgeLink(writing, wanted);
-  const inUse = evenIfTaken ? undefined : found.find(({ archived }) => !archived);
-  if (inUse !== undefined) return { link: inUse, isCreated: false };
-  return { link: await writing.service.createLink(appToken, name, parent, writing.signal), isCreated: true };
-}
-
-/** What can be known before a link is created: throws as `createLink` does, and returns the links of its name. Sends nothing. */
-export async function judgeLink(writing: LinkWriting, { appToken, name, parent }: NewLink): Promise<Link[]> {
+export async function createLink(
+  { service, signal }: LinkWriting,
+  { appToken, name, parent }: NewLink,
+): Promise<CreatedLink> {
   checkName(name);
-  const found: Link[] = [];
-  for await (const page of writing.service.links(appToken, parent, writing.signal)) {
-    found.push(...page.filter(({ label }) => isSameName(label, name)));
+  for await (const page of service.links(appToken, parent, signal)) {
+    const link = page.find(({ label, archived }) => !archived && isSameName(label, name));
+    if (link !== undefined) return { link, isCreated: false };
   }
-  if (found.length > 0) {
-    const tokens = found.map(({ token }) => token).join(', ');
-    const message = `A link named ${JSON.stringify(name)} was there before: ${tokens}.`;
-    writing.emit({ type: 'warning', code: 'LINK_NAME_TAKEN', slice: null, window: null, message });
-  }
-  return found;
+  return { link: await service.createLink(appToken, name, parent, signal), isCreated: true };
 }
 
 /**
@@ -66,12 +52,11 @@ export async function judgeLink(writing: LinkWriting, { appToken, name, parent }
  * `USAGE_INVALID` before anything is sent, `SOURCE_REFUSED` where the link has something else then, else what the service throws.
  */
 export async function updateLink(
-  writing: LinkWriting,
+  { service, signal }: LinkWriting,
   appToken: string,
   token: string,
   change: LinkChange,
 ): Promise<Link> {
-  const { service, signal } = writing;
   if (change.partnerId === undefined && change.costDataEnabled === undefined) {
     throw new Failure('USAGE_INVALID', 'The link was given nothing to change.', {
       hint: 'Give --partner, --cost-data or both.',

@@ -82,11 +82,11 @@ export function circumstancesOf(config: Config, options: Circumstances): FullCir
 export async function onWarehouse<T>(
   config: Config,
   mode: 'read' | 'write',
-  { emit, signal, lockWaitMs }: Pick<FullCircumstances, 'emit' | 'signal' | 'lockWaitMs'>,
+  standing: Pick<FullCircumstances, 'emit' | 'signal' | 'lockWaitMs'>,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { withWarehouse } = await import('../warehouse/opening.ts');
-  return withWarehouse(config.warehouse, { mode, lockWaitMs, emit, signal }, use);
+  return withWarehouse(config.warehouse, { ...standing, mode }, use);
 }
 
 /** Opens an empty warehouse of its own for as long as `use` runs: what only judges needs none to stay. */

@@ -106,7 +106,7 @@ const kinds = [
   [z.string().nullable(), ['format', 'metricsFile']],
   [z.array(z.string()), ['slices']],
   [z.enum(catalogSections), ['section']],
-  [z.boolean(), ['acceptLoss', 'asIs', 'costData', 'dryRun', 'evenIfTaken', 'finalOnly', 'offline']],
+  [z.boolean(), ['acceptLoss', 'asIs', 'costData', 'dryRun', 'finalOnly', 'offline']],
   [z.boolean(), ['resendUnknown', 'simulator']],
   [days, ['days']],
   [day.nullable(), ['before', 'from', 'to']],

@@ -62,12 +62,6 @@ export function roundAfter(
 
 const totalOf = (rows: Shortfall['rows']): number => [...rows.values()].reduce((sum, each) => sum + each, 0);
 
-/** The failure of a window that dividing did not help. */
-export function withoutProgress({ code, message, facts, hint, cause }: Failure): Failure {
-  const text = `${message.replace(/\.$/, '')}; dividing it brought no more rows.`;
-  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
-}
-
 /** The failure of an archived answer: one that is too heavy cannot be divided, nor does it get lighter with time. */
 export function beyondReplay(failure: Failure, { slice, asked }: Window): Failure {
   const { code, message, facts, cause } = failure;

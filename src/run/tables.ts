@@ -143,8 +143,7 @@ const changedRow = z.object({
 export async function warnOfChangedFinals(run: Run): Promise<void> {
   const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
   for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
-    const of = periods === 1 ? '1 final total' : `${periods} final totals`;
-    const message = `${of} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
+    const message = `${periods} final totals of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
 }

@@ -20,7 +20,7 @@ import { inOrder, joined, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays, readSliceLedger } from '../warehouse/ledger.ts';
-import { beyondReplay, courseOf, otherWeeks, type Round, roundAfter, withoutProgress } from './progress.ts';
+import { beyondReplay, courseOf, otherWeeks, type Round, roundAfter } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { planTargets } from './tables.ts';
@@ -195,7 +195,7 @@ class WindowLoader {
       const undivided = canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window;
       this.#putBack(window, [unanswered(undivided, spooled.attempt)]);
     } else if (course === 'fail') {
-      recordFailed(canAsk ? withoutProgress(failure) : beyondReplay(failure, window), window, this.#run);
+      recordFailed(canAsk ? failure : beyondReplay(failure, window), window, this.#run);
     } else {
       const answered = provenAnswers(spooled, parts);
       const divided = await this.#divide({ ...spooled, failure, heavy: parts, answered }, values);

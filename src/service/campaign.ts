@@ -12,12 +12,8 @@ import { Setback, WITHOUT_EFFECT } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;
-const TOKEN = {
-  /** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
-  app: { form: /^[A-Za-z0-9]{1,64}$/, is: 'alphanumeric' },
-  /** Of no stated form: whatever a path holds unescaped, but for names of folders. */
-  link: { form: /^(?!\.{1,2}$)[\w.~-]{1,64}$/, is: 'made of letters, digits, and `-._~`' },
-} as const;
+/** Of no stated form: whatever a path holds unescaped, but for names of folders. */
+const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
 const JSON_TYPE = 'application/json';
 /** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
 const FIRST_REFUSAL = 400;
@@ -71,13 +67,15 @@ export function campaignApi(channel: Channel): CampaignApi {
       } as const;
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
       const created = await channel.send(target, sending, signal, reading(oneLink)).catch((error: unknown) => {
-        throw creationError(error, name);
+        throw writingError(error, `${JSON.stringify(name)} was created`);
       });
       const { token, level, label = name } = created;
       const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
       if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
       const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
-      throw undecided(name, `the answer was another link, ${other}`, { answered: token });
+      throw undecided(`${JSON.stringify(name)} was created`, `the answer was another link, ${other}`, {
+        answered: token,
+      });
     },
 
     // Repeated like a read, since twice is the same as once.
@@ -85,7 +83,7 @@ export function campaignApi(channel: Channel): CampaignApi {
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
       const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
       return channel.send(target, sending, signal, reading(updateOf(token))).catch((error: unknown) => {
-        throw error instanceof Setback ? perhapsUpdated(error, token) : error;
+        throw error instanceof Setback ? writingError(error, `${token} was changed`) : error;
       });
     },
   };
@@ -96,11 +94,10 @@ function linksPath(appToken: string): string {
 }
 
 function checkedToken(what: 'app' | 'link', token: string): string {
-  const { form, is } = TOKEN[what];
-  if (form.test(token)) return token;
-  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was not ${is}`, {
+  if (TOKEN.test(token)) return token;
+  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was no token`, {
     facts: { token },
-    hint: what === 'app' ? '`ripen catalog` lists the apps.' : '`ripen links list` shows the tokens of links.',
+    hint: '`ripen catalog` lists the apps, and `ripen links list` the tokens of links.',
   });
 }
 
@@ -126,34 +123,23 @@ function isUndecided({ code, facts: { status } }: Failure): boolean {
   return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
-/** What no answer to a creation decides: one that says nothing of it, another link, or none. */
-function undecided(name: string, because: string, facts: Facts, cause?: unknown): Failure {
-  const message = `It is unknown whether the link ${JSON.stringify(name)} was created: ${because}`;
-  return new Failure('SOURCE_UNAVAILABLE', message, {
-    facts: { ...facts, outcome: 'unknown', name },
-    hint: 'Run the command again in a minute: where the link is listed by then, no second one is created.',
+/** What no answer decides: one that says nothing of it, another link, or none. `what` is a link and what perhaps became of it. */
+function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
+  return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
+    facts: { ...facts, outcome: 'unknown' },
+    hint: 'Run the command again in a minute: it makes no second link, and twice the same change is one.',
     cause,
   });
 }
 
-/** What a creation ended with, as far as it is known whether there is a link. */
-function creationError(error: unknown, name: string): unknown {
+/** What writing ended with, as far as it is known what became of a link. */
+function writingError(error: unknown, what: string): unknown {
   if (error instanceof Failure) {
-    return isUndecided(error) ? undecided(name, error.message, error.facts, error.cause) : error;
+    return isUndecided(error) ? undecided(what, error.message, error.facts, error.cause) : error;
   }
   if (!(error instanceof Setback)) return error;
   const { because, status, message } = error;
-  return undecided(name, `the request ${message}`, { status, because }, error);
-}
-
-function perhapsUpdated(setback: Setback, token: string): Failure {
-  const { because, status } = setback;
-  const message = `It is unknown whether the link ${token} was changed: the request ${setback.message}`;
-  return new Failure('SOURCE_UNAVAILABLE', message, {
-    facts: { outcome: 'unknown', token, status, because },
-    hint: 'Change it again: twice is the same as once.',
-    cause: setback,
-  });
+  return undecided(what, `the request ${message}`, { status, because }, error);
 }
 
 /** Ids are integers here and strings in reports; text either way. */

@@ -23,14 +23,8 @@ export interface LinkChange {
   readonly costDataEnabled?: boolean;
 }
 
-/** One ad spend line, every field as the text to send. */
-export interface SpendLine {
-  readonly costId: string;
-  readonly costType: string;
-  readonly costCurrency: string;
-  readonly costAmount: string;
-  readonly tag: string;
-}
+/** One ad spend line, every field under its own name as the text to send. */
+export type SpendLine = Readonly<Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>>;
 
 /** What became of a line: `unknown` when the request may have been received and no answer says what it led to. */
 export type SpendOutcome =

@@ -20,13 +20,8 @@ const rejections: ReadonlySet<number> = new Set([400, 403]);
  * throws the signal's reason.
  */
 export async function submitSpend(channel: Channel, line: SpendLine, signal: AbortSignal): Promise<SpendOutcome> {
-  const form = new URLSearchParams({
-    cost_type: line.costType,
-    cost_currency: line.costCurrency,
-    cost_id: line.costId,
-    cost_amount: line.costAmount,
-    tag: line.tag,
-  });
+  const { cost_type, cost_currency, cost_id, cost_amount, tag } = line;
+  const form = new URLSearchParams({ cost_type, cost_currency, cost_id, cost_amount, tag });
   const contentType = 'application/x-www-form-urlencoded';
   const sending = { method: 'POST', contentType, body: form.toString(), repeats: WITHOUT_EFFECT } as const;
   try {

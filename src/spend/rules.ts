@@ -1,13 +1,14 @@
 /**
  * The rules a line of ad spend must keep, each with the words for a line that breaks it. Pure.
  *
- * What one line says of another (the same Cost ID twice, or sent before) is judged where all lines are: `staging.ts`.
+ * What one line says of another (the same Cost ID twice, or sent before) is judged where all lines are: `send-spend.ts`.
  */
 
 import { createHash } from 'node:crypto';
 
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
+import { storable } from '../warehouse/sql.ts';
 
 /** The columns every line must fill. */
 export const requiredColumns = ['cost_id', 'cost_type', 'cost_currency', 'cost_amount', 'tag'] as const;
@@ -17,18 +18,13 @@ export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 
 type SpendColumn = (typeof spendColumns)[number];
 
-/** What a rejects file adds; such a file can be corrected and sent as it is. */
-export const rejectColumns: readonly string[] = ['line', 'reasons'];
-
 export interface SpendRecord {
   /** Line of the file it begins on, counted from 1 as an editor does; in Parquet the row. */
   readonly line: number;
-  /** Every column as given, by name; numbers are their own text. */
+  /** Every column as given, by name; numbers are their own text. Of a line with defects all of it, as `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
   /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
-  /** The whole content of a line without a form; its columns are a guess then, and must not be shown as if they were meant. */
-  readonly raw?: string | readonly string[];
 }
 
 /** What bytes become that are no UTF-8. */
@@ -63,8 +59,7 @@ const instantForm =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /** A line, judged by its own rules. */
-export interface JudgedLine {
-  readonly line: number;
+export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
   /** The values of the columns that mean something; empty for what is absent, blank or no text. */
   readonly values: Readonly<Record<SpendColumn, string>>;
   /** Equal for lines that would send the same: an amount counts by its value, `1.50` being `1.5`. */
@@ -86,11 +81,10 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
     engaged_at: textOf(given['engaged_at']),
   };
   const engagement = engagementOf(values.engaged_at);
-  // Of a line that fell apart the values are not the ones that were meant.
   const broken = spendColumns.flatMap((column) => reasonsOf(column, given[column], values[column]));
   const reasons = defects.length > 0 ? defects : broken;
   const untimely = engagement === null ? null : timeReason(engagement, now);
-  return { line, values, content: contentOf(values), reasons, untimely };
+  return { line, given, values, content: contentOf(values), reasons, untimely };
 }
 
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
@@ -103,7 +97,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
     return column === 'engaged_at' ? [] : [`${column} was empty`];
   }
   if (typeof given !== 'string') return [`${column} was neither a text nor a number`];
-  if (given.includes(NOT_UTF8)) return [`${column} was not UTF-8`];
+  if (storable(given).includes(NOT_UTF8)) return [`${column} was not UTF-8`];
   return rules[column](value).flatMap((reason) => (reason === false ? [] : [`${column} ${reason}`]));
 }
 

@@ -7,17 +7,25 @@
  * reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
  */
 
-import { basename } from 'node:path';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 
 import * as z from 'zod';
 
-import { Failure, type FailureCode } from '../errors.ts';
-import type { Emit } from '../events.ts';
-import { count, statement, timestamp } from '../warehouse/sql.ts';
+import { Failure, type FailureCode, storageFailed } from '../errors.ts';
+import { warningEvent } from '../events.ts';
+import { makeDurable } from '../warehouse/directories.ts';
+import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { openSpendFile } from './spend-file.ts';
-import { dropLines, rejectsPath, stageLines, writeRejects } from './staging.ts';
-import { type SpendCircumstances, submitLines, type Submitted } from './submit-lines.ts';
+import { judgeLine, type JudgedLine, spendColumns, type SpendRecord } from './rules.ts';
+import { readSpendFile } from './spend-file.ts';
+import {
+  type DueLine,
+  type RejectedLine,
+  type SpendCircumstances,
+  submitLines,
+  type Submitted,
+} from './submit-lines.ts';
 
 export interface SpendRequest {
   /** Absolute path; the form follows from the extension. */
@@ -52,61 +60,147 @@ export interface SpendSummary {
   readonly failures: readonly { readonly code: FailureCode; readonly message: string; readonly hint: string | null }[];
 }
 
-const nothingSubmitted: Submitted = { accepted: 0, refused: 0, unknown: 0, failure: null };
+const nothingSubmitted: Submitted = { accepted: 0, refused: [], unknown: 0, failure: null };
+/** Amounts and ids are nobody else's business. */
+const PRIVATE = 0o600;
+/** A file whose every line brings other columns would fill the screen. */
+const MOST_UNKNOWN = 20;
 
 /**
  * Judges every line, writes the rejects file, sends the rest. Resolves also when lines were rejected or the sending was
  * stopped: the failures are in the summary. Throws, with nothing sent, for a file that cannot be read as spend
  * (`USAGE_INVALID`, `SPEND_REJECTED`) and for a disk that fails (`STORAGE_FAILED`).
  */
-export async function sendSpend(
-  { file, dryRun, resendUnknown, now }: SpendRequest,
-  circumstances: SpendCircumstances,
-): Promise<SpendSummary> {
-  const { warehouse, emit, signal } = circumstances;
-  const startedAt = timestamp(new Date());
-  const records = await openSpendFile(file, warehouse, emit);
+export async function sendSpend(request: SpendRequest, circumstances: SpendCircumstances): Promise<SpendSummary> {
+  const { file, dryRun } = request;
+  const { warehouse, emit } = circumstances;
+  const records = await readSpendFile(file, warehouse);
+  const unknown = unknownColumns(records);
+  if (unknown !== '') emit(warningEvent('SPEND_COLUMN_UNKNOWN', `${file} had columns that are not sent: ${unknown}.`));
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
-  try {
-    const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
-    if (staged.lines === 0) {
-      const message = `${file} held no line of ad spend.`;
-      emit({ type: 'warning', code: 'SPEND_EMPTY', slice: null, window: null, message });
-    }
-    if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
-    const rejects = rejectsPath(file, dryRun);
-    const localRejects = await writeRejects(warehouse, rejects, startedAt);
-    const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, circumstances);
-    const rejectsFile = submitted.refused === 0 ? localRejects : await writeRejects(warehouse, rejects, startedAt);
-    const counts = {
-      lines: staged.lines,
-      valid: staged.lines - staged.rejected,
-      rejected: staged.rejected,
-      to_send: staged.due,
-      sent: submitted.accepted + submitted.refused + submitted.unknown,
-      accepted: submitted.accepted,
-      already_accepted: staged.accepted,
-      refused: submitted.refused,
-      unknown: staged.unknown + submitted.unknown,
-      rejects_file: rejectsFile,
-    };
-    const name = basename(file);
-    const inDoubt = submitted.failure?.code === 'SPEND_UNKNOWN' ? null : unknownFailure(name, counts);
-    const failures = [submitted.failure, rejectedFailure(name, counts), inDoubt]
-      .filter((failure) => failure !== null)
-      .map(({ code, message, hint }) => ({ code, message, hint }));
-    return { ...counts, failures };
-  } finally {
-    await dropLines(warehouse);
-  }
+  const staged = await judgeLines(records, warehouse, request);
+  // Those of a dry run apart, as the others are what is left to correct and send.
+  const target = dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
+  await writeRejects(target, staged.rejected);
+  const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, circumstances);
+  const { accepted, refused } = submitted;
+  const rejects = [...staged.rejected, ...refused].toSorted((one, other) => one.line - other.line);
+  if (refused.length > 0) await writeRejects(target, rejects);
+  const counts = {
+    lines: records.length,
+    valid: records.length - staged.rejected.length,
+    rejected: staged.rejected.length,
+    to_send: staged.due.length,
+    sent: accepted + refused.length + submitted.unknown,
+    accepted,
+    already_accepted: staged.accepted,
+    refused: refused.length,
+    unknown: staged.unknown + submitted.unknown,
+    rejects_file: rejects.length === 0 ? null : target,
+  };
+  const name = basename(file);
+  const inDoubt = submitted.failure?.code === 'SPEND_UNKNOWN' ? null : unknownFailure(name, counts);
+  const failures = [submitted.failure, rejectedFailure(name, counts), inDoubt]
+    .filter((failure) => failure !== null)
+    .map(({ code, message, hint }) => ({ code, message, hint }));
+  return { ...counts, failures };
 }
 
-/** What another warehouse sent, a lost one say, only that one knows; a ledger without a line may be the first, or not. */
-async function warnOfNewLedger(warehouse: Warehouse, emit: Emit): Promise<void> {
-  const [spend] = await warehouse.rows('select count(*) as lines from ripen.spend', [], z.object({ lines: count }));
-  if (spend?.lines !== 0) return;
-  const message = `${warehouse.path} has no ad spend on record yet: what was sent from another warehouse is not known, and is sent again.`;
-  emit({ type: 'warning', code: 'SPEND_LEDGER_NEW', slice: null, window: null, message });
+/** The names of columns that mean nothing; a rejects file has line and reasons of its own. */
+function unknownColumns(records: readonly SpendRecord[]): string {
+  const names = new Set<string>();
+  for (const { given, defects } of records)
+    if (defects.length === 0) for (const name of Object.keys(given)) names.add(name);
+  for (const known of [...spendColumns, 'line', 'reasons']) names.delete(known);
+  return [...names]
+    .slice(0, MOST_UNKNOWN)
+    .map((name) => JSON.stringify(name.slice(0, 100)))
+    .join(', ');
+}
+
+const recordedRow = z.object({
+  cost_id: z.string(),
+  content: z.string(),
+  words: z.string(),
+  outcome: z.enum(['accepted', 'rejected', 'unknown']),
+});
+
+/** What becomes of each line, by its own rules, by the others of the file and by what was sent before. */
+async function judgeLines(records: readonly SpendRecord[], warehouse: Warehouse, { now, resendUnknown }: SpendRequest) {
+  const rejected: RejectedLine[] = [];
+  const due: DueLine[] = [];
+  const counts = { accepted: 0, unknown: 0 };
+  const lines = records.map((record) => judgeLine(record, now));
+  const copies = copyReasons(lines);
+  const sound = lines.flatMap(({ reasons, values }) => (reasons.length > 0 ? [] : [values.cost_id]));
+  const recorded = await warehouse.rows(statement('spend/recorded_lines'), [JSON.stringify(sound)], recordedRow);
+  const ledger = new Map(recorded.map((row) => [row.cost_id, row]));
+  for (const each of lines) {
+    const { line, given, content } = each;
+    const before = ledger.get(each.values.cost_id);
+    const outcomeBefore = before?.outcome ?? null;
+    const reasons = [...each.reasons, ...(copies.get(line) ?? [])];
+    // What was once accepted, or may have been, must not be sent with another content.
+    if (before !== undefined && outcomeBefore !== 'rejected' && before.content !== content) {
+      const end = outcomeBefore === 'accepted' ? 'accepted' : 'may have been accepted';
+      reasons.push(`cost_id was sent before with other content: ${before.words}, and ${end}`);
+    }
+    // What was accepted in time needs no more be timely.
+    if (each.untimely !== null && outcomeBefore !== 'accepted') reasons.push(each.untimely);
+    if (reasons.length > 0) rejected.push({ line, given, reasons });
+    else if (outcomeBefore === 'accepted') counts.accepted += 1;
+    else if (outcomeBefore === 'unknown' && !resendUnknown) counts.unknown += 1;
+    else due.push({ ...each, isInDoubt: outcomeBefore === 'unknown' });
+  }
+  return { ...counts, rejected, due };
+}
+
+/** By line, why a line whose Cost ID stands on another is rejected: of equal copies the first counts; of different ones nobody can say which is meant. */
+function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
+  const byId = new Map<string, JudgedLine[]>();
+  for (const line of lines) {
+    const copies = byId.get(line.values.cost_id) ?? [];
+    copies.push(line);
+    if (line.values.cost_id !== '') byId.set(line.values.cost_id, copies);
+  }
+  const reasons = new Map<number, string[]>();
+  for (const [first, ...others] of byId.values()) {
+    if (first === undefined || others.length === 0) continue;
+    const isSame = others.every(({ content }) => content === first.content);
+    const reason = isSame
+      ? `cost_id stood on line ${first.line} already, with the same content`
+      : `cost_id stood on ${others.length + 1} lines with different content, the first being line ${first.line}`;
+    for (const { line } of isSame ? others : [first, ...others]) reasons.set(line, [reason]);
+  }
+  return reasons;
+}
+
+/**
+ * Writes lines with their numbers and reasons, one JSON object a line, so that they can be corrected and sent as they are. Without
+ * any it removes what is there, which would belong to an earlier run. Throws `STORAGE_FAILED`.
+ */
+async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
+  const unfinished = `${target}.ripen-unfinished`;
+  const lines = rejects.map(({ line, reasons, given }) => {
+    // A corrected rejects file has line and reasons of its own.
+    return `${JSON.stringify(Object.assign({ line, reasons }, given, { line, reasons }))}\n`;
+  });
+  try {
+    // Removed, not overwritten: it may be somebody's link to another place.
+    await rm(unfinished, { force: true });
+    if (lines.length === 0) await rm(target, { force: true });
+    else {
+      await writeFile(unfinished, lines.join(''), { flag: 'wx', mode: PRIVATE });
+      await makeDurable(unfinished);
+      await rename(unfinished, target);
+    }
+    await makeDurable(dirname(target));
+  } catch (cause) {
+    throw storageFailed(`The rejects file ${target} could not be written`, cause, {
+      facts: { file: target },
+      hint: 'Check free space and permissions of the directory the spend file lies in.',
+    });
+  }
 }
 
 type Counts = Omit<SpendSummary, 'failures'>;
@@ -114,11 +208,8 @@ type Counts = Omit<SpendSummary, 'failures'>;
 function rejectedFailure(file: string, counts: Counts): Failure | null {
   const { lines, rejected, refused, sent, rejects_file: rejectsFile } = counts;
   if (rejected + refused === 0) return null;
-  const were = rejected === 1 ? 'was' : 'were';
-  const broken = `${rejected} of ${lines} lines of ${file} broke a rule and ${were} not sent`;
-  const answered = `service rejected ${refused} of the ${sent} lines of ${file} that were sent`;
-  const both = rejected === 0 ? `The ${answered}.` : `${broken}; the ${answered}.`;
-  return new Failure('SPEND_REJECTED', refused === 0 ? `${broken}.` : both, {
+  const broken = `${rejected} of ${lines} lines of ${file} broke a rule and were not sent`;
+  return new Failure('SPEND_REJECTED', `${broken}; the service rejected ${refused} of ${sent} that were.`, {
     hint: `Mend the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
   });
 }

@@ -3,7 +3,7 @@
  * go. After a crash only those that were on the wire together are unknown.
  *
  * Stops, keeping what is recorded, when the service refuses the credential or is down, when the disk fails, on the caller's
- * signal, and when no line of a batch is answered, or every one is forbidden before any was accepted.
+ * signal, and when no line of a batch is answered.
  */
 
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
@@ -11,7 +11,7 @@ import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type DueLine, dueLines } from './staging.ts';
+import type { JudgedLine, SpendRecord } from './rules.ts';
 
 /** Few, as each may be left in doubt; enough that the commits take little of the time. */
 const AT_ONCE = 8;
@@ -19,12 +19,22 @@ const AT_ONCE = 8;
 const GRACE_MS = 10_000;
 /** Often enough to watch, and no flood of lines in a log. */
 const PROGRESS_EVENTS = 20;
-const FORBIDDEN = 403;
+
+/** A line that keeps every rule and is to be sent. */
+export interface DueLine extends JudgedLine {
+  /** Whether it may have been accepted before. */
+  readonly isInDoubt: boolean;
+}
+
+/** A line that was not accepted, as it was given, and why. */
+export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
+  readonly reasons: readonly string[];
+}
 
 export interface Submitted {
   /** Lines of the three outcomes; one whose outcome could not be recorded is unknown. */
   readonly accepted: number;
-  readonly refused: number;
+  readonly refused: readonly RejectedLine[];
   readonly unknown: number;
   /** What stopped the sending before its end, the caller's signal too; null where every line has an outcome. */
   readonly failure: Failure | null;
@@ -38,64 +48,63 @@ export interface SpendCircumstances {
   readonly signal: AbortSignal;
 }
 
-/** Sends every due line, of which there are so many, of a file. Never throws: what stopped it is in the result. */
+/** Sends every due line of a file. Never throws: what stopped it is in the result. */
 export async function submitLines(
   file: string,
-  due: number,
+  due: readonly DueLine[],
   { warehouse, service, emit, signal }: SpendCircumstances,
 ): Promise<Submitted> {
   const wire = new AbortController();
   const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
-  const counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
-  const left = (): number => due - counts.accepted - counts.rejected - counts.unknown;
-  const step = (): number => Math.floor((PROGRESS_EVENTS * (due - left())) / due);
+  const refused: RejectedLine[] = [];
+  const counts = { accepted: 0, unknown: 0 };
+  const settled = (): number => counts.accepted + counts.unknown + refused.length;
+  const progress = (): number => Math.floor((PROGRESS_EVENTS * settled()) / due.length);
   let failure: Failure | null = null;
   try {
-    for await (const batch of dueLines(warehouse, AT_ONCE)) {
-      if (signal.aborted) break;
+    for (let first = 0; first < due.length && failure === null && !signal.aborted; first += AT_ONCE) {
+      const batch = due.slice(first, first + AT_ONCE);
       const steps = batch.map((line): Step => ({ line, outcome: 'sending', status: null, reason: null }));
       await record(warehouse, file, steps);
       const done = await Promise.all(batch.map(async (line) => submitLine(service, line, wire.signal)));
-      failure = judged(done, left() - done.length, counts.accepted > 0);
+      failure = judged(done);
       const notRecorded = await record(warehouse, file, done).then(() => null, asFailure);
-      const stepBefore = step();
-      // A line that went out without a record of its outcome is in doubt: the ledger will never say more of it.
-      for (const { outcome } of done) counts[notRecorded === null || outcome === 'unsent' ? outcome : 'unknown'] += 1;
+      const before = progress();
+      for (const { line, outcome, status, reason } of done) {
+        if (outcome === 'unsent') continue;
+        // A line that went out without a record of its outcome is in doubt: the ledger will never say more of it.
+        if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
+        else if (outcome === 'accepted') counts.accepted += 1;
+        else refused.push({ line: line.line, given: line.given, reasons: [`the service: ${status} ${reason}`] });
+      }
       failure ??= notRecorded;
-      if (step() > stepBefore) emit({ type: 'spend_settled', settled: due - left(), due });
-      if (failure !== null) break;
+      if (progress() > before) emit({ type: 'spend_settled', settled: settled(), due: due.length });
     }
   } catch (error) {
     failure ??= asFailure(error);
   } finally {
     signal.removeEventListener('abort', giveUpLater);
   }
-  if (signal.aborted && left() > 0) {
-    failure ??= new Failure('INTERRUPTED', `The sending was stopped before ${left()} lines of ad spend were sent.`, {
-      facts: { unsent: left() },
+  const unsent = due.length - settled();
+  if (signal.aborted && unsent > 0) {
+    failure ??= new Failure('INTERRUPTED', `The sending was stopped before ${unsent} lines of ad spend were sent.`, {
+      facts: { unsent },
       hint: 'Send the file again: what was accepted is not sent twice.',
     });
   }
-  return { accepted: counts.accepted, refused: counts.rejected, unknown: counts.unknown, failure };
+  return { ...counts, refused, failure };
 }
 
 /** What the answers to a whole batch say of all lines after it. */
-function judged(batch: readonly Submission[], left: number, hasAccepted: boolean): Failure | null {
+function judged(batch: readonly Submission[]): Failure | null {
   const error = batch.map((each) => each.error).find((each) => each !== null);
   if (error !== undefined) return asFailure(error);
-  if (batch.length < AT_ONCE) return null;
-  if (batch.every(({ outcome, status }) => outcome === 'unknown' && status === null)) {
-    return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
-      facts: { lines: AT_ONCE },
-      hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
-    });
-  }
-  if (hasAccepted || !batch.every(({ status }) => status === FORBIDDEN)) return null;
-  const message = `The ad spend API answered 403 to ${AT_ONCE} lines in a row before it accepted any; ${left} more were not sent.`;
-  return new Failure('ACCESS_FORBIDDEN', message, {
-    facts: { status: FORBIDDEN, lines: AT_ONCE, unsent: left },
-    hint: 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out of the file.',
+  const isDoubtful = batch.every(({ outcome, status }) => outcome === 'unknown' && status === null);
+  if (batch.length < AT_ONCE || !isDoubtful) return null;
+  return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
+    facts: { lines: AT_ONCE },
+    hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
   });
 }
 
@@ -110,7 +119,9 @@ interface Step {
 }
 
 async function record(warehouse: Warehouse, file: string, steps: readonly Step[]): Promise<void> {
-  const rows = steps.map(({ line, outcome, status, reason }) => ({ ...line, outcome, status, reason }));
+  const rows = steps.map(({ line: { line, values, content }, outcome, status, reason }) => {
+    return { line, ...values, content, outcome, status, reason };
+  });
   const unsent = rows.filter(({ outcome }) => outcome === 'unsent');
   const recorded = rows.filter(({ outcome }) => outcome !== 'unsent');
   await warehouse.transact(async () => {
@@ -141,15 +152,14 @@ async function submitLine(
   line: DueLine,
   signal: AbortSignal,
 ): Promise<Submission> {
-  const { cost_id: costId, cost_type: costType, cost_currency: costCurrency, cost_amount: costAmount, tag } = line;
   const nothing = { line, status: null, reason: null, error: null };
   try {
-    const answer = await service.submitSpend({ costId, costType, costCurrency, costAmount, tag }, signal);
+    const answer = await service.submitSpend(line.values, signal);
     if (answer.outcome === 'accepted') return { ...nothing, outcome: 'accepted' };
     const { reason } = answer;
     if (answer.outcome === 'unknown') return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
     const { status } = answer;
-    if (line.outcome_before !== 'unknown') return { ...nothing, outcome: 'rejected', status, reason };
+    if (!line.isInDoubt) return { ...nothing, outcome: 'rejected', status, reason };
     const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
     return { ...nothing, outcome: 'unknown', status, reason: doubt };
   } catch (error) {

@@ -60,7 +60,6 @@ test('the examples of the library compile as strict, and print in their order wh
     'dropped 10',
     'partners true',
     'links 1 true',
-    'namesakes 0',
     'created Summer true',
     'updated true',
     'spend 1 1',

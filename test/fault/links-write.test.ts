@@ -15,8 +15,8 @@ async function writingScene(): Promise<{
   readonly network: string;
 }> {
   scene = await openLinksScene({ world: { apps: 2, links: 60 } });
-  const { emit, signal } = scene.run('2026-06-01T02:30:00Z');
-  const writing: LinkWriting = { service: scene.service, emit, signal };
+  const { signal } = scene.run('2026-06-01T02:30:00Z');
+  const writing: LinkWriting = { service: scene.service, signal };
   const app = scene.simulator.world.apps[0]?.token ?? '';
   const { links } = scene.simulator;
   const network = links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';

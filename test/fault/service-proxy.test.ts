@@ -27,7 +27,7 @@ const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const line = { costId: 'id-of-12-chars', costType: 'cpc', costCurrency: 'EUR', costAmount: '1', tag: 't' };
+const line = { cost_id: 'id-of-12-chars', cost_type: 'cpc', cost_currency: 'EUR', cost_amount: '1', tag: 't' };
 
 describe('the proxy of an environment', () => {
   const serviceOf = (

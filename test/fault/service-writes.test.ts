@@ -13,7 +13,7 @@ import {
   useService,
 } from '../support/scripted-server.ts';
 
-const line = { costId: 'cost-id-0001', costType: 'cpi', costCurrency: 'EUR', costAmount: '1.50', tag: 'a b&c+d' };
+const line = { cost_id: 'cost-id-0001', cost_type: 'cpi', cost_currency: 'EUR', cost_amount: '1.50', tag: 'a b&c+d' };
 const link = {
   name: 'N',
   token: 'abc123',

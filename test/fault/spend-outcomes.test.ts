@@ -119,24 +119,6 @@ describe('what stops everything', () => {
     expect([...before, ...later].toSorted()).toEqual(all);
   });
 
-  test('403 to every one of 60 lines: stops after 8 in a row, says how many were not sent, and exits with 78', async () => {
-    const all = ids(60);
-    const file = await fileOf(all);
-    reply = () => ({ status: 403, body: '{"message":"may not post"}' });
-    const summary = await send(file);
-    expect(summary.refused).toBe(8);
-    expect(received()).toHaveLength(summary.refused);
-    expect(codes(summary)).toEqual(['ACCESS_FORBIDDEN', 'SPEND_REJECTED']);
-    expect(exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)))).toBe(78);
-    expect(summary.failures[0]?.message).toBe(
-      `The ad spend API answered 403 to 8 lines in a row before it accepted any; 52 more were not sent.`,
-    );
-    expect(summary.failures[0]?.hint).toContain('service.cost_headers');
-
-    reply = () => ({ status: 200 });
-    expect(await send(file)).toMatchObject({ accepted: 60, failures: [] });
-  });
-
   test('503 to every one of 100 lines: 8 are left in doubt, none is sent twice, the rest is sent later', async () => {
     const all = ids(100);
     const file = await fileOf(all);

@@ -43,25 +43,12 @@ test('links create and links update print the link as JSON, and make no warehous
   );
 });
 
-test('links create --dry-run asks for links of the name, and creates none', async () => {
-  const { shell, app } = await opened();
-  const before = scenario.simulator.links.list(app, null).length;
-  expect(await ran(shell, 'create', '--app', app, '--name', 'Wanted', '--dry-run')).toBe(0);
-  expect(shell.printed.at(-1)).toBe(
-    `would create "Wanted" as a network link of the app ${app}; 0 links of that name. Nothing was sent.`,
-  );
-  expect(scenario.simulator.links.list(app, null)).toHaveLength(before);
-  expect(scenario.simulator.asked.requests.map(({ method }) => method)).not.toContain('POST');
-  const nameless = ran(shell, 'create', '--app', app, '--name', ' ', '--dry-run');
-  await expect(nameless).rejects.toMatchObject({ code: 'USAGE_INVALID' });
-});
-
-test('links create run 2 times creates 1 link and shows it, with --even-if-taken 2; an archived one of the name is none', async () => {
+test('links create run 2 times creates 1 link and shows it; an archived one of the name is none', async () => {
   const { shell, app } = await opened();
   const { links, asked } = scenario.simulator;
   const named = () => links.list(app, null).filter(({ item }) => item.label === 'Again');
-  const run = async (...words: string[]): Promise<unknown> => {
-    await ran(shell, 'create', '--app', app, '--name', 'Again', '--json', ...words);
+  const run = async (): Promise<unknown> => {
+    await ran(shell, 'create', '--app', app, '--name', 'Again', '--json');
     return JSON.parse(shell.printed.at(-1) ?? '');
   };
   links.add(app, null, { name: 'Again' });
@@ -70,10 +57,6 @@ test('links create run 2 times creates 1 link and shows it, with --even-if-taken
   const token = named()[1]?.item.token;
   expect(await run()).toMatchObject({ created: false, link: { token, label: 'Again' } });
   expect([named().length, asked.counts.create_link]).toEqual([2, 1]);
-  expect(await run('--even-if-taken')).toMatchObject({ created: true });
-  expect([named().length, asked.counts.create_link]).toEqual([3, 2]);
-  await ran(shell, 'create', '--app', app, '--name', 'Again', '--dry-run');
-  expect(shell.printed.at(-1)).toContain('would create nothing: there is "Again" as a network link');
 });
 
 test('links create prints a table without control characters, also while a run holds the warehouse', async () => {

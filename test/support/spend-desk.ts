@@ -10,7 +10,6 @@ import * as z from 'zod';
 import type { RunEvent } from '../../src/events.ts';
 import type { Service } from '../../src/service/service.ts';
 import { sendSpend, type SpendRequest, type SpendSummary } from '../../src/spend/send-spend.ts';
-import { rejectsPath } from '../../src/spend/staging.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { closedOnce } from './closing.ts';
@@ -85,7 +84,7 @@ export async function openDesk(): Promise<SpendDesk> {
         ),
       ),
     async rejects(file, dryRun = false) {
-      const path = rejectsPath(file, dryRun);
+      const path = `${file}${dryRun ? '.dry-run' : ''}.rejects.ndjson`;
       if (!existsSync(path)) return null;
       const text = await readFile(path, 'utf8');
       return text

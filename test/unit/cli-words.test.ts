@@ -151,9 +151,9 @@ describe('the command line', () => {
     [['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'], '--slice was given 2 times'],
     [['init', '--dir', 'a', '--dir', 'b'], '--dir was given 2 times'],
     [['spend', 'send', '--file', 's.csv', '--dry-run=True'], '--dry-run takes no value but true or false'],
-    [['links', 'create', '--app', 'a', '--name', 'b', '--dry-run=1'], '--dry-run takes no value but true or false'],
-    [['links', 'create', '--app', 'a', '--name', 'b', '--dryRun='], 'Unknown argument: dryRun'],
-    [['links', 'create', '--app', 'a', '--name', 'b', '-dry-run=on'], '--dry-run takes no value but true or false'],
+    [['spend', 'send', '--file', 's.csv', '--dry-run=1'], '--dry-run takes no value but true or false'],
+    [['spend', 'send', '--file', 's.csv', '--dryRun='], 'Unknown argument: dryRun'],
+    [['spend', 'send', '--file', 's.csv', '-dry-run=on'], '--dry-run takes no value but true or false'],
     [['export', '--slice', 'a', '--output', '-', '--final-only=True'], '--final-only takes no value but true or false'],
     [['sync', '--help=yes'], '--help takes no value but true or false'],
     [['spend', 'send', '--file', 's.csv', '--no-dry-run'], 'Unknown argument: no-dry-run'],
@@ -175,11 +175,11 @@ describe('the command line', () => {
   test.each([
     [['--dry-run=true']],
     [['--dry-run', 'true', '--dry-run']],
-    [['--name=-dry-run=yes']],
-    [['--name=--dry-run=yes']],
+    [['--file=-dry-run=yes']],
+    [['--file=--dry-run=yes']],
   ])('what is clear is taken as it stands, such as %j', async (stated) => {
-    const named = stated.some((word) => word.startsWith('--name')) ? stated : ['--name', 'b', ...stated];
-    const asked = await parseCommandLine(['links', 'create', '--app', 'a', ...named], VERSION);
+    const named = stated.some((word) => word.startsWith('--file')) ? stated : ['--file', 'b', ...stated];
+    const asked = await parseCommandLine(['spend', 'send', ...named], VERSION);
     expect(asked.kind).toBe('act');
   });
 

@@ -41,11 +41,6 @@ const totalsTable = (name: 'before' | 'after'): string =>
 const temporaryTables: Record<string, string> = {
   'catalog/record_changes': statement('catalog/keep_items'),
   'insight/readings': `create temp table ${PERIOD_TOTALS} (slice varchar, start_day date, metric varchar, value double)`,
-  ...Object.fromEntries(
-    ['stage_lines', 'reject_copies', 'compare_lines', 'judge_lines', 'count_lines', 'due_lines', 'rejected_lines'].map(
-      (name) => [`spend/${name}`, statement('spend/make_lines')],
-    ),
-  ),
   'start/to_expect': `create temp table network_daily_projected (day date, metric varchar, age_days integer, value double,
     projected double, low double, high double)`,
   'load/stored_counts': totalsTable('after'),

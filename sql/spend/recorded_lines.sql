@@ -1,0 +1,10 @@
+-- What was sent before of these Cost IDs; one that is being sent is unknown.
+-- $1 the Cost IDs (JSON list)
+-- Returns cost_id, content, words (the content, for people), outcome.
+select
+    cost_id,
+    content,
+    'cost_type ' || cost_type || ', cost_amount ' || cost_amount || ' ' || cost_currency || ', tag ' || tag as words,
+    case outcome when 'sending' then 'unknown' else outcome end as outcome
+from ripen.spend
+where cost_id in (select unnest(from_json($1::json, '["VARCHAR"]')))
