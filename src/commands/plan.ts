@@ -1,8 +1,8 @@
 /** `ripen plan`: what the next sync would request, and why; asks the service nothing. */
 
 import { plan as planNext, type PlanReport } from '../index.ts';
-import type { PlannedSlice } from '../run/plan-report.ts';
-import { countText, daysText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
+import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
+import { countText, daysText, groupedText, minuteText, namesText, percentText } from '../terminal/measure.ts';
 import { reasonsText, summedReasons } from '../terminal/summary-text.ts';
 import { columnsOf, indented, tableText } from '../terminal/table.ts';
 import { offline } from './verb.ts';
@@ -23,7 +23,9 @@ export function planText(report: PlanReport, hasDetails: boolean, terminal: numb
     ...(rows > 0 ? [`about ${countText(rows, 'row')}`] : []),
     ...(unknown > 0 ? [`and ${countText(unknown, 'slice')} of unknown size`] : []),
   ];
-  const body = hasDetails ? slices.map(detailsText).join('\n\n') : slicesText(slices, terminal);
+  const body = hasDetails
+    ? slices.map((slice) => [detailsText(slice), ...starLines(slice)].join('\n')).join('\n\n')
+    : [slicesText(slices, terminal), ...slices.flatMap(starLines)].join('\n');
   const lines = slices.length === 0 ? [] : [body, ''];
   lines.push(`as of ${minuteText(asOf)}: ${parts.join(', ')}`);
   if (saved > 0) {
@@ -47,6 +49,16 @@ function slicesText(slices: readonly PlannedSlice[], terminal: number | null): s
   return tableText({ columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'), rows }, terminal);
 }
 
+/** What each star stands for, and which of it is new. */
+const starLines = ({ name, stars = [] }: PlannedSlice): string[] => stars.map((star) => `  ${name}: ${starText(star)}`);
+
+function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string {
+  const isAllNew = added.length === metrics.length;
+  const news = added.length === 0 || isAllNew ? '' : `; new: ${namesText(added)}`;
+  const stood = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
+  return `${pattern} stands for ${stood}: ${namesText(metrics)}${news}`;
+}
+
 /** Why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {
   const { windows, periods, released_periods: released = 0 } = slice;
@@ -58,8 +70,10 @@ function whyText(slice: PlannedSlice): string {
   return reasonsText(reasons) + lost;
 }
 
-function idleText({ periods, unfinal_periods: unfinal }: PlannedSlice): string {
-  if (periods === 0) return 'its date period holds no day that has begun';
+function idleText({ reversed_period: reversed, periods, unfinal_periods: unfinal }: PlannedSlice): string {
+  if (reversed !== null)
+    return `its date period ends on ${reversed.last_day}, before it begins, on ${reversed.first_day}`;
+  if (periods === 0) return 'no day of its date period has begun';
   return unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`;
 }
 

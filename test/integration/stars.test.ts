@@ -66,6 +66,10 @@ test('a star is the metrics that match; what is new is a column loaded for the w
   );
   expect(warned.join()).toContain('b_events');
 
+  const planned = await plan(config, { asOf: night(2) });
+  expect(planned.slices).toMatchObject([
+    { stars: [{ pattern: '*_events', metrics: ['a_events', 'b_events', 'c_events'], new_metrics: [] }] },
+  ]);
   const [daily] = (await status(config, { asOf: night(1) })).slices;
   expect(daily?.metrics.map(({ metric }) => metric)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
   expect(await replay(config, { asOf: night(1) })).toMatchObject({ failures: [] });

@@ -190,6 +190,7 @@ describe('a plan', () => {
     requests: 0,
     rows_expected: 0,
     refetch_all_rows: 0,
+    reversed_period: null,
     periods: 40,
     unfinal_periods: 0,
     saved_periods: 0,
@@ -203,18 +204,20 @@ describe('a plan', () => {
     name: 'changed',
     windows: [{ ...window, reasons: { 'meaning changed': 2 }, rows_expected: null }],
   };
+  const reversed = { ...idle, reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' } };
   const rows = { rows_expected: 600, refetch_all_rows: 6200, saved_rows: 5600 };
   const totals = { as_of: '2026-02-14T02:30:00.000Z', requests: 2, ...rows };
 
   test('is a line a slice: its windows and reasons, that it was never loaded, or why nothing is due', () => {
-    const slices = [slice, never, changed, idle, { ...idle, periods: 0 }];
+    const slices = [slice, never, changed, idle, { ...idle, periods: 0 }, reversed];
     expect(planText({ ...totals, slices }, false).split('\n')).toStrictEqual([
       'slice          windows  requests  rows  why',
       'network_daily        2         2   600  1 new, 1 maturing, 1 became final',
       'fresh                1         1     ?  never loaded, 1 period',
       'changed              1         1     ?  2 meaning changed',
       'idle                 0         0     0  nothing due: every period is final',
-      'idle                 0         0     0  nothing due: its date period holds no day that has begun',
+      'idle                 0         0     0  nothing due: no day of its date period has begun',
+      'idle                 0         0     0  nothing due: its date period ends on 2026-02-03, before it begins, on 2026-02-13',
       '',
       'as of 2026-02-14 02:30 UTC: 2 requests, about 600 rows, and 2 slices of unknown size',
       'refetching everything immature would be about 6,200 rows; the plan saves 90.3 % of them',
