@@ -5,23 +5,28 @@
  */
 
 import { randomUUID } from 'node:crypto';
+
+import * as z from 'zod';
+
 import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
-import { type LinkStore, linksOf, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './lists.ts';
+import { type LinkStore, type LinkTo, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './lists.ts';
 import type { Route } from './routes.ts';
+import { MAX_LEVEL } from './world/entities.ts';
 import type { World, WorldLink } from './world/world.ts';
 
-/** service-interface: Link, `level`. */
-const MAX_LEVEL = 4;
-
-export interface CampaignRequest {
-  readonly route: Route;
-  /** The whole address; its origin is the one paging links carry. */
-  readonly address: URL;
-  readonly contentType: string | null;
+export interface RequestBody {
+  /** Empty where the request states none. */
+  readonly contentType: string;
   readonly body: string;
 }
 
-export interface Campaign {
+interface CampaignRequest extends RequestBody {
+  readonly route: Route;
+  /** The whole address; its origin is the one paging links carry. */
+  readonly address: URL;
+}
+
+interface Campaign {
   readonly world: World;
   readonly links: LinkStore;
 }
@@ -55,51 +60,46 @@ function listAnswer<Item>(
   const wanted = pageRequestOf(address.searchParams);
   if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
   const page = pageOf(list, wanted);
-  const links = linksOf(page, `${address.origin}${address.pathname}`);
+  const linkTo: LinkTo = (parameter, cursor) =>
+    `${address.origin}${address.pathname}?${parameter}=${cursor}&limit=${page.limit}`;
   const items = page.items.map(itemOf);
   return documentAnswer({
     data:
       route.version === 'v2'
-        ? { paging: pagingV2(page, links), items }
-        : { ...envelope('1'), paging: pagingV1(page, links), items },
+        ? { paging: pagingV2(page, linkTo), items }
+        : { ...envelope('1'), paging: pagingV1(page, linkTo), items },
   });
 }
 
-function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {
-  if (!(contentType ?? '').startsWith('application/json')) {
-    return errorAnswer(415, 'error_message', 'Content-Type is not application/json');
-  }
+const newLink = z.object({ name: z.string().regex(/\S/), parent_token: z.string().nullable().default(null) });
+const linkChange = z.object({ partner_id: z.number().optional(), cost_data_enabled: z.boolean().optional() });
+
+function writeLink({ world, links }: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {
+  if (contentType !== 'application/json') return errorAnswer(415, 'error_message', 'The body is not stated to be JSON');
   const fields = parseFields(body);
   if (fields === null) return errorAnswer(400, 'error_message', 'The body is not a JSON object');
-  return route.endpoint === 'create_link'
-    ? createLink(campaign, route.appToken, fields)
-    : updateLink(campaign, route.linkToken, fields);
-}
-
-function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): SimulatedAnswer {
-  const { name, parent_token: parentToken = null } = fields;
-  if (typeof name !== 'string' || name.trim() === '') return invalid('name is missing');
-  if (parentToken === null) return written(links, links.insert({ appToken, parentToken: null, label: name }));
-  const parent = typeof parentToken === 'string' ? links.find(parentToken) : null;
-  if (parent === null || parent.appToken !== appToken) return invalid('parent_token is not a tracker of this app');
-  if (parent.level >= MAX_LEVEL) return invalid(`parent_token has level ${parent.level}, the deepest`);
-  return written(links, links.insert({ appToken, parentToken: parent.token, label: name }));
-}
-
-function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): SimulatedAnswer {
-  const { partner_id: partnerId, cost_data_enabled: costDataEnabled } = fields;
+  if (route.endpoint === 'create_link') {
+    const { success, data, error } = newLink.safeParse(fields);
+    if (!success) return invalid(z.prettifyError(error));
+    const { name, parent_token: parentToken } = data;
+    const parent = parentToken === null ? null : links.find(parentToken);
+    if (parentToken !== null && parent?.appToken !== route.appToken) return invalid('parent_token is not of this app');
+    if (parent?.level === MAX_LEVEL) return invalid(`parent_token has level ${MAX_LEVEL}, the deepest`);
+    return written(links, links.insert({ appToken: route.appToken, parentToken, label: name }));
+  }
+  const { success, data, error } = linkChange.safeParse(fields);
+  if (!success) return invalid(z.prettifyError(error));
+  const { partner_id: partnerId, cost_data_enabled: costDataEnabled } = data;
   if (partnerId !== undefined && !world.partners.some(({ id }) => id === partnerId)) {
     return invalid('partner_id is not the id of a partner');
   }
-  if (costDataEnabled !== undefined && typeof costDataEnabled !== 'boolean') {
-    return invalid('cost_data_enabled is not a boolean');
-  }
-  links.change(token, {
-    ...(typeof partnerId === 'number' ? { partnerId } : {}),
-    ...(costDataEnabled === undefined ? {} : { costDataEnabled }),
-  });
-  const updated = links.find(token);
-  return updated === null ? missing('Tracker not found') : written(links, updated);
+  return written(
+    links,
+    links.change(route.linkToken, {
+      ...(partnerId === undefined ? {} : { partnerId }),
+      ...(costDataEnabled === undefined ? {} : { costDataEnabled }),
+    }),
+  );
 }
 
 /** The envelope of a write, under api_version 2, where a sub-link shows the partner it inherits (service-examples). */

@@ -35,7 +35,7 @@ export interface CursorPage<Item> {
 const DEFAULT_LIMIT = 50;
 
 /** The position before every item. */
-export const START = -1;
+const START = -1;
 
 /** What a query asks for, or the name of the parameter that makes no sense. */
 export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
@@ -69,11 +69,6 @@ export function pageOf<Item>(
 
 /** The address of the page that a paging parameter with a cursor leads to. */
 export type LinkTo = (parameter: string, cursor: string) => string;
-
-/** The links of a list; `address` is its URL without a query. */
-export function linksOf<Item>(page: CursorPage<Item>, address: string): LinkTo {
-  return (parameter, cursor) => `${address}?${parameter}=${cursor}&limit=${page.limit}`;
-}
 
 /** The v1 paging object. */
 export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
@@ -119,8 +114,8 @@ export interface LinkStore {
   partnerOf(token: string): number | null;
   /** Adds a link; throws a RangeError for an unknown parent. */
   insert(link: AddedLink): WorldLink;
-  /** Changes a link; throws a RangeError for an unknown one. */
-  change(token: string, change: Partial<WorldLink>): void;
+  /** Changes a link and returns it; throws a RangeError for an unknown one. */
+  change(token: string, change: Partial<WorldLink>): WorldLink;
   /** Removes one link. */
   delete(token: string): void;
 }
@@ -153,7 +148,9 @@ export function createLinkStore(initial: readonly WorldLink[]): LinkStore {
     },
     change(token, change) {
       const { position, item } = known(token);
-      links.set(token, { position, item: { ...item, ...change } });
+      const changed = { ...item, ...change };
+      links.set(token, { position, item: changed });
+      return changed;
     },
     delete: (token) => void links.delete(token),
   };

@@ -8,9 +8,12 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+import * as z from 'zod';
+
 import { Failure } from '../errors.ts';
 import { type SimulatedAnswer, bareAnswer, bytesAnswer, documentAnswer, errorAnswer, send } from './answer.ts';
-import { answerCampaign } from './campaign.ts';
+import { answerCampaign, type RequestBody } from './campaign.ts';
 import { createLinkStore, type LinkStore } from './lists.ts';
 import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './routes.ts';
 import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
@@ -77,22 +80,21 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
   const world = 'report' in asked ? asked : createWorld(asked);
   const campaign = { world, links: createLinkStore(world.links) };
-  const spend = createSpendLedger();
+  const acceptedSpend = new Map<string, number>();
   let token = firstToken;
   let simulatedNow = options.now ?? null;
   let inFlight = 0;
   const now = (): Date => simulatedNow ?? new Date();
 
-  const endpointAnswer = (route: Route, address: URL, request: IncomingMessage, body: string): SimulatedAnswer => {
-    const contentType = request.headers['content-type'] ?? null;
+  const endpointAnswer = (route: Route, address: URL, request: RequestBody): SimulatedAnswer => {
     if (route.endpoint === 'unknown') return errorAnswer(404, 'error_message', 'Not found');
-    if (route.endpoint === 'cost') return spend.submit({ query: address.searchParams, contentType, body });
+    if (route.endpoint === 'cost') return submitSpend(acceptedSpend, address, request);
     if (route.endpoint === 'report') {
       const report = world.report(address.searchParams, now());
       return report === null ? bareAnswer(204) : documentAnswer({ ...report });
     }
     if (route.endpoint === 'filters_data') return documentAnswer({ ...world.filtersData(address.searchParams, now()) });
-    return answerCampaign(campaign, { route, address, contentType, body });
+    return answerCampaign(campaign, { route, address, ...request });
   };
 
   const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -105,11 +107,12 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
     }
     const isOverCap = isCapped(endpoint) && inFlight > cap;
     const refusal = refusalOf({ token, costCredential }, endpoint, request.headers.authorization);
+    const [contentType = ''] = (request.headers['content-type'] ?? '').split(';');
     const body = await readBody(request);
     const answer = (): SimulatedAnswer => {
       if (isOverCap) return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
       try {
-        return refusal ?? endpointAnswer(route, address, request, body);
+        return refusal ?? endpointAnswer(route, address, { contentType, body });
       } catch (thrown) {
         if (!(thrown instanceof RequestRefused)) throw thrown;
         return documentAnswer(thrown.body, thrown.status);
@@ -136,7 +139,7 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
     setNow: (at) => void (simulatedNow = at),
     setToken: (next) => void (token = next),
     links: campaign.links,
-    acceptedSpend: spend.accepted,
+    acceptedSpend,
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -183,56 +186,29 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** service-interface: Limits. */
-const COST_ID_LENGTH = { min: 12, max: 256 } as const;
-const MAX_TAG_LENGTH = 128;
-
-const requiredNames = ['cost_type', 'cost_currency', 'cost_id', 'tag'] as const;
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-interface SpendSubmission {
-  readonly query: URLSearchParams;
-  /** The request's content type and body; an empty body leaves the query alone to speak. */
-  readonly contentType: string | null;
-  readonly body: string;
-}
+/** What an ad spend submission has to hold (service-interface: Ad spend submission, Limits). */
+const spendFields = z.object({
+  cost_type: z.string().min(1),
+  cost_currency: z.string().refine((code) => currencies.has(code), 'is not an ISO 4217 code'),
+  cost_id: z.string().min(12).max(256),
+  tag: z.string().min(1).max(128),
+  cost_amount: z
+    .string()
+    .regex(/^\d+(\.\d+)?$/)
+    .optional(),
+});
 
-interface SpendLedger {
-  /** How often each Cost ID was accepted. */
-  readonly accepted: ReadonlyMap<string, number>;
-  submit(submission: SpendSubmission): SimulatedAnswer;
-}
-
-/** The ad spend endpoint: its documented rules, and which Cost IDs it accepted how often. */
-function createSpendLedger(): SpendLedger {
-  const accepted = new Map<string, number>();
-  return {
-    accepted,
-    submit({ query, contentType, body }) {
-      if (body !== '' && !(contentType ?? '').startsWith('application/x-www-form-urlencoded')) {
-        return errorAnswer(400, 'error', 'The body is not form-encoded');
-      }
-      const fields = new URLSearchParams([...query, ...new URLSearchParams(body)]);
-      const problem = problemWith(fields);
-      if (problem !== null) return errorAnswer(400, 'error', problem);
-      const costId = fields.get('cost_id') ?? '';
-      accepted.set(costId, (accepted.get(costId) ?? 0) + 1);
-      return bytesAnswer('Success', 'text/plain; charset=utf-8');
-    },
-  };
-}
-
-function problemWith(fields: URLSearchParams): string | null {
-  const missing = requiredNames.filter((name) => (fields.get(name) ?? '') === '');
-  if (missing.length > 0) return `Missing parameter: ${missing.join(', ')}`;
-  const costIdLength = (fields.get('cost_id') ?? '').length;
-  if (costIdLength < COST_ID_LENGTH.min || costIdLength > COST_ID_LENGTH.max) {
-    return `cost_id has ${costIdLength} characters, not ${COST_ID_LENGTH.min} to ${COST_ID_LENGTH.max}`;
+/** The ad spend endpoint by its documented rules; counts how often each Cost ID was accepted. */
+function submitSpend(accepted: Map<string, number>, address: URL, { contentType, body }: RequestBody): SimulatedAnswer {
+  if (body !== '' && contentType !== 'application/x-www-form-urlencoded') {
+    return errorAnswer(400, 'error', 'The body is not form-encoded');
   }
-  const tagLength = (fields.get('tag') ?? '').length;
-  if (tagLength > MAX_TAG_LENGTH) return `tag has ${tagLength} characters, more than ${MAX_TAG_LENGTH}`;
-  if (!currencies.has(fields.get('cost_currency') ?? '')) return 'cost_currency is not an ISO 4217 code';
-  const amount = fields.get('cost_amount');
-  if (amount !== null && !/^\d+(\.\d+)?$/.test(amount)) return 'cost_amount is not a number';
-  return null;
+  const stated = new URLSearchParams([...address.searchParams, ...new URLSearchParams(body)]);
+  const fields = spendFields.safeParse(Object.fromEntries(stated));
+  if (!fields.success) return errorAnswer(400, 'error', z.prettifyError(fields.error));
+  const { cost_id: costId } = fields.data;
+  accepted.set(costId, (accepted.get(costId) ?? 0) + 1);
+  return bytesAnswer('Success', 'text/plain; charset=utf-8');
 }

@@ -1,8 +1,7 @@
 /**
  * Atoms: the smallest pieces of traffic, each in one hour (UTC) of one lane, and when they are to be seen.
  *
- * An atom says how much there will be in the end; what of it shows at an instant is the business of `measures.ts`. A
- * day's atoms are made once and kept as long as the memory set aside for them lasts.
+ * An atom says how much there will be in the end; what of it shows at an instant is the business of `measures.ts`.
  */
 
 import { choose, fraction, mix } from './hash.ts';
@@ -24,6 +23,13 @@ export interface Atom {
   readonly shownUntil: number;
 }
 
+/** The traffic of a world; a sandbox has little, and of its own. */
+export interface Traffic {
+  readonly seed: number;
+  readonly lanes: readonly TrafficLane[];
+  readonly isSandbox: boolean;
+}
+
 const HOURS_PER_DAY = 24;
 const MAX_ATOMS_PER_LANE = 4;
 const SHARE_ACTIVE = 0.97;
@@ -36,65 +42,32 @@ const LATE_HOURS = 96;
 /** … and those that are rejected wholly vanish 1 to 6 days after it. */
 const SHARE_VANISHING = 0.02;
 const VANISHING_HOURS = 120;
-/** About 100 bytes each. */
-const MAX_ATOMS_KEPT = 1_000_000;
 
-/** The atoms of a world by day (days since 1970, UTC), forgotten when they are too many. */
-export class AtomStore {
-  readonly lanes: readonly TrafficLane[];
-  readonly #seed: number;
-  readonly #shareActive: number;
-  readonly #days = new Map<number, readonly Atom[]>();
-  #kept = 0;
-
-  constructor(seed: number, lanes: readonly TrafficLane[], kind: 'production' | 'sandbox') {
-    this.#seed = mix(seed, kind === 'sandbox' ? 1 : 0);
-    this.lanes = lanes;
-    this.#shareActive = kind === 'sandbox' ? SHARE_ACTIVE_SANDBOX : SHARE_ACTIVE;
-  }
-
-  /** Every atom of a UTC day, in the lanes' order. */
-  onDay(dayNumber: number): readonly Atom[] {
-    const known = this.#days.get(dayNumber);
-    if (known !== undefined) return known;
-    if (this.#kept > MAX_ATOMS_KEPT) {
-      this.#days.clear();
-      this.#kept = 0;
-    }
-    const atoms = this.#create(dayNumber);
-    this.#days.set(dayNumber, atoms);
-    this.#kept += atoms.length;
-    return atoms;
-  }
-
-  #create(dayNumber: number): readonly Atom[] {
-    const atoms: Atom[] = [];
-    const daySeed = mix(this.#seed, dayNumber);
-    const firstHour = dayNumber * HOURS_PER_DAY;
-    const season = 0.8 + 0.4 * fraction(mix(daySeed, 1));
-    for (const lane of this.lanes) {
-      const seed = mix(daySeed, lane.index);
-      if (fraction(seed) >= this.#shareActive) continue;
-      const fate = mix(daySeed, lane.keySeed);
-      const luck = fraction(fate);
-      const delay = HOURS_PER_DAY + firstHour;
-      const late = luck < SHARE_LATE;
-      const vanishing = !late && luck < SHARE_LATE + SHARE_VANISHING;
-      const count = 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE);
-      for (let index = 0; index < count; index += 1) {
-        const atomSeed = mix(mix(seed, 2), index);
-        atoms.push({
-          hour: firstHour + choose(mix(atomSeed, 3), HOURS_PER_DAY),
-          lane,
-          seed: atomSeed,
-          installs: Math.floor(lane.volume * season * (0.5 + fraction(mix(atomSeed, 4))) + fraction(mix(atomSeed, 5))),
-          viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
-          reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
-          shownFrom: late ? delay + choose(mix(fate, 1), LATE_HOURS) : 0,
-          shownUntil: vanishing ? delay + choose(mix(fate, 2), VANISHING_HOURS) : Number.POSITIVE_INFINITY,
-        });
-      }
-    }
-    return atoms;
-  }
+/** Every atom of a UTC day (days since 1970), in the lanes' order. */
+export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic): readonly Atom[] {
+  const daySeed = mix(mix(seed, isSandbox ? 1 : 0), dayNumber);
+  const firstHour = dayNumber * HOURS_PER_DAY;
+  const season = 0.8 + 0.4 * fraction(mix(daySeed, 1));
+  return lanes.flatMap((lane) => {
+    const seed = mix(daySeed, lane.index);
+    if (fraction(seed) >= (isSandbox ? SHARE_ACTIVE_SANDBOX : SHARE_ACTIVE)) return [];
+    const fate = mix(daySeed, lane.keySeed);
+    const luck = fraction(fate);
+    const delay = HOURS_PER_DAY + firstHour;
+    const isLate = luck < SHARE_LATE;
+    const isVanishing = !isLate && luck < SHARE_LATE + SHARE_VANISHING;
+    return Array.from({ length: 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE) }, (_, index): Atom => {
+      const atomSeed = mix(mix(seed, 2), index);
+      return {
+        hour: firstHour + choose(mix(atomSeed, 3), HOURS_PER_DAY),
+        lane,
+        seed: atomSeed,
+        installs: Math.floor(lane.volume * season * (0.5 + fraction(mix(atomSeed, 4))) + fraction(mix(atomSeed, 5))),
+        viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
+        reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
+        shownFrom: isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0,
+        shownUntil: isVanishing ? delay + choose(mix(fate, 2), VANISHING_HOURS) : Number.POSITIVE_INFINITY,
+      };
+    });
+  });
 }

@@ -5,8 +5,8 @@ import { choose, hashText, mix } from './hash.ts';
 export interface Names {
   readonly partners: readonly string[];
   readonly apps: readonly string[];
-  /** Labels of links by level; a number follows where they run out. */
-  readonly labels: Readonly<Record<1 | 2 | 3 | 4, readonly string[]>>;
+  /** Labels of links, from networks down; a number follows where they run out. */
+  readonly labels: readonly (readonly string[])[];
   /** Labels that every third link has in place of one of its level; none leaves every link its own. */
   readonly oddLabels: readonly string[];
 }
@@ -26,12 +26,12 @@ export const ordinaryNames: Names = {
     'Offerwall Plus',
   ],
   apps: ['Dulci', 'Dulci', 'Rover', 'Ledger', 'Atlas', 'Quill'],
-  labels: {
-    1: ['Northwind', 'Halcyon Social', 'Kumo', 'Pixelmill', 'Juniper Search', 'Bluefin DSP', 'Tessera', 'Mosaic Video'],
-    2: ['Spring Sale', 'Retargeting', 'Lookalike 1%', 'Brand', 'Summer', 'Broad'],
-    3: ['Women 25-34', 'Men 18-24', 'Interests', 'All audiences', 'High value'],
-    4: ['Video 15s', 'Banner 320x50', 'Playable', 'Story 9:16', 'Carousel'],
-  },
+  labels: [
+    ['Northwind', 'Halcyon Social', 'Kumo', 'Pixelmill', 'Juniper Search', 'Bluefin DSP', 'Tessera', 'Mosaic Video'],
+    ['Spring Sale', 'Retargeting', 'Lookalike 1%', 'Brand', 'Summer', 'Broad'],
+    ['Women 25-34', 'Men 18-24', 'Interests', 'All audiences', 'High value'],
+    ['Video 15s', 'Banner 320x50', 'Playable', 'Story 9:16', 'Carousel'],
+  ],
   oddLabels: [],
 };
 
@@ -41,15 +41,14 @@ export interface WorldPartner {
   readonly supports_cost_data: boolean;
 }
 
-export type AppStore = 'ios' | 'android';
-
 export interface WorldApp {
   /** Exactly 12 alphanumeric characters. */
   readonly token: string;
   readonly name: string;
   readonly storeId: string;
+  readonly storeType: 'app_store' | 'google_play';
   /** The platform of the app's store; a few of its users come with neighbouring systems. */
-  readonly os: AppStore;
+  readonly os: 'ios' | 'android';
 }
 
 export interface WorldLink {
@@ -71,14 +70,11 @@ export interface WorldLink {
   readonly impressionUrl: string;
 }
 
-const levels = [1, 2, 3, 4] as const;
-
-type Level = (typeof levels)[number];
-
-/** Shares of an app's links by level; creatives are what remains. */
-const levelShares = { 1: 0.2, 2: 0.3, 3: 0.25, 4: 1 } as const;
-/** An app has no more networks than this, however many links it has. */
+/** The share of an app's links that are networks, of which it has no more than so many. */
+const NETWORK_SHARE = 0.2;
 const MAX_NETWORKS = 40;
+/** service-interface: Link, `level`. */
+export const MAX_LEVEL = 4;
 /** Every third label is an odd one, where there are any. */
 const ODD_EVERY = 3;
 /** Every seventh network of the world is attached to no partner. */
@@ -113,13 +109,11 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
   const tokenLength = 12;
   const firstStoreId = 1_400_000_000;
   return Array.from({ length: count }, (_, index) => {
-    const os: AppStore = index % 2 === 0 ? 'ios' : 'android';
-    return {
-      token: tokenOf(mix(seed, hashText(`app ${index}`)), tokenLength),
-      name: names[index % names.length] ?? '',
-      storeId: os === 'ios' ? String(firstStoreId + index) : `com.example.app${index}`,
-      os,
-    };
+    const token = tokenOf(mix(seed, hashText(`app ${index}`)), tokenLength);
+    const name = names[index % names.length] ?? '';
+    return index % 2 === 0
+      ? { token, name, storeId: String(firstStoreId + index), storeType: 'app_store', os: 'ios' }
+      : { token, name, storeId: `com.example.app${index}`, storeType: 'google_play', os: 'android' };
   });
 }
 
@@ -134,25 +128,6 @@ export function namedByNetwork(link: WorldLink): { readonly name: string; readon
   const match = /^(.*) \((\d+)\)$/s.exec(link.label);
   if (match !== null) return { name: match[1] ?? '', id: match[2] ?? '' };
   return { name: link.label, id: networkId(hashText(link.token)) };
-}
-
-function labelOf(level: Level, ordinal: number, seed: number, names: Names): string {
-  const { oddLabels } = names;
-  const rank = Math.floor(ordinal / ODD_EVERY);
-  if (oddLabels.length > 0 && ordinal % ODD_EVERY === 0) return oddLabels[rank % oddLabels.length] ?? '';
-  const labels = names.labels[level];
-  return labels[choose(seed, labels.length)] ?? '';
-}
-
-function countsByLevel(total: number): Record<Level, number> {
-  const counts = { 1: 0, 2: 0, 3: 0, 4: 0 };
-  let remaining = total;
-  for (const level of levels) {
-    const share = Math.max(1, Math.round(total * levelShares[level]));
-    counts[level] = Math.min(remaining, level === 1 ? Math.min(share, MAX_NETWORKS) : share);
-    remaining -= counts[level];
-  }
-  return counts;
 }
 
 type OwnOfLink = Omit<WorldLink, 'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'>;
@@ -183,50 +158,51 @@ interface Owners {
  * unique among siblings; `count` is spread evenly over the apps.
  */
 export function createLinks(seed: number, count: number, { apps, partners, names }: Owners): WorldLink[] {
-  const links = new Map<string, WorldLink>();
+  const links: WorldLink[] = [];
+  const taken = new Set<string>();
   let networks = 0;
 
-  const freshToken = (linkSeed: number): string => {
-    const token = tokenOf(linkSeed, 6 + choose(linkSeed, 3));
-    return links.has(token) ? freshToken(mix(linkSeed, 1)) : token;
-  };
-
-  const addLink = (app: WorldApp, level: Level, parent: WorldLink | null, taken: Set<string>): WorldLink => {
-    const ordinal = links.size;
+  const addLink = (app: WorldApp, parent: WorldLink | null): WorldLink => {
+    const ordinal = links.length;
     const linkSeed = mix(mix(seed, hashText(app.token)), ordinal);
-    const token = freshToken(linkSeed);
-    const name = labelOf(level, ordinal, linkSeed, names);
-    const unique = taken.has(name) ? `${name} ${ordinal}` : name;
-    const label = level === 2 && !names.oddLabels.includes(name) ? `${unique} (${networkId(linkSeed)})` : unique;
-    taken.add(label);
-    networks += level === 1 ? 1 : 0;
-    const isAttached = level === 1 && networks % UNATTACHED_EVERY !== 0;
+    networks += parent === null ? 1 : 0;
+    const isAttached = parent === null && networks % UNATTACHED_EVERY !== 0;
     const partner = isAttached ? partners[networks % Math.max(1, partners.length)] : undefined;
+    const label = labelOf(ordinal, linkSeed, parent, names);
+    const sibling = JSON.stringify([app.token, parent?.token, label]);
     const link = linkBelow(parent, {
-      token,
+      token: `${tokenOf(linkSeed, 4)}${ordinal.toString(BASE).padStart(3, '0')}`,
       appToken: app.token,
-      label,
+      label: taken.has(sibling) ? `${label} ${ordinal}` : label,
       archived: ordinal % ARCHIVED_EVERY === ARCHIVED_EVERY - 1,
       partnerId: partner?.id ?? null,
       costDataEnabled: partner?.supports_cost_data ?? parent?.costDataEnabled ?? false,
     });
-    links.set(token, link);
+    taken.add(sibling);
+    links.push(link);
     return link;
   };
 
   for (const [appIndex, app] of apps.entries()) {
-    const counts = countsByLevel(Math.floor(count / apps.length) + (appIndex < count % apps.length ? 1 : 0));
-    const labelsBelow = new Map<string, Set<string>>();
-    let above: WorldLink[] = [];
-    for (const level of levels) {
-      above = Array.from({ length: counts[level] }, (_, index): WorldLink => {
-        const linkSeed = mix(mix(seed, hashText(app.token)), links.size);
-        const parent = above[index === 0 ? 0 : choose(linkSeed, above.length)] ?? null;
-        const taken = labelsBelow.get(parent?.token ?? '') ?? new Set<string>();
-        labelsBelow.set(parent?.token ?? '', taken);
-        return addLink(app, level, parent, taken);
-      });
+    const total = Math.floor(count / apps.length) + (appIndex < count % apps.length ? 1 : 0);
+    const networks = Math.min(MAX_NETWORKS, Math.max(1, Math.round(total * NETWORK_SHARE)));
+    const parents: WorldLink[] = [];
+    for (let index = 0; index < total; index += 1) {
+      // The first ones below a network form a path down to the deepest level.
+      const isOnPath = index < networks + MAX_LEVEL - 1;
+      const above = isOnPath ? parents.at(-1) : parents[choose(mix(seed, index), parents.length)];
+      const link = addLink(app, index < networks ? null : (above ?? null));
+      if (link.level < MAX_LEVEL) parents.push(link);
     }
   }
-  return [...links.values()];
+  return links;
+}
+
+/** The label that the owner of a link gave it; a campaign's usually ends in its id. */
+function labelOf(ordinal: number, seed: number, parent: WorldLink | null, { labels, oddLabels }: Names): string {
+  if (oddLabels.length > 0 && ordinal % ODD_EVERY === 0)
+    return oddLabels[(ordinal / ODD_EVERY) % oddLabels.length] ?? '';
+  const ofLevel = labels[parent?.level ?? 0] ?? [];
+  const label = ofLevel[choose(seed, ofLevel.length)] ?? '';
+  return parent?.level === 1 ? `${label} (${networkId(seed)})` : label;
 }

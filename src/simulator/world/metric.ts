@@ -5,7 +5,7 @@ import type { Measure } from './measures.ts';
 
 export type MetricFilterName = Exclude<(typeof metricFilterNames)[number], 'etl_metrics'>;
 
-/** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
+/** service-interface: Filter item; `description` is in newer answers only. */
 export interface FilterItem {
   readonly id: string;
   readonly name: string;
@@ -13,7 +13,6 @@ export interface FilterItem {
   readonly section: string;
   readonly formatting: string;
   readonly description: string;
-  readonly increase_is_negative: boolean;
 }
 
 interface Formula {
@@ -23,61 +22,41 @@ interface Formula {
   /** Whether rows add up to totals. */
   readonly additive: boolean;
   readonly measures: readonly Measure[];
-  /** The value of a group from the sums of its measures and the days it spans; null carries no information. */
-  readonly combine: (sums: readonly number[], days: number) => number | null;
+  /** The value of a group from the sums of its measures; null carries no information. */
+  readonly combine: (sums: readonly number[]) => number | null;
+  /** For cumulative cohort values: days after the install day when they are complete. */
+  readonly completeAfterDays?: number;
 }
 
 export interface WorldMetric extends FilterItem, Formula {
   /** The filter name it is listed under; null for none. */
   readonly filter: MetricFilterName | null;
-  /** For cumulative cohort values: days after the install day when they are complete; else null. */
-  readonly completeAfterDays: number | null;
 }
 
-/** The names a world's reports know. */
-export interface Vocabulary {
-  readonly dimensions: readonly string[];
-  /** Every metric by its id, in the order the catalog lists them. */
-  readonly metrics: ReadonlyMap<string, WorldMetric>;
-}
+/** Every metric by its id, in the order the catalog lists them. */
+export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
-/** A line of a table of metrics: id, name, formula, and what differs from the rest of the table. */
-export type MetricLine = readonly [id: string, name: string, formula: Formula, change?: Partial<WorldMetric>];
+export type MetricLine = readonly [id: string, name: string, section: string, formula: Formula];
+
+/** The metrics of a list of filters-data. */
+export function metricsOf(filter: MetricFilterName | null, lines: readonly MetricLine[]): WorldMetric[] {
+  return lines.map(([id, name, section, formula]) => {
+    const description = `${name}, as the simulated world has them`;
+    return { id, name, short_name: '', section, description, filter, ...formula };
+  });
+}
 
 const MICRO = 1_000_000;
 
-export function metricsOf(
-  filter: MetricFilterName | null,
-  section: string,
-  lines: readonly MetricLine[],
-  common: Partial<WorldMetric> = {},
-): WorldMetric[] {
-  return lines.map(([id, name, formula, change]) => ({
-    id,
-    name,
-    short_name: '',
-    section,
-    filter,
-    description: `${name}, as the simulated world has them`,
-    increase_is_negative: false,
-    completeAfterDays: null,
-    ...formula,
-    ...common,
-    ...change,
-  }));
-}
-
-const firstSum: Formula['combine'] = ([sum = 0]) => sum;
+const added = (formatting: string, unit: 'count' | 'micros', measure: Measure): Formula => {
+  return { formatting, unit, additive: true, measures: [measure], combine: ([sum = 0]) => sum };
+};
 
 /** One measure: whole numbers that add up. */
-export function counted(measure: Measure): Formula {
-  return { formatting: 'integer', unit: 'count', additive: true, measures: [measure], combine: firstSum };
-}
+export const counted = (measure: Measure, formatting = 'integer'): Formula => added(formatting, 'count', measure);
 
 /** One measure: money that adds up. */
-export function money(measure: Measure): Formula {
-  return { formatting: 'money', unit: 'micros', additive: true, measures: [measure], combine: firstSum };
-}
+export const money = (measure: Measure): Formula => added('money', 'micros', measure);
 
 /** How far two measures are apart, in their own unit. */
 export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
@@ -85,23 +64,20 @@ export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): 
   return { formatting, unit, additive: false, measures: [left, right], combine: ([a = 0, b = 0]) => Math.abs(a - b) };
 }
 
-const calculated = (formatting: string, measures: readonly Measure[], combine: Formula['combine']): Formula => {
-  return { formatting, unit: 'number', additive: false, measures, combine };
-};
-
 /** One measure divided by another, times a factor; null when there is nothing to divide by. */
-export function ratio(above: Measure, below: Measure, factor = 1): Formula {
-  return calculated('percent', [above, below], ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor));
+export function ratio(above: Measure, below: Measure, factor = 1, formatting = 'percent'): Formula {
+  const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor);
+  return { formatting, unit: 'number', additive: false, measures: [above, below], combine };
 }
 
 /** Money divided by a count, in whole units of the currency. */
-export function price(above: Measure, below: Measure, factor = 1): Formula {
-  return calculated('money', [above, below], ([a = 0, b = 0]) => (b === 0 ? null : (a / MICRO / b) * factor));
-}
+export const price = (above: Measure, below: Measure, factor = 1): Formula =>
+  ratio(above, below, factor / MICRO, 'money');
 
-/** The mean of a measure over the days of a group, times a factor. */
-export function dailyMean(measure: Measure, factor: number): Formula {
-  return calculated('decimal', [measure], ([sum = 0], days) => (days === 0 ? null : (sum * factor) / days));
+/** Users of whom many are the same: the more rows are taken together, the fewer each adds. */
+export function distinct(measure: Measure): Formula {
+  const combine: Formula['combine'] = ([sum = 0]) => 10 * Math.sqrt(sum);
+  return { formatting: 'decimal', unit: 'number', additive: false, measures: [measure], combine };
 }
 
 /** A value as a number in the metric's own terms: micro-units become units of the currency. */

@@ -15,10 +15,6 @@ export const parameterValues = {
   format_dates: ['true', 'false'],
 } as const;
 
-export type ParameterName = keyof typeof parameterValues;
-
-export type ValueOf<Name extends ParameterName> = (typeof parameterValues)[Name][number];
-
 export interface Currency {
   /** ISO 4217. */
   readonly code: string;
@@ -63,12 +59,4 @@ export function unsupported(kind: 'metric' | 'dimension', name: string, loc: str
 /** The refusal of a parameter's value. */
 export function invalid(parameter: string, msg: string): RequestRefused {
   return new RequestRefused({ detail: [{ loc: ['query', parameter], msg, type: 'value_error' }] });
-}
-
-/** The refusal of a query without its required parameters. */
-export function missing(parameters: readonly string[]): RequestRefused {
-  const type = 'value_error.missing';
-  return new RequestRefused({
-    detail: parameters.map((parameter) => ({ loc: ['query', parameter], msg: 'field required', type })),
-  });
 }

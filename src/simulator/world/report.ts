@@ -1,15 +1,26 @@
-/** The report: groups of atoms become rows, filtered, totalled, sorted, cut, in the envelope of the service. */
+/**
+ * The report: the atoms of its days become rows, filtered, totalled, sorted, cut, in the envelope of the service.
+ *
+ * Atoms are added up by bucket, which is what of their hour shows in a row's dates, and by what tells rows apart besides: the texts
+ * of the requested dimensions and `attr_dependency`, the ids of things that are named (observed: Answers). Two things of one name
+ * make two rows. Only the measures requested are computed. An atom keeps its UTC hour; in an offset it falls on the local hour that
+ * begins at the same instant, which under a half-hour offset is labelled `:30`.
+ */
 
-import { addDays, startOfDayAt } from '../../model/calendar.ts';
-import { isDateDimension } from '../../model/dimension.ts';
-import type { AtomStore } from './atoms.ts';
-import { type RowBucket, createBuckets, type Dependency, type Group, groupAtoms } from './groups.ts';
-import { choose, hashText, mix } from './hash.ts';
+import { addDays, bucketOf, type Day, day, startOfDayAt, type WeekStart } from '../../model/calendar.ts';
+import { type DateDimension, dateDimensions, isDateDimension } from '../../model/dimension.ts';
+import { type Atom, atomsOn, type Traffic } from './atoms.ts';
+import type { TrafficLane } from './lanes.ts';
 import { inUnits, type WorldMetric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
 
+type Cell = string | number | null;
+
+/** Ids by dimension; those of a channel's partner by its slug. */
+type Dependency = Readonly<Record<string, string | Readonly<Record<string, readonly string[]>>>>;
+
 /** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
-export type ReportRow = Readonly<Record<string, Cell | Readonly<Record<string, Dependency>>>>;
+export type ReportRow = Readonly<Record<string, Cell | Dependency>>;
 
 export interface Report {
   readonly rows: readonly ReportRow[];
@@ -19,151 +30,238 @@ export interface Report {
   readonly pagination: null;
 }
 
+/** How a world words its rows. */
+export interface Wording {
+  /** Weekday of `getUTCDay` that weeks begin with. */
+  readonly weekStartsOn: WeekStart;
+  /** What reports say in place of a text; null where the service has no value, which passes no filter. */
+  readonly shownText: (dimension: string, text: string) => string | null;
+}
+
 const MS_PER_HOUR = 3_600_000;
+const HOURS_PER_DAY = 24;
 
-/** A metric with the places of its measures among the sums of a group. */
-interface Column {
-  readonly metric: WorldMetric;
-  readonly positions: readonly number[];
-  readonly seed: number;
+/** The world's first day: there was no traffic before it. */
+const FIRST_DAY = day('2022-01-01');
+
+/** A date as `format_dates=false` returns it, of a local time in ISO form. */
+function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStart): string {
+  const year = time.slice(0, 4);
+  if (dimension === 'hour') return `${time.slice(0, 16)}:00`;
+  if (dimension === 'day') return time.slice(0, 10);
+  if (dimension === 'month') return time.slice(0, 7);
+  if (dimension === 'quarter') return `Q${Math.ceil(Number(time.slice(5, 7)) / 3)} ${year}`;
+  if (dimension === 'year') return year;
+  const { start, end } = bucketOf(day(time.slice(0, 10)), 'week', weekStartsOn);
+  return `${start} - ${addDays(end, -1)}`;
 }
 
-function valueOf(column: Column, sums: readonly number[], days: number): number | null {
-  return column.metric.combine(
-    column.positions.map((position) => sums[position] ?? 0),
-    days,
+/** The hours whose atoms share the dates of their rows. */
+interface Bucket {
+  readonly texts: ReadonlyMap<string, string>;
+  /** The last of its days that has traffic. */
+  lastDay: Day;
+  /** By the identity's number. */
+  readonly groups: Map<number, Group>;
+}
+
+/** What tells rows of one bucket apart. */
+interface Identity {
+  readonly number: number;
+  /** By text dimension. */
+  readonly texts: ReadonlyMap<string, string | null>;
+  readonly attrDependency: Dependency;
+}
+
+interface Group {
+  readonly bucket: Bucket;
+  readonly identity: Identity;
+  /** Exact integers, in the order of the measures. */
+  readonly sums: number[];
+}
+
+/** The bucket of an hour (UTC, since 1970), or null where a filter excludes it. */
+function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number) => Bucket | null {
+  const shift = Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
+  const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
+  const known = new Map<string, Bucket>();
+  return remembered((hour) => {
+    const time = new Date(hour * MS_PER_HOUR + shift).toISOString();
+    const passes = query.dimensionFilters.every(
+      ({ dimension, accepts }) => !isDateDimension(dimension) || accepts(dateText(dimension, time, weekStartsOn)),
+    );
+    if (!passes) return null;
+    const texts = new Map(wanted.map((dimension) => [dimension, dateText(dimension, time, weekStartsOn)]));
+    const key = [...texts.values()].join(' ');
+    const lastDay = day(time.slice(0, 10));
+    const bucket = known.get(key) ?? { texts, lastDay, groups: new Map<number, Group>() };
+    if (bucket.lastDay < lastDay) bucket.lastDay = lastDay;
+    known.set(key, bucket);
+    return bucket;
+  });
+}
+
+/** A function of a number that is computed once for each. */
+function remembered<T>(compute: (of: number) => T): (of: number) => T {
+  const known = new Map<number, T>();
+  return (of) => {
+    const found = known.get(of) ?? compute(of);
+    known.set(of, found);
+    return found;
+  };
+}
+
+const idsOfNamed: ReadonlyMap<string, readonly string[]> = new Map([
+  ['campaign', ['campaign_id_network']],
+  ['campaign_network', ['campaign_id_network']],
+  ['adgroup', ['adgroup_id_network']],
+  ['adgroup_network', ['adgroup_id_network']],
+  ['creative', ['creative_id_network']],
+  ['creative_network', ['creative_id_network']],
+  ['partner_name', ['partner_id', 'partner']],
+  ['partner_id', ['partner_id', 'partner']],
+]);
+
+/** The identity of a lane by its index, or null where a filter excludes it. */
+function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shownText }: Wording) {
+  const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
+  const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
+  const known = new Map<string, Identity>();
+  const textOf = ({ texts }: TrafficLane, dimension: string): string | null => {
+    if (dimension === 'currency') return query.currency.name;
+    if (dimension === 'currency_code') return query.currency.code;
+    return shownText(dimension, texts.get(dimension) ?? '');
+  };
+  return remembered((index): Identity | null => {
+    const lane = lanes[index];
+    const passes = query.dimensionFilters.every(
+      ({ dimension, accepts }) =>
+        isDateDimension(dimension) || (lane !== undefined && accepts(textOf(lane, dimension))),
+    );
+    if (lane === undefined || !passes) return null;
+    const texts = new Map(dimensions.map((dimension) => [dimension, textOf(lane, dimension)]));
+    const own = (id: string): string => lane.texts.get(id) ?? '';
+    const attrDependency = {
+      ...Object.fromEntries(ids.map((id) => [id, own(id)])),
+      ...(dimensions.includes('channel') ? { channel: { [own('partner')]: [own('partner_id')] } } : {}),
+    };
+    const key = JSON.stringify([[...texts.values()], attrDependency]);
+    const identity = known.get(key) ?? { number: known.size, texts, attrDependency };
+    known.set(key, identity);
+    return identity;
+  });
+}
+
+function isCounted({ viewed, reattributed, ...atom }: Atom, query: ReportQuery): boolean {
+  const { nowHour } = query.moment;
+  if (atom.hour > nowHour || nowHour < atom.shownFrom || nowHour >= atom.shownUntil) return false;
+  if (query.attribution_type !== 'all' && viewed !== (query.attribution_type === 'impression')) return false;
+  // Users who return belong to their first source, which has had them already.
+  if (query.attribution_source === 'first' && reattributed) return false;
+  return query.reattributed === 'all' || reattributed === (query.reattributed === 'true');
+}
+
+/** The groups of a report; one without atoms does not exist. */
+function groupAtoms(
+  query: ReportQuery,
+  traffic: Traffic,
+  wording: Wording,
+  measures: WorldMetric['measures'],
+): Group[] {
+  const bucketAt = bucketsBy(query, wording);
+  const identityOf = identitiesOf(query, traffic.lanes, wording);
+  const { start, end } = query.date_period;
+  const hourOf = (of: Day): number => Math.ceil(startOfDayAt(of, query.utc_offset).getTime() / MS_PER_HOUR);
+  const firstHour = hourOf(start > FIRST_DAY ? start : FIRST_DAY);
+  const endHour = Math.min(hourOf(end), query.moment.nowHour + 1);
+  const groups: Group[] = [];
+  for (let dayNumber = Math.floor(firstHour / HOURS_PER_DAY); dayNumber * HOURS_PER_DAY < endHour; dayNumber += 1) {
+    for (const atom of atomsOn(dayNumber, traffic)) {
+      const isAsked = firstHour <= atom.hour && atom.hour < endHour && isCounted(atom, query);
+      const bucket = isAsked ? bucketAt(atom.hour) : null;
+      const identity = isAsked ? identityOf(atom.lane.index) : null;
+      if (bucket === null || identity === null) continue;
+      const held = bucket.groups.get(identity.number);
+      const group = held ?? { bucket, identity, sums: measures.map(() => 0) };
+      if (held === undefined) groups.push(group);
+      bucket.groups.set(identity.number, group);
+      for (const [at, measure] of measures.entries()) {
+        group.sums[at] = (group.sums[at] ?? 0) + measure(atom, query.moment);
+      }
+    }
+  }
+  return groups;
+}
+
+/** The report of a query on some traffic; null when nothing matched. */
+export function createReport(query: ReportQuery, traffic: Traffic, wording: Wording): Report | null {
+  const wanted = [...query.metrics, ...query.metricFilters.map((filter) => filter.metric)];
+  const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
+  const valueOf = (metric: WorldMetric, sums: readonly number[]): number | null =>
+    metric.combine(metric.measures.map((measure) => sums[measures.indexOf(measure)] ?? 0));
+  /** Whether a metric's cumulative value is withheld from a bucket, as some of its cohorts are not complete. */
+  const isWithheld = ({ completeAfterDays }: WorldMetric, { lastDay }: Bucket): boolean => {
+    if (query.cohort_maturity === 'immature' || completeAfterDays === undefined) return false;
+    const completeAt = startOfDayAt(addDays(lastDay, 1 + completeAfterDays), query.utc_offset);
+    return completeAt.getTime() > query.moment.nowHour * MS_PER_HOUR;
+  };
+
+  const groups = groupAtoms(query, traffic, wording, measures).filter(({ sums }) =>
+    query.metricFilters.every(({ metric, accepts }) => accepts(valueOf(metric, sums))),
   );
-}
+  if (groups.length === 0) return null;
 
-/** Whether a metric's cumulative value is withheld from a bucket, as some of its cohorts are not complete. */
-function isWithheld(metric: WorldMetric, bucket: RowBucket, query: ReportQuery): boolean {
-  if (!query.matureOnly || metric.completeAfterDays === null) return false;
-  const completeAt = startOfDayAt(addDays(bucket.lastDay, 1 + metric.completeAfterDays), query.utcOffset);
-  return completeAt.getTime() > query.moment.nowHour * MS_PER_HOUR;
-}
-
-/** A row before it is written, and what it is sorted by. */
-interface Line {
-  readonly group: Group;
-  readonly seed: number;
-  readonly values: readonly { readonly column: Column; readonly value: number | null; readonly withheld: boolean }[];
-}
-
-function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow {
-  // Not an object to be filled: `__proto__` may be the name of a metric.
-  const row: [string, ReportRow[string]][] = [['attr_dependency', group.identity.attrDependency]];
-  for (const dimension of query.dimensions) {
-    const date = isDateDimension(dimension) ? group.bucket.texts[dimension] : undefined;
-    row.push([dimension, date ?? group.identity.texts.get(dimension) ?? null]);
-  }
-  for (const { column, value, withheld } of values) {
-    const cellSeed = mix(seed, column.seed);
-    row.push([column.metric.id, withheld ? writeWithheld(cellSeed) : writeValue(column.metric, value, cellSeed)]);
-  }
-  return Object.fromEntries(row);
-}
-
-function sortKeyOf(line: Line, name: string): string | number {
-  const cell = line.values.find(({ column }) => column.metric.id === name);
-  if (cell !== undefined) return cell.value ?? Number.NEGATIVE_INFINITY;
-  if (isDateDimension(name)) return line.group.bucket.texts[name] ?? '';
-  return line.group.identity.texts.get(name) ?? '';
-}
-
-function sortLines(lines: Line[], query: ReportQuery): void {
+  /** Over the rows that passed the filters; what is withheld from a row is missing from it too. */
+  const totalOf = (metric: WorldMetric): number => {
+    const counted = groups.filter(({ bucket }) => !isWithheld(metric, bucket));
+    const value = valueOf(
+      metric,
+      measures.map((_, at) => counted.reduce((sum, { sums }) => sum + (sums[at] ?? 0), 0)),
+    );
+    return value === null ? 0 : inUnits(metric, value);
+  };
+  const sortKeyOf = ({ bucket, identity, sums }: Group, name: string): string | number => {
+    const metric = query.metrics.find(({ id }) => id === name);
+    if (metric === undefined) return bucket.texts.get(name) ?? identity.texts.get(name) ?? '';
+    return valueOf(metric, sums) ?? Number.NEGATIVE_INFINITY;
+  };
   for (const { name, descending } of query.sort.toReversed()) {
-    lines.sort((left, right) => {
-      const a = sortKeyOf(left, name);
-      const b = sortKeyOf(right, name);
+    groups.sort((left, right) => {
+      const [a, b] = [sortKeyOf(left, name), sortKeyOf(right, name)];
       if (a === b) return 0;
       return a < b === descending ? 1 : -1;
     });
   }
-}
-
-/** Totals over the rows that passed the filters; what is withheld from a row is missing from them too. */
-function totalsOf(lines: readonly Line[], columns: readonly Column[], days: number): Record<string, number> {
-  const totals = columns.map((column, index): [string, number] => {
-    const sums: number[] = [];
-    for (const { group, values } of lines) {
-      if (values[index]?.withheld ?? false) continue;
-      for (const position of column.positions) sums[position] = (sums[position] ?? 0) + (group.sums[position] ?? 0);
-    }
-    const value = valueOf(column, sums, days);
-    return [column.metric.id, value === null ? 0 : inUnits(column.metric, value)];
+  const rows = groups.slice(0, query.limit).map(({ bucket, identity, sums }, place): ReportRow => {
+    // Not an object to be filled: `__proto__` may be the name of a metric.
+    const cells = query.metrics.map((metric): [string, Cell] => [
+      metric.id,
+      isWithheld(metric, bucket) ? writeWithheld(place) : writeValue(metric, valueOf(metric, sums), place),
+    ]);
+    const texts = query.dimensions.map((name): [string, Cell] => [
+      name,
+      bucket.texts.get(name) ?? identity.texts.get(name) ?? null,
+    ]);
+    return Object.fromEntries<Cell | Dependency>([['attr_dependency', identity.attrDependency], ...texts, ...cells]);
   });
-  return Object.fromEntries(totals);
+  const totals = Object.fromEntries(query.metrics.map((metric) => [metric.id, totalOf(metric)]));
+  return { rows, totals, warnings: [], pagination: null };
 }
 
-/** The report of a query on some traffic; null when nothing matched. Rows come in the order of time, then as sorted. */
-export function createReport(query: ReportQuery, atoms: AtomStore): Report | null {
-  const wanted = [...query.metrics, ...query.filters.metrics.map((filter) => filter.metric)];
-  const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
-  const columnOf = (metric: WorldMetric): Column => ({
-    metric,
-    positions: metric.measures.map((measure) => measures.indexOf(measure)),
-    seed: hashText(metric.id),
-  });
-  const columns = query.metrics.map((metric) => columnOf(metric));
-  const tests = query.filters.metrics.map(({ metric, accepts }) => ({ column: columnOf(metric), accepts }));
-
-  const buckets = createBuckets(query);
-  const groups = groupAtoms(query, atoms, buckets, measures);
-  const withheldByRank = buckets.all.map((bucket) => columns.map(({ metric }) => isWithheld(metric, bucket, query)));
-
-  const lines: Line[] = groups
-    .filter(({ bucket, sums }) => tests.every(({ column, accepts }) => accepts(valueOf(column, sums, bucket.days))))
-    .map((group) => ({
-      group,
-      seed: mix(group.bucket.seed, group.identity.seed),
-      values: columns.map((column, index) => ({
-        column,
-        value: valueOf(column, group.sums, group.bucket.days),
-        withheld: withheldByRank[group.bucket.rank]?.[index] ?? false,
-      })),
-    }));
-  if (lines.length === 0) return null;
-
-  const totals = totalsOf(lines, columns, buckets.days);
-  sortLines(lines, query);
-  const shown = query.limit === null ? lines : lines.slice(0, query.limit);
-  const warnings =
-    shown.length < lines.length
-      ? [`The report was limited to ${shown.length} rows; ${lines.length} rows matched the query.`]
-      : [];
-  const rows = shown.map((line) => writeRow(line, query));
-  return { rows, totals, pagination: null, warnings };
-}
-
-type Cell = string | number | null;
-
-/** One cell in so many has another form than the usual one. */
+/** One row in so many has its numbers in another form than the usual one. */
 const ODD_EVERY = 50;
-const MICRO_DIGITS = 6;
-const MIN_DIGITS = 2;
-const MICRO = 10 ** MICRO_DIGITS;
 
-/** Micro-units as a decimal of 2 to 6 digits, exactly; zero is `0.0`. */
-function moneyText(micros: number): string {
-  if (micros === 0) return '0.0';
-  const size = Math.abs(micros);
-  const digits = String(size % MICRO)
-    .padStart(MICRO_DIGITS, '0')
-    .replace(/0+$/, '')
-    .padEnd(MIN_DIGITS, '0');
-  return `${micros < 0 ? '-' : ''}${Math.floor(size / MICRO)}.${digits}`;
-}
-
-/** A cell of a report; `seed` belongs to its row. */
-function writeValue(metric: WorldMetric, value: number | null, seed: number): Cell {
-  if (value === null) return (seed & 1) === 0 ? null : '';
-  const form = choose(mix(seed, value), ODD_EVERY);
+/** A cell of a report, in the form of its row's place: metrics are text, at times numbers or counts with a decimal; blanks are null or empty. */
+function writeValue(metric: WorldMetric, value: number | null, place: number): Cell {
+  if (value === null) return place % 2 === 0 ? null : '';
+  const form = place % ODD_EVERY;
   if (form === 0) return inUnits(metric, value);
-  if (metric.unit === 'micros') return moneyText(value);
+  if (metric.unit === 'micros')
+    return inUnits(metric, value)
+      .toFixed(6)
+      .replace(/0{1,4}$/, '');
   return metric.unit === 'count' && form === 1 ? `${value}.0` : String(value);
 }
 
 /** A cell whose cumulative value is withheld: not to be told from a true zero, or from nothing. */
-function writeWithheld(seed: number): Cell {
-  return (seed & 1) === 0 ? '0.0' : null;
-}
+const writeWithheld = (place: number): Cell => (place % 2 === 0 ? '0.0' : null);

@@ -6,9 +6,6 @@
  * filters; and once a value's horizon has passed (observed: How numbers move), it is the same for ever.
  */
 
-import type { WeekStart } from '../../model/calendar.ts';
-import { dateDimensions, textDimensions } from '../../model/dimension.ts';
-import { AtomStore } from './atoms.ts';
 import { listFilterItems } from './catalog.ts';
 import {
   createApps,
@@ -20,17 +17,16 @@ import {
   type Names,
   ordinaryNames,
 } from './entities.ts';
-import { createLanes, type Texts } from './lanes.ts';
-import { SETTLING_DAYS } from './measures.ts';
+import { createLanes } from './lanes.ts';
 import type { FilterItem, WorldMetric } from './metric.ts';
-import { metrics } from './metrics.ts';
+import { metrics as serviceMetrics } from './metrics.ts';
 import { parseQuery } from './query.ts';
-import { createReport, type Report } from './report.ts';
+import { createReport, type Report, type Wording } from './report.ts';
 
 export { RequestRefused } from './parameters.ts';
 export type { FilterItem, Report, WorldApp, WorldLink, WorldPartner };
 
-export interface WorldOptions {
+export interface WorldOptions extends Wording {
   readonly seed: number;
   readonly apps: number;
   readonly partners: number;
@@ -38,16 +34,9 @@ export interface WorldOptions {
   readonly links: number;
   /** About so many rows by day, app, partner, network, os_name and country_code. */
   readonly rowsPerDay: number;
-  /** Weekday of `getUTCDay` that weeks begin with. */
-  readonly weekStartsOn: WeekStart;
-  /** Within how many days counts settle. */
-  readonly settlingDays: number;
   readonly names: Names;
-  /** Dimensions and metrics beside those of the service. */
-  readonly moreDimensions: readonly string[];
+  /** Metrics beside those of the service. */
   readonly moreMetrics: readonly WorldMetric[];
-  /** By text dimension, what reports say of a lane; null where the service has no value, which passes no filter. */
-  readonly shownTexts: (texts: Texts, laneIndex: number) => ReadonlyMap<string, string | null>;
 }
 
 export const defaultWorld: WorldOptions = {
@@ -57,11 +46,9 @@ export const defaultWorld: WorldOptions = {
   links: 60,
   rowsPerDay: 150,
   weekStartsOn: 1,
-  settlingDays: SETTLING_DAYS,
   names: ordinaryNames,
-  moreDimensions: [],
   moreMetrics: [],
-  shownTexts: (texts) => new Map(Object.entries(texts)),
+  shownText: (_, text) => text,
 };
 
 export interface World {
@@ -81,29 +68,22 @@ export interface World {
 /** A world; two of the same options answer alike. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const chosen: WorldOptions = { ...defaultWorld, ...options };
-  const { seed, weekStartsOn, settlingDays, names, rowsPerDay, moreMetrics, shownTexts } = chosen;
+  const { seed, names, rowsPerDay, moreMetrics } = chosen;
   const partners = createPartners(seed, chosen.partners, names.partners);
   const apps = createApps(seed, chosen.apps, names.apps);
   const links = createLinks(seed, chosen.links, { apps, partners, names });
-  const lanes = createLanes({ seed, rowsPerDay, apps, links, partners, shownTexts });
-  const vocabulary = {
-    dimensions: [...dateDimensions, ...textDimensions, ...chosen.moreDimensions],
-    metrics: new Map([...metrics, ...moreMetrics.map((metric) => [metric.id, metric] as const)]),
-  };
-  const understanding = { vocabulary, weekStartsOn, settlingDays };
-  const production = new AtomStore(seed, lanes, 'production');
-  const sandbox = new AtomStore(seed, lanes, 'sandbox');
-  const catalog = { apps, partners, lanes, vocabulary };
+  const lanes = createLanes({ seed, rowsPerDay, apps, links, partners });
+  const metrics = new Map([...serviceMetrics, ...moreMetrics.map((metric) => [metric.id, metric] as const)]);
   return {
     options: chosen,
     partners,
     apps,
     links,
     report(query, now) {
-      const asked = parseQuery(query, now, understanding);
-      return createReport(asked, asked.sandbox ? sandbox : production);
+      const asked = parseQuery(query, now, metrics);
+      return createReport(asked, { seed, lanes, isSandbox: asked.sandbox === 'true' }, chosen);
     },
-    isAdditive: (metric) => vocabulary.metrics.get(metric)?.additive ?? false,
-    filtersData: (query) => listFilterItems(query, catalog),
+    isAdditive: (metric) => metrics.get(metric)?.additive ?? false,
+    filtersData: (query) => listFilterItems(query, { apps, partners, lanes, metrics }),
   };
 }

@@ -1,7 +1,6 @@
 /** Worlds as tests want them: with names that programs have trouble with, and with quirks. */
 
 import { addDays, type Day, daysIn, parseDay } from '../../../src/model/calendar.ts';
-import type { Texts } from '../../../src/simulator/world/lanes.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
 import { counted, type WorldMetric, metricsOf, money, price, ratio } from '../../../src/simulator/world/metric.ts';
 import {
@@ -33,7 +32,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const world = createPlainWorld({
     ...chosen,
     moreMetrics: quirks.metrics.flatMap((metric) => made(metric)),
-    shownTexts: (texts) => shownTexts(quirks, texts),
+    shownText: (dimension, text) => (quirks.nulls.get(dimension)?.includes(text) ? null : text),
   });
   return {
     ...world,
@@ -53,15 +52,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
 function made({ id, formatting, kind, listed }: StrangeMetric): WorldMetric[] {
   const calculated = formatting.startsWith('money') ? price(allRevenue, installs) : ratio(allRevenue, cost);
   const formula = { count: counted(sessions), money: money(allRevenue), calculated }[kind];
-  return metricsOf(listed, 'Conversion', [[id, id, { ...formula, formatting }]]);
-}
-
-function shownTexts({ nulls }: Quirks, texts: Texts): Map<string, string | null> {
-  const shown = new Map<string, string | null>(Object.entries(texts));
-  for (const [dimension, values] of nulls) {
-    if (values.includes(shown.get(dimension) ?? '')) shown.set(dimension, null);
-  }
-  return shown;
+  return metricsOf(listed, [[id, id, 'Conversion', { ...formula, formatting }]]);
 }
 
 function daysAsked(query: URLSearchParams): { readonly start: Day; readonly end: Day } | null {
