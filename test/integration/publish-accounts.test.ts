@@ -57,8 +57,8 @@ test('two accounts below one root are one view of each slice of one shape, with 
   // Another warehouse's tables are never taken for an account's own.
   await configure('games', { publish: [{ delta: 'mobile/studio' }] });
   const foreign = await installation.run(['publish', '--ddl', 'duckdb', ...both]);
-  expect(foreign.code).not.toBe(0);
-  expect(foreign.err).toContain('WAREHOUSE_FOREIGN');
+  expect(foreign.code).toBe(78);
+  expect(foreign.err).toContain('two configurations have the place of Delta tables');
 
   // Nor is an account's folder swept as what is left of a slice of its name.
   await configure('above', {
