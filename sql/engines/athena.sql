@@ -15,14 +15,14 @@ create external table `{schema}`.`{table}` (
 comment '{comment}'
 [key] partitioned by (`{name}` {type})
 stored as parquet
-location '{folder}/';
+location '{root}/{table}/';
 
 [key] msck repair table `{schema}`.`{table}`;
 
 -- Each Delta table:
 
 create external table if not exists `{schema}`.`{table}`
-location '{folder}/'
+location '{root}/{table}/'
 tblproperties ('table_type' = 'DELTA');
 
 -- Each table in a view:
@@ -33,3 +33,8 @@ tblproperties ('table_type' = 'DELTA');
 
 create or replace view "{schema}"."{table}" as
 {rows};
+
+-- Each type:
+
+INTEGER int
+VARCHAR string

@@ -13,8 +13,8 @@ create or replace view `{schema}`.`{table}`
 )
 as select
 [column]     `{name}`
-[disk] from file('{folder}/{glob}data.parquet', 'Parquet', '{structure}')
-[bucket] from s3('{folder}/{glob}data.parquet', 'Parquet', '{structure}')
+[disk] from file('{root}/{table}/{glob}data.parquet', 'Parquet', '{structure}')
+[bucket] from s3('{address}/{table}/{glob}data.parquet', 'Parquet', '{structure}')
 settings use_hive_partitioning = 1
 comment '{comment}';
 
@@ -26,8 +26,8 @@ create or replace view `{schema}`.`{table}`
 )
 as select
 [column]     `{name}`
-[disk] from deltaLakeLocal('{folder}/')
-[bucket] from deltaLake('{folder}/')
+[disk] from deltaLakeLocal('{root}/{table}/')
+[bucket] from deltaLake('{address}/{table}/')
 [night] settings delta_lake_snapshot_version = {night}
 comment '{comment}';
 
@@ -43,3 +43,18 @@ create or replace view `{schema}`.`{table}`
 )
 as {rows}
 comment '{comment}';
+
+-- Each type:
+
+BOOLEAN Nullable(Bool)
+INTEGER Nullable(Int32)
+BIGINT Nullable(Int64)
+DOUBLE Nullable(Float64)
+DECIMAL Nullable(Decimal{digits})
+VARCHAR Nullable(String)
+-- Without a zone the digits of the file would be shown in that of the server.
+TIMESTAMP Nullable(DateTime64(6, 'UTC'))
+-- Date ends in 2149 and begins in 1970, which is enough for periods alone.
+DATE Nullable(Date32)
+-- What the names of folders state; in this type a condition on it keeps files from being opened.
+FOLDER Date

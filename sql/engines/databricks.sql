@@ -6,7 +6,7 @@ create database if not exists `{schema}`;
 
 -- Each Delta table:
 
-create table if not exists `{schema}`.`{table}` using delta location '{folder}';
+create table if not exists `{schema}`.`{table}` using delta location '{root}/{table}';
 
 -- Each table in a view:
 
@@ -20,3 +20,10 @@ create or replace view `{schema}`.`{table}` (
 )
 comment '{comment}' as
 {rows};
+
+-- Each type:
+
+INTEGER int
+VARCHAR string
+-- A plain timestamp would move the digits of the file to the zone of the session.
+TIMESTAMP timestamp_ntz

@@ -1,6 +1,7 @@
 [plain] -- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
 [delta] -- The views are run by the tests (npm test) over a reader in the place of delta_scan; its extension is not in the registry.
 [delta] -- An older night takes an extension whose delta_scan knows the parameter version.
+[disk] -- catalog.duckdb beside Delta tables needs no extension, and shows the newest night.
 [night] -- Tables and views show night {night} for as long as keep says: make them again each night.
 
 [bucket] install httpfs;
@@ -28,7 +29,7 @@ create or replace view "{schema}"."{table}" as
 select
 [column]     "{name}"
 from read_parquet(
-    '{pattern}/{glob}data.parquet',
+    '{pattern}/{table}/{glob}data.parquet',
 [key]     hive_types = {'{plain}': DATE},
     hive_partitioning = true
 );
@@ -41,8 +42,8 @@ comment on view "{schema}"."{table}" is '{comment}';
 create or replace view "{schema}"."{table}" as
 select
 [column]     "{name}"
-[night] from delta_scan('{folder}', version => {night});
-[newest] from delta_scan('{folder}');
+[night] from delta_scan('{root}/{table}', version => {night});
+[newest] from delta_scan('{root}/{table}');
 
 comment on view "{schema}"."{table}" is '{comment}';
 [commented] comment on column "{schema}"."{table}"."{name}" is '{comment}';

@@ -14,14 +14,17 @@ create table `{schema}`.`{table}` (
 )
 using parquet
 [key] partitioned by (`{name}`)
-location '{folder}'
+[disk] location 'file://{root}/{table}'
+[bucket] location 's3a:{path}/{table}'
 comment '{comment}';
 
 [key] repair table `{schema}`.`{table}` sync partitions;
 
 -- Each Delta table:
 
-create table if not exists `{schema}`.`{table}` using delta location '{folder}';
+create table if not exists `{schema}`.`{table}` using delta
+[disk] location 'file://{root}/{table}';
+[bucket] location 's3a:{path}/{table}';
 
 -- Each table in a view:
 
@@ -35,3 +38,10 @@ create or replace view `{schema}`.`{table}` (
 )
 comment '{comment}' as
 {rows};
+
+-- Each type:
+
+INTEGER int
+VARCHAR string
+-- A plain timestamp would move the digits of the file to the zone of the session.
+TIMESTAMP timestamp_ntz

@@ -17,7 +17,8 @@ create table hive."{schema}"."{table}" (
 comment '{comment}'
 with (
 [key]     partitioned_by = array['{plain}'],
-    external_location = '{folder}',
+[disk]     external_location = 'local://{root}/{table}',
+[bucket]     external_location = '{root}/{table}',
     format = 'PARQUET'
 );
 
@@ -25,7 +26,12 @@ with (
 
 -- Each Delta table:
 
-call hive.system.register_table(schema_name => '{schema}', table_name => '{table}', table_location => '{folder}');
+call hive.system.register_table(
+    schema_name => '{schema}',
+    table_name => '{table}',
+[disk]     table_location => 'local://{root}/{table}'
+[bucket]     table_location => '{root}/{table}'
+);
 
 -- Each table in a view:
 
@@ -39,3 +45,8 @@ create or replace view hive."{schema}"."{table}" as
 
 comment on view hive."{schema}"."{table}" is '{comment}';
 [commented] comment on column hive."{schema}"."{table}"."{name}" is '{comment}';
+
+-- Each type:
+
+-- The connector's precision is milliseconds unless it is configured otherwise, and a finer table is refused.
+TIMESTAMP timestamp(3)

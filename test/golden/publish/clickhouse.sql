@@ -10,7 +10,7 @@ create or replace view `lake`.`order`
 (
     `day` Date comment 'The day\'s date',
     `app_token` Nullable(String) comment '',
-    `cost` Nullable(decimal(18,6)) comment 'cost: ',
+    `cost` Nullable(Decimal(18,6)) comment 'cost: ',
     `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" \`y\` \\z events` Nullable(Int32) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
@@ -24,7 +24,7 @@ as select
     `value`,
     `o'brien "x" \`y\` \\z events`,
     `_extra`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`day` Date, `app_token` Nullable(String), `cost` Nullable(decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int32), `_extra` Nullable(String)')
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`day` Date, `app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int32), `_extra` Nullable(String)')
 settings use_hive_partitioning = 1
 comment 'It\'s a "slice";\n-- one row per \\day\\';
 
@@ -32,7 +32,7 @@ create or replace view `lake`.`by_hour`
 (
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
-    `cost` Nullable(decimal(18,6)) comment 'Cost',
+    `cost` Nullable(Decimal(18,6)) comment 'Cost',
     `day` Date comment 'The day the rows are filed under.'
 )
 as select
@@ -40,7 +40,7 @@ as select
     `year`,
     `cost`,
     `day`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/day=*/data.parquet', 'Parquet', '`hour` Nullable(DateTime64(6, \'UTC\')), `year` Nullable(Date32), `cost` Nullable(decimal(18,6)), `day` Date')
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/day=*/data.parquet', 'Parquet', '`hour` Nullable(DateTime64(6, \'UTC\')), `year` Nullable(Date32), `cost` Nullable(Decimal(18,6)), `day` Date')
 settings use_hive_partitioning = 1
 comment '';
 
@@ -76,7 +76,7 @@ create or replace view `lake`.`order_final`
 (
     `day` Nullable(Date32) comment 'The day\'s date',
     `app_token` Nullable(String) comment '',
-    `cost` Nullable(decimal(18,6)) comment 'cost: ',
+    `cost` Nullable(Decimal(18,6)) comment 'cost: ',
     `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" \`y\` \\z events` Nullable(Int32) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
@@ -109,7 +109,7 @@ create or replace view `lake`.`order_cohorts`
     `app_token` Nullable(String) comment '',
     `metric` Nullable(String) comment 'Metric',
     `age_days` Nullable(Int32) comment '',
-    `value` Nullable(decimal(38,6)) comment 'A \'value\'',
+    `value` Nullable(Decimal(38,6)) comment 'A \'value\'',
     `is_final` Nullable(Bool) comment ''
 )
 as select
@@ -125,7 +125,7 @@ from (
         s.`app_token` as `app_token`,
         c.metric as `metric`,
         c.age_days as `age_days`,
-        case c.id when 'cost' then cast(s.`cost` as Nullable(decimal(38,6))) when 'o\'brien "x" `y` \\z events' then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(decimal(38,6))) end as `value`,
+        case c.id when 'cost' then cast(s.`cost` as Nullable(Decimal(38,6))) when 'o\'brien "x" `y` \\z events' then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(Decimal(38,6))) end as `value`,
         coalesce(f.`is_final`, false) as `is_final`
     from `lake`.`order` as s
     cross join (
@@ -144,7 +144,7 @@ create or replace view `lake`.`by_hour_final`
 (
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
-    `cost` Nullable(decimal(18,6)) comment 'Cost'
+    `cost` Nullable(Decimal(18,6)) comment 'Cost'
 )
 as select
     s.`hour` as `hour`,

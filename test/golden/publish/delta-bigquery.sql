@@ -3,6 +3,7 @@
 
 -- Not run by the tests; written after the documentation of BigLake tables for Delta Lake.
 -- Needs a connection that may read the bucket, here called us.ripen; of Amazon S3 one of BigQuery Omni, in the region of the bucket.
+-- For a bucket of Google Cloud Storage put gs: in the place of s3:.
 -- The newest version of each table is read, which is another night while one is published.
 
 create schema if not exists `lake`;

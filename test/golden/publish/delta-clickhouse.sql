@@ -11,7 +11,7 @@ create or replace view `lake`.`order`
 (
     `day` Nullable(Date32) comment 'The day\'s date',
     `app_token` Nullable(String) comment '',
-    `cost` Nullable(decimal(18,6)) comment 'cost: ',
+    `cost` Nullable(Decimal(18,6)) comment 'cost: ',
     `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" \`y\` \\z events` Nullable(Int32) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
@@ -33,7 +33,7 @@ create or replace view `lake`.`by_hour`
 (
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
-    `cost` Nullable(decimal(18,6)) comment 'Cost',
+    `cost` Nullable(Decimal(18,6)) comment 'Cost',
     `day` Nullable(Date32) comment 'The day the rows are filed under.'
 )
 as select
@@ -77,7 +77,7 @@ create or replace view `lake`.`order_final`
 (
     `day` Nullable(Date32) comment 'The day\'s date',
     `app_token` Nullable(String) comment '',
-    `cost` Nullable(decimal(18,6)) comment 'cost: ',
+    `cost` Nullable(Decimal(18,6)) comment 'cost: ',
     `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` Nullable(Float64) comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" \`y\` \\z events` Nullable(Int32) comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
@@ -110,7 +110,7 @@ create or replace view `lake`.`order_cohorts`
     `app_token` Nullable(String) comment '',
     `metric` Nullable(String) comment 'Metric',
     `age_days` Nullable(Int32) comment '',
-    `value` Nullable(decimal(38,6)) comment 'A \'value\'',
+    `value` Nullable(Decimal(38,6)) comment 'A \'value\'',
     `is_final` Nullable(Bool) comment ''
 )
 as select
@@ -126,7 +126,7 @@ from (
         s.`app_token` as `app_token`,
         c.metric as `metric`,
         c.age_days as `age_days`,
-        case c.id when 'cost' then cast(s.`cost` as Nullable(decimal(38,6))) when 'o\'brien "x" `y` \\z events' then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(decimal(38,6))) end as `value`,
+        case c.id when 'cost' then cast(s.`cost` as Nullable(Decimal(38,6))) when 'o\'brien "x" `y` \\z events' then cast(s.`o'brien "x" \`y\` \\z events` as Nullable(Decimal(38,6))) end as `value`,
         coalesce(f.`is_final`, false) as `is_final`
     from `lake`.`order` as s
     cross join (
@@ -145,7 +145,7 @@ create or replace view `lake`.`by_hour_final`
 (
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
-    `cost` Nullable(decimal(18,6)) comment 'Cost'
+    `cost` Nullable(Decimal(18,6)) comment 'Cost'
 )
 as select
     s.`hour` as `hour`,

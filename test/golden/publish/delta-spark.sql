@@ -6,13 +6,17 @@
 
 create database if not exists `lake`;
 
-create table if not exists `lake`.`order` using delta location 's3a://example-bucket/mobile/lake/order';
+create table if not exists `lake`.`order` using delta
+location 's3a://example-bucket/mobile/lake/order';
 
-create table if not exists `lake`.`by_hour` using delta location 's3a://example-bucket/mobile/lake/by_hour';
+create table if not exists `lake`.`by_hour` using delta
+location 's3a://example-bucket/mobile/lake/by_hour';
 
-create table if not exists `lake`.`undated` using delta location 's3a://example-bucket/mobile/lake/undated';
+create table if not exists `lake`.`undated` using delta
+location 's3a://example-bucket/mobile/lake/undated';
 
-create table if not exists `lake`.`ripen_finality` using delta location 's3a://example-bucket/mobile/lake/ripen_finality';
+create table if not exists `lake`.`ripen_finality` using delta
+location 's3a://example-bucket/mobile/lake/ripen_finality';
 
 create or replace view `lake`.`order_final` (
     `day` comment 'The day\'s date',

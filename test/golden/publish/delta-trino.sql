@@ -8,13 +8,29 @@
 
 create schema if not exists hive."lake";
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'order', table_location => 's3://example-bucket/mobile/lake/order');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'order',
+    table_location => 's3://example-bucket/mobile/lake/order'
+);
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'by_hour', table_location => 's3://example-bucket/mobile/lake/by_hour');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'by_hour',
+    table_location => 's3://example-bucket/mobile/lake/by_hour'
+);
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'undated', table_location => 's3://example-bucket/mobile/lake/undated');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'undated',
+    table_location => 's3://example-bucket/mobile/lake/undated'
+);
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'ripen_finality', table_location => 's3://example-bucket/mobile/lake/ripen_finality');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'ripen_finality',
+    table_location => 's3://example-bucket/mobile/lake/ripen_finality'
+);
 
 create or replace view hive."lake"."order_final" as
 select
