@@ -62,14 +62,11 @@ function copiesOutcome({ published, failures }: Publication, fields: object, lin
   };
 }
 
-/** `3 files written, 1 removed; _manifest.json too`, or `up to date`. */
+/** `3 files written, 1 removed, _manifest.json`, or `up to date`. */
 function reportText({ files_written: written, files_removed: removed, also_written: also }: Published): string {
-  const done = [
-    ...(written === 0 ? [] : [`${written} ${written === 1 ? 'file' : 'files'} written`]),
-    ...(removed === 0 ? [] : [`${removed} removed`]),
-  ];
-  if (done.length === 0) return also.length === 0 ? 'up to date' : `${also.join(' and ')} written`;
-  return `${done.join(', ')}${also.length === 0 ? '' : `; ${also.join(' and ')} too`}`;
+  const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
+  const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
+  return done.length === 0 ? 'up to date' : done.join(', ');
 }
 
 /** A description as the result, or that it was written. */

@@ -42,8 +42,7 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
   if (twice !== undefined) throw unclear(`two configurations have ${twice}`, 'Give each one of its own.');
   const [first] = accounts;
   if (first === undefined) return '';
-  const roots = accounts.map(({ lake }) => lake.root);
-  const union = { ...first.lake, schema: schemaName(commonRoot(roots), schemas), night: null };
+  const union = { ...first.lake, schema: schemaName('accounts', schemas), night: null };
   const names = accounts.map(({ account }) => account).join(', ');
   const heading = [`-- The accounts ${names} as one, in the schema ${union.schema}: views with a column account.`];
   const views: string[] = [];
@@ -77,14 +76,6 @@ const shapeOf = (table: LakeTable | undefined): string =>
   JSON.stringify(
     [table?.columns, table?.cohorts?.columns].map((columns) => columns?.map(({ name, type }) => [name, type])),
   );
-
-/** The folder above all of them; `accounts` for none. */
-function commonRoot(roots: readonly string[]): string {
-  const [first = [], ...others] = roots.map((root) => root.split('/').slice(0, -1));
-  const depth = first.findIndex((step, at) => others.some((other) => other[at] !== step));
-  const shared = (depth < 0 ? first : first.slice(0, depth)).filter((step) => step !== '');
-  return shared.at(-1) ?? 'accounts';
-}
 
 function unclear(because: string, hint: string): Failure {
   return new Failure('USAGE_INVALID', `The accounts could not be read as one: ${because}.`, { hint });

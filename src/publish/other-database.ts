@@ -32,18 +32,15 @@ export async function withDatabase<T>(
     autoinstall_known_extensions: 'false',
     ...(path === ':memory:' ? {} : { temp_directory: `${path}.tmp` }),
   });
+  const connection = await instance.connect();
+  const statements = statementsOn(connection);
   try {
-    const connection = await instance.connect();
-    const statements = statementsOn(connection);
-    try {
-      return await work({
-        rows: async (sql, parameters, shape) => z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
-        run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
-      });
-    } finally {
-      connection.closeSync();
-    }
+    return await work({
+      rows: async (sql, parameters, shape) => z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
+      run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
+    });
   } finally {
+    connection.closeSync();
     instance.closeSync();
   }
 }
