@@ -3,6 +3,7 @@
 import type { Config } from './config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
 import { type Emit, failedEvent } from './events.ts';
+import type { AccountLakes } from './publish/accounts-ddl.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
@@ -34,15 +35,32 @@ function withEvents<P extends Publication>(done: P, emit: Emit): P {
   return done;
 }
 
-/** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */
+/**
+ * The statements with which an engine reads the published lakes; with `others` those of their accounts, too, and of all as one. Throws
+ * `USAGE_INVALID` when there is no lake it can read, or for accounts that cannot be told apart.
+ */
 export const lakeDdl = configVerb(
   ['engine'],
-  async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
-    const { lakesDdl } = await import('./publish/ddl.ts');
+  async (
+    config: Config,
+    options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
+  ): Promise<string> => {
+    const { accountsDdl } = await import('./publish/accounts-ddl.ts');
+    const { describedLakes, lakesDdl } = await import('./publish/ddl.ts');
+    const { engine, others = [] } = options;
     const standing = circumstancesOf(config, options);
-    return onWarehouse(config, 'read', standing, async (warehouse) =>
-      lakesDdl(options.engine, config, warehouse, standing.signal),
-    );
+    if (others.length === 0)
+      return onWarehouse(config, 'read', standing, async (warehouse) =>
+        lakesDdl(engine, config, warehouse, standing.signal),
+      );
+    const accounts: AccountLakes[] = [];
+    for (const each of [config, ...others]) {
+      const lakes = await onWarehouse(each, 'read', standing, async (warehouse) =>
+        describedLakes(engine, each, warehouse, standing.signal),
+      );
+      accounts.push({ ...each, lakes });
+    }
+    return accountsDdl(engine, accounts);
   },
 );
 

@@ -73,7 +73,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
-      const occupants = await occupantFindings(publish, { path, id: null, tables: [] }, signal);
+      const occupants = await occupantFindings(publish, { path, id: null }, signal);
       return [finding('works', `the first sync makes ${path}`), ...occupants];
     }
     const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({

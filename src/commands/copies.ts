@@ -9,29 +9,36 @@ import {
   exportRows as writeRows,
   lakeDdl,
   publish as publishCopies,
+  readConfig,
   type Config,
   type Loss,
   type Publication,
   type Published,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
-import { accountLakes, accountsDdl, type AccountLakes } from '../publish/accounts-ddl.ts';
 import { refuseOutput } from '../publish/places.ts';
 import { countText, elapsedText } from '../terminal/measure.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
-import { dayOf, given, offline, withConfig, writeNamed } from './verb.ts';
+import { dayOf, given, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const SOURCES = 'ripen_sources.yml';
 
 /** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
-  const { config: files = [], ddl, dbt } = all;
-  const args = { ...all, config: files[0] };
-  if (files.length > 1) return described(null, await accountsText(files, all, shell));
-  return withConfig(args, shell, true, async (config, stated) => {
-    if (ddl !== undefined) return described(null, await lakeDdl(config, { ...stated, engine: ddl }));
+  const { config: [file, ...files] = [], ddl, dbt } = all;
+  if (ddl === undefined && files.length > 0) {
+    throw new Failure('USAGE_INVALID', `The command line was refused: --config was given ${files.length + 1} times.`, {
+      hint: 'Publish each configuration by itself; --ddl describes several as one.',
+    });
+  }
+  return withConfig({ ...all, config: file }, shell, true, async (config, stated) => {
+    if (ddl !== undefined) {
+      const others = files.map(async (each) => readConfig({ ...placeOf({ config: each }, shell), offline: true }));
+      const text = await lakeDdl(config, { ...stated, engine: ddl, others: await Promise.all(others) });
+      return described(null, text);
+    }
     if (dbt === undefined) {
       const done = await publishCopies(config, stated);
       const isIdle = done.published.length + done.failures.length === 0;
@@ -55,30 +62,11 @@ function copiesOutcome({ published, failures }: Publication, fields: object, lin
   };
 }
 
-/** `3 files written, 1 removed; _manifest.json too`, or `up to date`. */
+/** `3 files written, 1 removed, _manifest.json`, or `up to date`. */
 function reportText({ files_written: written, files_removed: removed, also_written: also }: Published): string {
-  const done = [
-    ...(written === 0 ? [] : [`${written} ${written === 1 ? 'file' : 'files'} written`]),
-    ...(removed === 0 ? [] : [`${removed} removed`]),
-  ];
-  if (done.length === 0) return also.length === 0 ? 'up to date' : `${also.join(' and ')} written`;
-  return `${done.join(', ')}${also.length === 0 ? '' : `; ${also.join(' and ')} too`}`;
-}
-
-/** How an engine reads several accounts, each of a configuration and a warehouse of its own, as one. */
-async function accountsText(files: readonly string[], args: Arguments<'publish'>, shell: Shell): Promise<string> {
-  const { ddl } = args;
-  if (ddl === undefined) {
-    throw new Failure('USAGE_INVALID', `The command line was refused: --config was given ${files.length} times.`, {
-      hint: 'Publish each configuration by itself; --ddl describes several as one.',
-    });
-  }
-  const accounts: AccountLakes[] = [];
-  for (const config of files) {
-    const lakes = withConfig({ ...args, config }, shell, true, async (read, stated) => accountLakes(ddl, read, stated));
-    accounts.push(await lakes);
-  }
-  return accountsDdl(ddl, accounts);
+  const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
+  const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
+  return done.length === 0 ? 'up to date' : done.join(', ');
 }
 
 /** A description as the result, or that it was written. */

@@ -53,8 +53,6 @@ export interface ExportOptions {
   readonly signal?: AbortSignal;
 }
 
-const USUAL_MODE = 0o644;
-
 export interface Exported {
   readonly slice: string;
   readonly output: string;
@@ -64,41 +62,36 @@ export interface Exported {
 
 const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
 
-/** Whether a path asks for a compressed file. Parquet is compressed by itself. */
-const isCompressed = (path: string): boolean => /\.gz$/i.test(path);
-
 /**
  * What an export writes, in which format: the stated one, or that of the extension, which may stand before a `.gz`. Throws
- * `USAGE_INVALID` where options name nothing to write, or nowhere to write it to.
+ * `USAGE_INVALID` where options name nothing to write, nowhere to write it to, or days the wrong way round.
  */
-export function exportRequest({ slice: configured, table, output, stream, format: stated = null }: ExportOptions): {
-  readonly slice: string;
-  readonly format: ExportFormat;
-} {
-  const slice = table ?? configured;
-  if (slice === undefined) throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
+export function exportRequest(given: ExportOptions): { readonly slice: string; readonly format: ExportFormat } {
+  const { slice = '', table = slice, output, stream, from = null, to = null } = given;
+  if (table === '') throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
   if (output === '-' && stream === undefined) {
-    const message = `The export of ${slice} was given no stream to write to.`;
+    const message = `The export of ${table} was given no stream to write to.`;
     throw unusable(message, 'Give a stream with the output -, or name a file.');
   }
-  const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(output)?.[1]?.toLowerCase();
-  const named = stated ?? (extension === 'jsonl' ? 'ndjson' : extension);
+  if (from !== null && to !== null && from > to) {
+    const message = `The export of ${table} was to begin on ${from}, after its end on ${to}.`;
+    throw unusable(message, 'Give --from the first day and --to the last.');
+  }
+  // No reader takes Parquet in gzip; it is compressed by itself.
+  const [, extension] = /\.(parquet\.gz|[a-z]+)(?:\.gz)?$/i.exec(output) ?? [];
+  const named = given.format ?? extension?.toLowerCase();
   const format = exportFormats.find((each) => each === named);
   if (format === undefined) {
-    const message = `The export to ${output} had no known format${stated === null ? '' : `, as ${stated} is none`}.`;
+    const message = `The export to ${output} had no known format, as ${named ?? 'no extension'} is none.`;
     const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
     throw unusable(message, hint);
   }
-  if (format === 'parquet' && isCompressed(output)) {
-    const message = `The export to ${output} was to be Parquet in gzip, which no reader takes.`;
-    throw unusable(message, 'End the name of --output in .parquet: such a file is compressed by itself.');
-  }
-  return { slice, format };
+  return { slice: table, format };
 }
 
 /**
  * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
- * the signal's reason, `USAGE_INVALID` as `exportRequest` does, for a slice that was never loaded, reversed days, or days where the
+ * the signal's reason, `USAGE_INVALID` as `exportRequest` does, for a slice that was never loaded, or days where the
  * slice has none; `STORAGE_FAILED`.
  */
 export async function exportSlice(warehouse: Warehouse, given: ExportOptions): Promise<Exported> {
@@ -106,7 +99,13 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
   const { slice, format } = exportRequest(given);
   const relation = finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
-  refuseUnreadable(slice, columns, given);
+  if (columns.length === 0) {
+    const hint = 'Run `ripen sync` first, or name a table of schema main, such as partners, links, apps or metrics.';
+    throw unusable(`There was no table ${slice} to export.`, hint);
+  }
+  if (grainOf(columns) === null && (given.from ?? given.to ?? null) !== null) {
+    throw unusable(`The slice ${slice} had no date dimension to choose days by.`, 'Leave out --from and --to.');
+  }
   const write = async (path: string): Promise<number> =>
     warehouse.run(exportStatement(relation, columns, given, { path, format }));
   const stop = (): void => warehouse.interrupt();
@@ -114,35 +113,8 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
   signal.addEventListener('abort', stop);
   try {
     return { slice, output, format, rows: await written({ ...given, signal }, write) };
-  } catch (error) {
-    if (!(error instanceof Error) || !('syscall' in error)) throw error;
-    throw storageFailed(`The export to ${output} failed`, error, {
-      hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
-    });
   } finally {
     signal.removeEventListener('abort', stop);
-  }
-}
-
-function refuseUnreadable(
-  slice: string,
-  columns: readonly RelationColumn[],
-  { from = null, to = null, table }: ExportOptions,
-): void {
-  if (from !== null && to !== null && from > to) {
-    const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
-    throw unusable(message, 'Give --from the first day and --to the last.');
-  }
-  if (columns.length === 0 && table !== undefined) {
-    const hint = 'Name one of schema main, such as partners, links, apps or metrics.';
-    throw unusable(`There was no table ${slice} to export.`, hint);
-  }
-  if (columns.length === 0) {
-    const message = `The slice ${slice} held nothing to export: it was never loaded.`;
-    throw unusable(message, `Run \`ripen sync --slice ${slice}\` first.`);
-  }
-  if (grainOf(columns) === null && (from !== null || to !== null)) {
-    throw unusable(`The slice ${slice} had no date dimension to choose days by.`, 'Leave out --from and --to.');
   }
 }
 
@@ -159,14 +131,14 @@ function exportStatement(
   { output, from = null, to = null, asIs = false }: ExportOptions,
   { path, format }: { readonly path: string; readonly format: ExportFormat },
 ): string {
-  const isDefused = format === 'csv' && !asIs;
   const cells = columns.map(({ name, type }) => {
     const plain = plainType(type);
     const column = `s.${identifier(name)}`;
     const value = format === 'ndjson' ? column : `cast(${column} as ${plain})`;
-    const heading = isDefused && FORMULA_STARTS.test(name) ? `'${name}` : name;
-    return `${isDefused && plain === 'VARCHAR' ? defused(value) : value} as ${identifier(heading)}`;
+    const isDefused = format === 'csv' && !asIs && plain === 'VARCHAR';
+    return `${isDefused ? defused(value) : value} as ${identifier(name)}`;
   });
+  const isCompressed = format !== 'parquet' && /\.gz$/i.test(output);
   const sorted = columns.filter(({ type }) => !/^(BIGINT|DOUBLE|DECIMAL)/.test(type));
   return `copy (
 select
@@ -174,7 +146,7 @@ select
 from main.${identifier(relation)} as s
 where ${insideDays(grainOf(columns), from, to)}
 order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', ')}
-) to ${literal(path)} (${options[format]}${isCompressed(output) ? ', compression gzip' : ''})`;
+) to ${literal(path)} (${options[format]}${isCompressed ? ', compression gzip' : ''})`;
 }
 
 /** With an apostrophe before it a formula is text again; numbers, dates and empty texts stay as they are. */
@@ -198,33 +170,34 @@ function insideDays(grain: DateDimension | null, from: Day | null, to: Day | nul
 
 /** Brings what `write` writes to a path to where it is to go, and returns how many rows that are. */
 async function written(
-  { output, mode = USUAL_MODE, stream, signal }: ExportOptions & { readonly signal: AbortSignal },
+  { output, mode = 0o644, stream, signal }: ExportOptions & { readonly signal: AbortSignal },
   write: (path: string) => Promise<number>,
 ): Promise<number> {
-  // DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards.
-  const apart = async (send: (path: string) => Promise<void>): Promise<number> =>
-    inTemporaryFolder(async (folder) => {
-      const rows = await write(join(folder, 'rows'));
-      await send(join(folder, 'rows'));
+  const storageFailure = (error: unknown): Failure =>
+    storageFailed(`The export to ${output} failed`, error, {
+      hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
+    });
+  const { path, isStream } = output === '-' ? { path: output, isStream: true } : await outputAt(resolve(output));
+  if (!isStream) {
+    return replaceShared(path, mode, async (unfinished) => {
+      const rows = await write(unfinished);
+      signal.throwIfAborted();
       return rows;
+    }).catch((error: unknown) => {
+      throw error instanceof Error && 'syscall' in error ? storageFailure(error) : error;
     });
-  if (output === '-' && stream !== undefined) {
-    return apart(async (rows) => {
-      await pipeline(createReadStream(rows), stream, { end: false, signal }).catch((error: unknown) => {
+  }
+  // DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards.
+  return inTemporaryFolder(async (folder) => {
+    const rows = await write(join(folder, 'rows'));
+    const sink = output === '-' && stream !== undefined ? stream : createWriteStream(path);
+    await pipeline(createReadStream(join(folder, 'rows')), sink, { end: sink !== stream, signal }).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
         const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
-        if (signal.aborted) throw error;
-        const hint = 'Give a stream that takes all that is written to it.';
-        if (!isClosed) throw storageFailed('The export to the stream failed', error, { hint });
-      });
-    });
-  }
-  const { path, isStream } = await outputAt(resolve(output));
-  if (isStream) {
-    return apart(async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
-  }
-  return replaceShared(path, mode, async (unfinished) => {
-    const rows = await write(unfinished);
-    signal.throwIfAborted();
+        if (!isClosed) throw storageFailure(error);
+      },
+    );
     return rows;
   });
 }

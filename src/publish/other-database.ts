@@ -1,5 +1,6 @@
 /** DuckDB files other than the warehouse (copies, targets, catalogs), and whose copy each is. The warehouse itself is never opened here. */
 
+import { existsSync } from 'node:fs';
 import { copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -10,6 +11,7 @@ import { Failure, textOf } from '../errors.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { statement } from '../warehouse/sql.ts';
 import { rowsIn, statementsOn, isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
+import { dimensionTables } from './lake-table.ts';
 import { ifThere } from './replacement.ts';
 
 /** What can be asked of a database, the warehouse or another. */
@@ -30,18 +32,15 @@ export async function withDatabase<T>(
     autoinstall_known_extensions: 'false',
     ...(path === ':memory:' ? {} : { temp_directory: `${path}.tmp` }),
   });
+  const connection = await instance.connect();
+  const statements = statementsOn(connection);
   try {
-    const connection = await instance.connect();
-    const statements = statementsOn(connection);
-    try {
-      return await work({
-        rows: async (sql, parameters, shape) => z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
-        run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
-      });
-    } finally {
-      connection.closeSync();
-    }
+    return await work({
+      rows: async (sql, parameters, shape) => z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
+      run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
+    });
   } finally {
+    connection.closeSync();
     instance.closeSync();
   }
 }
@@ -58,13 +57,11 @@ export interface Publisher {
   readonly path: string;
   /** Null where the warehouse is yet to be made. */
   readonly id: string | null;
-  /** Its tables, as `schema.table`. */
-  readonly tables: readonly string[];
 }
 
 /** Who an open warehouse is. */
 export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
-  return { path: warehouse.path, id: await statedIdOf(warehouse), tables: await namesIn(warehouse) };
+  return { path: warehouse.path, id: await statedIdOf(warehouse) };
 }
 
 /** The id a warehouse, or a snapshot of one, states; null where it states none. */
@@ -77,9 +74,6 @@ async function statedIdOf(database: Database): Promise<string | null> {
   return rows[0]?.id ?? null;
 }
 
-const namesIn = async (database: Database): Promise<string[]> =>
-  (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
-
 /** `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has; null where it may be replaced. */
 export function foreignCopy(copy: string, stated: string | null, { path, id }: Publisher): Failure | null {
   if (stated === null || stated === id) return null;
@@ -90,47 +84,52 @@ export function foreignCopy(copy: string, stated: string | null, { path, id }: P
   });
 }
 
-/** What lies where a copy goes. */
-export interface Occupant {
-  /** The id of the warehouse whose copy it is; null for none. */
-  readonly owner: string | null;
-  /** The DuckDB file that is replaced; null for none. */
-  readonly database: string | null;
-  /** Tables in that which are neither the ledger nor its slices nor in the warehouse. */
-  readonly foreign: readonly string[];
-}
-
 /** How DuckDB begins when the system would not give it the file, whatever is in it: permissions, too many open files. */
 const KEPT_OUT = 'IO Error: Cannot open file';
 
+const sliceRow = z.object({ slice: z.string() });
+
+/** The id a database states, null for none, and its tables that ripen did not make. */
+async function ownershipOf(database: Database) {
+  const names = (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
+  if (!names.includes('ripen_internal.migrations')) return { owner: null, foreign: names };
+  const slices = await database.rows(statement('publish/slices'), [], sliceRow);
+  const made = new Set([...dimensionTables, ...slices.map(({ slice }) => slice)].map((name) => `main.${name}`));
+  const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
+  return { owner: await statedIdOf(database), foreign };
+}
+
 /**
- * Reads the database that is replaced, or, where a session that holds it for writing keeps others out, a copy of it. Throws
- * `WAREHOUSE_FOREIGN` for a file that is no database, and `USAGE_INVALID` for the warehouse itself, which would lose its lock.
+ * The id of the warehouse whose copy the database at a path is, which is to be replaced; null for none. One that a session holds for
+ * writing, and so keeps others out, is read from a copy. Throws `WAREHOUSE_FOREIGN` for a file that is no database, for one that is not
+ * another's but has tables that are not ripen's, or a log beside it, which DuckDB would replay into what takes its place; `USAGE_INVALID`
+ * for the warehouse itself, which would lose its lock.
  */
-export async function readOccupant(path: string, own: Publisher): Promise<Occupant> {
+export async function readOccupant(path: string, own: Publisher): Promise<string | null> {
   const [found, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
-  // What is no file was found to be no place to write to.
-  if (found?.isFile() !== true || found.size === 0) return { owner: null, database: path, foreign: [] };
-  if (found.ino === warehouse?.ino && found.dev === warehouse.dev) {
+  if (found !== null && found.ino === warehouse?.ino && found.dev === warehouse.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${path} was the warehouse itself.`, {
       hint: 'Publish to a path of its own.',
     });
   }
-  const read = async (database: Database): Promise<Occupant> => {
-    const names = await namesIn(database);
-    const isSnapshot = names.includes('ripen_internal.migrations');
-    const slices = isSnapshot ? await database.rows(statement('publish/slices'), [], sliceRow) : [];
-    const known = new Set([...own.tables, ...slices.map(({ slice }) => `main.${slice}`)]);
-    const foreign = isSnapshot ? names.filter((name) => !/^ripen(_internal)?\./.test(name) && !known.has(name)) : names;
-    return { owner: await statedIdOf(database), database: path, foreign };
-  };
+  // What is no file was found to be no place to write to.
+  const isThere = found?.isFile() === true && found.size > 0;
+  const { owner, foreign } = isThere ? await ownershipAt(path) : { owner: null, foreign: [] };
+  if (owner !== null && owner !== own.id) return owner;
+  if (existsSync(`${path}.wal`)) throw notOwn(path, `a write-ahead log lay at ${path}.wal`);
+  if (foreign.length > 0)
+    throw notOwn(path, `it held ${foreign.length} tables that are not ripen's, such as ${foreign[0]}`);
+  return owner;
+}
+
+async function ownershipAt(path: string): ReturnType<typeof ownershipOf> {
   try {
-    return await withDatabase(path, 'READ_ONLY', read).catch(async (error: unknown) => {
+    return await withDatabase(path, 'READ_ONLY', ownershipOf).catch(async (error: unknown) => {
       if (!textOf(error).includes('Could not set lock')) throw error;
       return inTemporaryFolder(async (folder) => {
         const copy = join(folder, 'occupant.duckdb');
         await copyFile(path, copy);
-        return withDatabase(copy, 'READ_ONLY', read);
+        return withDatabase(copy, 'READ_ONLY', ownershipOf);
       });
     });
   } catch (error) {
@@ -139,13 +138,11 @@ export async function readOccupant(path: string, own: Publisher): Promise<Occupa
   }
 }
 
-const sliceRow = z.object({ slice: z.string() });
-
 /** The failure of a database that is not this warehouse's to replace. */
-export function notOwn(target: string, because: string, cause?: unknown): Failure {
+function notOwn(target: string, because: string, cause?: unknown): Failure {
   return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {
     facts: { target },
-    hint: 'Publish to a path of its own, or move the file away.',
+    hint: 'Close the session that writes to it and move the file away, or publish to a path of its own.',
     cause,
   });
 }

@@ -17,8 +17,7 @@ import { CATALOG } from './delta/catalog.ts';
 import { listTables, ownerIn, readTable } from './delta/commit.ts';
 import { FINALITY } from './lake-table.ts';
 import { type LakeTarget, withStore } from './open-store.ts';
-import { foreignCopy, notOwn, publisherOf, readOccupant, withDatabase } from './other-database.ts';
-import type { Occupant, Publisher } from './other-database.ts';
+import { foreignCopy, publisherOf, readOccupant, withDatabase, type Publisher } from './other-database.ts';
 import { MANIFEST, plainOwner } from './plain.ts';
 import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
@@ -191,7 +190,7 @@ export async function refuseCopiesOfOthers(
   const failures: Failure[] = [];
   for (const target of publish) {
     const failure = await occupantOf(target, own, signal).then(
-      ({ owner }) => foreignCopy(target.path, owner, own),
+      (owner) => foreignCopy(target.path, owner, own),
       (error: unknown) => {
         signal.throwIfAborted();
         return error instanceof Failure && error.code === 'USAGE_INVALID' ? error : null;
@@ -209,33 +208,22 @@ export async function refuseCopiesOfOthers(
  */
 export async function refuseOccupant(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<void> {
   try {
-    const { owner, database, foreign } = await occupantOf(target, own, signal);
-    const other = foreignCopy(target.path, owner, own);
+    const other = foreignCopy(target.path, await occupantOf(target, own, signal), own);
     if (other !== null) throw other;
-    if (database === null) return;
-    if (existsSync(`${database}.wal`)) {
-      throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${database}.wal; nothing was published there.`, {
-        hint: 'Close the session that writes to the published file, or move the .wal file away.',
-      });
-    }
-    const [first] = foreign;
-    if (first === undefined) return;
-    throw notOwn(database, `it held ${foreign.length} tables that are not ripen's, such as ${first}`);
   } catch (error) {
     signal.throwIfAborted();
     throw asPublishFailure(target, error);
   }
 }
 
-/** What lies at a target: in a lake on a disk the owner of its tables, and what its catalog holds. Throws `USAGE_INVALID` for a lake of the other kind: whoever reads it would read both. */
-async function occupantOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<Occupant> {
+/** The id of the warehouse whose copy lies at a target; null for none. Throws as `readOccupant` does, in a lake on a disk of its catalog, and `USAGE_INVALID` for a lake of the other kind: whoever reads it would read both. */
+async function occupantOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<string | null> {
   const { kind, path } = target;
   if (kind === 'duckdb') return readOccupant(path, own);
   const owner = await ownerOfLake(target, signal);
-  const nothing = { owner, database: null, foreign: [] };
-  return kind === 'parquet' || target.store !== undefined
-    ? nothing
-    : { ...(await readOccupant(join(path, CATALOG), own)), owner };
+  const isOther = owner !== null && owner !== own.id;
+  if (kind === 'delta' && target.store === undefined && !isOther) await readOccupant(join(path, CATALOG), own);
+  return owner;
 }
 
 async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {

@@ -5,17 +5,15 @@
  * file keeps its view; a new one gets the new file. A killed run leaves the old snapshot and one unfinished file.
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 
 import * as z from 'zod';
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure, storageFailed } from '../errors.ts';
-import { isReplaced } from '../warehouse/open-files.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tablesOf, withDatabase, type Database } from './other-database.ts';
@@ -29,13 +27,12 @@ import { makeDirectory, putInPlace, removeUnfinished, unfinishedPath } from './r
 const COPY_SCRIPT = `
 const fs = require('node:fs');
 const [from, to] = process.argv.slice(1);
-const end = (error) => {
+process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));
+fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE, (error) => {
     if (error) process.stderr.write(error.message);
     process.exitCode = error ? 1 : 0;
     process.stdin.destroy();
-};
-process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));
-fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE, end);
+});
 `;
 
 /** Replaces the snapshot at a target that is free or this warehouse's. */
@@ -48,7 +45,12 @@ export async function publishSnapshot(
   await removeUnfinished(path);
   try {
     await warehouse.run('checkpoint');
-    refuseOtherFile(warehouse.path);
+    // The log is not copied.
+    if ((statSync(`${warehouse.path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+      throw new Failure('STORAGE_FAILED', `The log ${warehouse.path}.wal was not empty after a checkpoint.`, {
+        hint: 'Run `ripen publish` again.',
+      });
+    }
     const expected = await contentsOf(warehouse);
     await copyDatabase(warehouse.path, unfinishedPath(path), signal);
     const found = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);
@@ -68,42 +70,21 @@ export async function publishSnapshot(
   }
 }
 
-/** The file at the path is what is copied: it has to be the one that is open, with all that was committed, as its log is not copied. `stat` does not disturb the lock. */
-function refuseOtherFile(warehouse: string): void {
-  if (isReplaced(warehouse)) {
-    const message = `The warehouse ${warehouse} was replaced by another file while it was open; what this run loaded went with the one before.`;
-    throw new Failure('STORAGE_FAILED', message, {
-      facts: { warehouse },
-      hint: 'Run it again, and replace the warehouse only while no run is under way.',
-    });
-  }
-  const log = statSync(`${warehouse}.wal`, { throwIfNoEntry: false });
-  if (log === undefined || log.size === 0) return;
-  throw new Failure('STORAGE_FAILED', `The log ${warehouse}.wal still held ${log.size} bytes after a checkpoint.`, {
-    hint: 'Run `ripen publish` again.',
-  });
-}
-
 /**
  * Copies the warehouse by a child process: DuckDB's lock on a file belongs to the process, and is lost when that process closes any
  * other handle of the file (measured). Throws `STORAGE_FAILED`, or the signal's reason.
  */
 async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const child = spawn(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], {
-    stdio: ['pipe', 'ignore', 'pipe'],
-    signal,
-  });
-  // A process that could not be started has no streams.
-  const complaint = text(child.stderr).catch(() => '');
-  const [code] = await once(child, 'close').catch((error: unknown) => [error]);
-  if (code === 0) return;
-  signal.throwIfAborted();
-  const because =
-    (await complaint) || (code instanceof Error ? code.message : `its process ended with ${String(code)}`);
-  throw storageFailed(`The file ${from} could not be copied to ${to}`, new Error(because), {
-    hint: 'Check free space and permissions of the target directory.',
-  });
+  await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], { signal }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+      throw storageFailed(`The file ${from} could not be copied to ${to}`, said === '' ? error : new Error(said), {
+        hint: 'Check free space and permissions of the target directory.',
+      });
+    },
+  );
 }
 
 const countRow = z.object({ name: z.string(), rows: z.string() });

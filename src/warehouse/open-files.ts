@@ -68,13 +68,6 @@ export async function claimFile(path: string, mode: Mode, open: () => Promise<At
   }
 }
 
-/** Whether another file took the place of one that this process has open for writing, as by a rename. */
-export function isReplaced(path: string): boolean {
-  const [end, now] = [endOf(path), identityOf(path)];
-  const written = [...openFiles].filter((file) => file.mode === 'write' && file.end === end && file.identity !== null);
-  return now !== null && written.some(({ identity }) => identity !== now);
-}
-
 const isSame = (one: string | null, other: string | null): boolean => one !== null && one === other;
 
 function identityOf(path: string): string | null {

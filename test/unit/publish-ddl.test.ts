@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { ddlRefusal, lakeDdl, schemaName } from '../../src/publish/ddl.ts';
+import { lakeDdl, schemaName } from '../../src/publish/ddl.ts';
+import { ddlRefusal } from '../../src/publish/engine-text.ts';
 import { engines } from '../../src/publish/engines.ts';
 import { inBucket, onDisk } from '../support/trouble-lake.ts';
 
@@ -32,14 +33,6 @@ describe('the statements', () => {
   ])('of ClickHouse for a store at %j ask at %s', (given, address) => {
     const store = { bucket: 'example-bucket', prefix: 'a', ...given };
     expect(lakeDdl('clickhouse', { ...inBucket, store })).toContain(`s3('${address}/undated/data.parquet'`);
-  });
-
-  test('of Athena cut a comment at 255 bytes, at the end of a character', () => {
-    const comments = [...lakeDdl('athena', inBucket).matchAll(/ comment '([^']*é[^']*)'/g)].map(
-      ([, words = '']) => words,
-    );
-    expect(Math.max(...comments.map((words) => Buffer.byteLength(words)))).toBe(255);
-    expect(comments.join('')).not.toContain('\uFFFD');
   });
 });
 

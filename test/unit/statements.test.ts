@@ -25,7 +25,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** `load/record_load` and the like, without the migrations. */
 const names = readdirSync(join(root, 'sql'), { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.sql') && !path.startsWith('migrations/'))
+  .filter((path) => path.endsWith('.sql') && !/^(migrations|engines)\//.test(path))
   .map((path) => path.replace(/\.sql$/, ''))
   .sort();
 

@@ -3,9 +3,8 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { asScript, identifier, literal } from '../../warehouse/sql.ts';
-import { dialectOf, viewStatements } from '../ddl.ts';
-import { engineWords } from '../engine-words.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
+import { engineText, queryWords } from '../engine-text.ts';
 import { fileColumns, fileText, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
@@ -15,8 +14,10 @@ import { fieldIdsIn, isInstant } from './table.ts';
 
 export const CATALOG = 'catalog.duckdb';
 
+const place = { root: '', store: null, isDelta: true, night: null, schema: 'main' };
+
 /** The views beside the table of a slice, as the catalog has them. */
-export const catalogViews = (table: LakeTable): LakeView[] => sliceViews(table, dialectOf(engineWords.duckdb, 'main'));
+export const catalogViews = (table: LakeTable): LakeView[] => sliceViews(table, queryWords('duckdb', place));
 
 /** A table of the warehouse and the Delta table it is. */
 interface PublishedTable {
@@ -49,7 +50,7 @@ export async function replaceCatalog(
       ...tables.flatMap(({ table }) => catalogViews(table)),
     ];
     await withDatabase(made, 'READ_WRITE', async (database) => {
-      await database.run(asScript(views.flatMap((view) => viewStatements(engineWords.duckdb, 'main', view))));
+      await database.run(views.map((view) => engineText('duckdb', 'view', place, view)).join('\n'));
       await database.run('checkpoint');
     });
     await copyFile(made, unfinishedPath(path));

@@ -1,9 +1,9 @@
--- How Amazon Athena reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl athena`.
+-- How athena reads the plain files in s3://example-bucket/mobile/lake; made by `ripen publish --ddl athena`.
+-- Make and run the statements again after a slice or its columns changed.
+
 -- Not run by the tests; written after the documentation of Athena engine version 3.
 -- Run each statement by itself, as Athena takes one at a time.
--- Comments of columns are cut at 255 bytes, the most the Glue catalog takes.
 -- Run msck repair table again after a publish that made periods.
--- Make and run the statements again after a slice or its columns changed.
 
 create database if not exists `lake`;
 
@@ -11,14 +11,14 @@ drop table if exists `lake`.`order`;
 
 create external table `lake`.`order` (
     `app_token` string,
-    `cost` decimal(18,6) comment 'cost: ',
-    `index` bigint comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `value` double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `o'brien "x" ``y`` \z events` int comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `cost` decimal(18,6),
+    `index` bigint,
+    `value` double,
+    `o'brien "x" ``y`` \z events` int,
     `_extra` string
 )
 comment 'It\'s a "slice";\n-- one row per \\day\\'
-partitioned by (`day` date comment 'The day\'s date')
+partitioned by (`day` date)
 stored as parquet
 location 's3://example-bucket/mobile/lake/order/';
 
@@ -27,12 +27,12 @@ msck repair table `lake`.`order`;
 drop table if exists `lake`.`by_hour`;
 
 create external table `lake`.`by_hour` (
-    `hour` timestamp comment 'Hour',
-    `year` date comment 'Year',
-    `cost` decimal(18,6) comment 'Cost'
+    `hour` timestamp,
+    `year` date,
+    `cost` decimal(18,6)
 )
 comment ''
-partitioned by (`day` date comment 'The day the rows are filed under.')
+partitioned by (`day` date)
 stored as parquet
 location 's3://example-bucket/mobile/lake/by_hour/';
 
@@ -42,7 +42,7 @@ drop table if exists `lake`.`undated`;
 
 create external table `lake`.`undated` (
     `app_token` string,
-    `value` bigint comment 'Value'
+    `value` bigint
 )
 comment 'All days in one'
 stored as parquet
@@ -77,8 +77,7 @@ left join (
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
         max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
-    from "lake"."ripen_finality"
-    where "slice" = 'order' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'order' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
@@ -96,15 +95,16 @@ from (
         s."app_token" as "app_token",
         c.metric as "metric",
         c.age_days as "age_days",
-        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        case c.id when 'cost' then cast(s."cost" as decimal(38,6)) when 'o''brien "x" `y` \z events' then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
         coalesce(f."is_final", false) as "is_final"
     from "lake"."order" as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
     ) as c
     left join (
-        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+        select "period", "metric", "is_final"
+        from "lake"."ripen_finality" where "slice" = 'order'
     ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
 ) as cells
 where "value" is not null;
@@ -119,8 +119,7 @@ left join (
     select
         "period",
         max(case when "metric" = 'cost' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'by_hour' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'by_hour' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
@@ -132,6 +131,5 @@ from "lake"."undated" as s
 cross join (
     select
         max(case when "metric" = 'value' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'undated' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'undated' and "is_final"
 ) as f;

@@ -1,8 +1,9 @@
--- How Amazon Athena reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl athena`.
+-- How athena reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl athena`.
+-- Make and run the statements again after a slice or its columns changed.
+
 -- Not run by the tests; written after the documentation of Athena engine version 3.
 -- Run each statement by itself, as Athena takes one at a time.
--- Amazon Athena reads the newest version of each table, which is another night while one is published.
--- Make and run the statements again after a slice or its columns changed.
+-- The newest version of each table is read, which is another night while one is published.
 
 create database if not exists `lake`;
 
@@ -39,8 +40,7 @@ left join (
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
         max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
-    from "lake"."ripen_finality"
-    where "slice" = 'order' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'order' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
@@ -58,15 +58,16 @@ from (
         s."app_token" as "app_token",
         c.metric as "metric",
         c.age_days as "age_days",
-        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        case c.id when 'cost' then cast(s."cost" as decimal(38,6)) when 'o''brien "x" `y` \z events' then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
         coalesce(f."is_final", false) as "is_final"
     from "lake"."order" as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
     ) as c
     left join (
-        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+        select "period", "metric", "is_final"
+        from "lake"."ripen_finality" where "slice" = 'order'
     ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
 ) as cells
 where "value" is not null;
@@ -81,8 +82,7 @@ left join (
     select
         "period",
         max(case when "metric" = 'cost' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'by_hour' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'by_hour' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
@@ -94,6 +94,5 @@ from "lake"."undated" as s
 cross join (
     select
         max(case when "metric" = 'value' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'undated' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'undated' and "is_final"
 ) as f;

@@ -1,8 +1,9 @@
--- How Databricks reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl databricks`.
+-- How databricks reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl databricks`.
+-- Make and run the statements again after a slice or its columns changed.
+
 -- Not run by the tests; written after the documentation of Databricks SQL with Unity Catalog.
 -- Needs an external location of Unity Catalog that covers the bucket.
--- The views show night 12, the newest, whatever is published later, for as long as keep says: make them again each night.
--- Make and run the statements again after a slice or its columns changed.
+-- The views show night 12 for as long as keep says: make them again each night.
 
 create database if not exists `lake`;
 
@@ -16,12 +17,12 @@ create table if not exists `lake`.`ripen_finality` using delta location 's3://ex
 
 create or replace view `lake`.`order_final` (
     `day` comment 'The day\'s date',
-    `app_token`,
+    `app_token` comment '',
     `cost` comment 'cost: ',
     `index` comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" ``y`` \z events` comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `_extra`
+    `_extra` comment ''
 )
 comment 'It\'s a "slice";\n-- one row per \\day\\ Cells that are not final are NULL.' as
 select
@@ -40,18 +41,17 @@ left join (
         max(case when `metric` = 'index' then 1 end) as m1,
         max(case when `metric` = 'value' then 1 end) as m2,
         max(case when `metric` = 'o\'brien "x" `y` \\z events' then 1 end) as m3
-    from `lake`.`ripen_finality` version as of 12
-    where `slice` = 'order' and `is_final`
+    from `lake`.`ripen_finality` version as of 12 where `slice` = 'order' and `is_final`
     group by `period`
 ) as f on f.`period` = cast(s.`day` as date);
 
 create or replace view `lake`.`order_cohorts` (
     `day` comment 'The day\'s date',
-    `app_token`,
+    `app_token` comment '',
     `metric` comment 'Metric',
-    `age_days`,
+    `age_days` comment '',
     `value` comment 'A \'value\'',
-    `is_final`
+    `is_final` comment ''
 )
 comment 'It\'s long' as
 select
@@ -67,15 +67,16 @@ from (
         s.`app_token` as `app_token`,
         c.metric as `metric`,
         c.age_days as `age_days`,
-        case c.place when 0 then cast(s.`cost` as decimal(38,6)) when 1 then cast(s.`o'brien "x" ``y`` \z events` as decimal(38,6)) end as `value`,
+        case c.id when 'cost' then cast(s.`cost` as decimal(38,6)) when 'o\'brien "x" `y` \\z events' then cast(s.`o'brien "x" ``y`` \z events` as decimal(38,6)) end as `value`,
         coalesce(f.`is_final`, false) as `is_final`
     from `lake`.`order` version as of 12 as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
     ) as c
     left join (
-        select `period`, `metric`, `is_final` from `lake`.`ripen_finality` version as of 12 where `slice` = 'order'
+        select `period`, `metric`, `is_final`
+        from `lake`.`ripen_finality` version as of 12 where `slice` = 'order'
     ) as f on f.`metric` = c.id and f.`period` = cast(s.`day` as date)
 ) as cells
 where `value` is not null;
@@ -95,13 +96,12 @@ left join (
     select
         `period`,
         max(case when `metric` = 'cost' then 1 end) as m0
-    from `lake`.`ripen_finality` version as of 12
-    where `slice` = 'by_hour' and `is_final`
+    from `lake`.`ripen_finality` version as of 12 where `slice` = 'by_hour' and `is_final`
     group by `period`
 ) as f on f.`period` = cast(s.`hour` as date);
 
 create or replace view `lake`.`undated_final` (
-    `app_token`,
+    `app_token` comment '',
     `value` comment 'Value'
 )
 comment 'All days in one Cells that are not final are NULL.' as
@@ -112,6 +112,5 @@ from `lake`.`undated` version as of 12 as s
 cross join (
     select
         max(case when `metric` = 'value' then 1 end) as m0
-    from `lake`.`ripen_finality` version as of 12
-    where `slice` = 'undated' and `is_final`
+    from `lake`.`ripen_finality` version as of 12 where `slice` = 'undated' and `is_final`
 ) as f;

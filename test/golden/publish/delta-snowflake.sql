@@ -1,9 +1,10 @@
--- How Snowflake reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl snowflake`.
+-- How snowflake reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl snowflake`.
+-- Make and run the statements again after a slice or its columns changed.
+
 -- Not run by the tests; written after the documentation of Iceberg tables over Delta files.
 -- Needs an external volume whose location is the folder of the tables, here called ripen_volume.
 -- Names are written as the tables have them, in small letters.
--- Snowflake reads the newest version of each table, which is another night while one is published.
--- Make and run the statements again after a slice or its columns changed.
+-- The newest version of each table is read, which is another night while one is published.
 
 create catalog integration if not exists ripen_delta
     catalog_source = object_store
@@ -42,12 +43,12 @@ create iceberg table if not exists "lake"."ripen_finality"
 
 create or replace view "lake"."order_final" (
     "day" comment 'The day\'s date',
-    "app_token",
+    "app_token" comment '',
     "cost" comment 'cost: ',
     "index" comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     "value" comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     "o'brien ""x"" `y` \z events" comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "_extra"
+    "_extra" comment ''
 )
 comment = 'It\'s a "slice";\n-- one row per \\day\\ Cells that are not final are NULL.' as
 select
@@ -66,18 +67,17 @@ left join (
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
         max(case when "metric" = 'o\'brien "x" `y` \\z events' then 1 end) as m3
-    from "lake"."ripen_finality"
-    where "slice" = 'order' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'order' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
 create or replace view "lake"."order_cohorts" (
     "day" comment 'The day\'s date',
-    "app_token",
+    "app_token" comment '',
     "metric" comment 'Metric',
-    "age_days",
+    "age_days" comment '',
     "value" comment 'A \'value\'',
-    "is_final"
+    "is_final" comment ''
 )
 comment = 'It\'s long' as
 select
@@ -93,15 +93,16 @@ from (
         s."app_token" as "app_token",
         c.metric as "metric",
         c.age_days as "age_days",
-        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        case c.id when 'cost' then cast(s."cost" as decimal(38,6)) when 'o\'brien "x" `y` \\z events' then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
         coalesce(f."is_final", false) as "is_final"
     from "lake"."order" as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
     ) as c
     left join (
-        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+        select "period", "metric", "is_final"
+        from "lake"."ripen_finality" where "slice" = 'order'
     ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
 ) as cells
 where "value" is not null;
@@ -121,13 +122,12 @@ left join (
     select
         "period",
         max(case when "metric" = 'cost' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'by_hour' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'by_hour' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
 create or replace view "lake"."undated_final" (
-    "app_token",
+    "app_token" comment '',
     "value" comment 'Value'
 )
 comment = 'All days in one Cells that are not final are NULL.' as
@@ -138,6 +138,5 @@ from "lake"."undated" as s
 cross join (
     select
         max(case when "metric" = 'value' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'undated' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'undated' and "is_final"
 ) as f;

@@ -1,18 +1,36 @@
--- How Trino reads the Delta tables s3://example-bucket/mobile/lake; made by `ripen publish --ddl trino`.
--- Not run by the tests; written after the documentation of the Delta Lake connector.
--- Put the name of your catalog of the Delta Lake connector in the place of hive; it needs register-table-procedure.enabled.
--- The views show night 12, the newest, whatever is published later, for as long as keep says: make them again each night.
+-- How trino reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl trino`.
 -- Make and run the statements again after a slice or its columns changed.
+
+-- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
+-- Put the name of your catalog of that connector in the place of hive.
+-- It needs register-table-procedure.enabled.
+-- The views show night 12 for as long as keep says: make them again each night.
 
 create schema if not exists hive."lake";
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'order', table_location => 's3://example-bucket/mobile/lake/order');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'order',
+    table_location => 's3://example-bucket/mobile/lake/order'
+);
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'by_hour', table_location => 's3://example-bucket/mobile/lake/by_hour');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'by_hour',
+    table_location => 's3://example-bucket/mobile/lake/by_hour'
+);
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'undated', table_location => 's3://example-bucket/mobile/lake/undated');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'undated',
+    table_location => 's3://example-bucket/mobile/lake/undated'
+);
 
-call hive.system.register_table(schema_name => 'lake', table_name => 'ripen_finality', table_location => 's3://example-bucket/mobile/lake/ripen_finality');
+call hive.system.register_table(
+    schema_name => 'lake',
+    table_name => 'ripen_finality',
+    table_location => 's3://example-bucket/mobile/lake/ripen_finality'
+);
 
 create or replace view hive."lake"."order_final" as
 select
@@ -31,22 +49,16 @@ left join (
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
         max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
-    from hive."lake"."ripen_finality" for version as of 12
-    where "slice" = 'order' and "is_final"
+    from hive."lake"."ripen_finality" for version as of 12 where "slice" = 'order' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
 comment on view hive."lake"."order_final" is 'It''s a "slice";
 -- one row per \day\ Cells that are not final are NULL.';
-
 comment on column hive."lake"."order_final"."day" is 'The day''s date';
-
 comment on column hive."lake"."order_final"."cost" is 'cost: ';
-
 comment on column hive."lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
 comment on column hive."lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
 comment on column hive."lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view hive."lake"."order_cohorts" as
@@ -63,25 +75,23 @@ from (
         s."app_token" as "app_token",
         c.metric as "metric",
         c.age_days as "age_days",
-        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        case c.id when 'cost' then cast(s."cost" as decimal(38,6)) when 'o''brien "x" `y` \z events' then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
         coalesce(f."is_final", false) as "is_final"
     from hive."lake"."order" for version as of 12 as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
     ) as c
     left join (
-        select "period", "metric", "is_final" from hive."lake"."ripen_finality" for version as of 12 where "slice" = 'order'
+        select "period", "metric", "is_final"
+        from hive."lake"."ripen_finality" for version as of 12 where "slice" = 'order'
     ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
 ) as cells
 where "value" is not null;
 
 comment on view hive."lake"."order_cohorts" is 'It''s long';
-
 comment on column hive."lake"."order_cohorts"."day" is 'The day''s date';
-
 comment on column hive."lake"."order_cohorts"."metric" is 'Metric';
-
 comment on column hive."lake"."order_cohorts"."value" is 'A ''value''';
 
 create or replace view hive."lake"."by_hour_final" as
@@ -94,17 +104,13 @@ left join (
     select
         "period",
         max(case when "metric" = 'cost' then 1 end) as m0
-    from hive."lake"."ripen_finality" for version as of 12
-    where "slice" = 'by_hour' and "is_final"
+    from hive."lake"."ripen_finality" for version as of 12 where "slice" = 'by_hour' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
 comment on view hive."lake"."by_hour_final" is 'Cells that are not final are NULL.';
-
 comment on column hive."lake"."by_hour_final"."hour" is 'Hour';
-
 comment on column hive."lake"."by_hour_final"."year" is 'Year';
-
 comment on column hive."lake"."by_hour_final"."cost" is 'Cost';
 
 create or replace view hive."lake"."undated_final" as
@@ -115,10 +121,8 @@ from hive."lake"."undated" for version as of 12 as s
 cross join (
     select
         max(case when "metric" = 'value' then 1 end) as m0
-    from hive."lake"."ripen_finality" for version as of 12
-    where "slice" = 'undated' and "is_final"
+    from hive."lake"."ripen_finality" for version as of 12 where "slice" = 'undated' and "is_final"
 ) as f;
 
 comment on view hive."lake"."undated_final" is 'All days in one Cells that are not final are NULL.';
-
 comment on column hive."lake"."undated_final"."value" is 'Value';

@@ -1,17 +1,21 @@
--- How DuckDB reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl duckdb`.
--- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
--- A view is made where the files are; for a bucket the secret takes the credentials of the environment.
+-- How duckdb reads the plain files in s3://example-bucket/mobile/lake; made by `ripen publish --ddl duckdb`.
 -- Make and run the statements again after a slice or its columns changed.
 
+-- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
+
 install httpfs;
-
 load httpfs;
-
 install aws;
-
 load aws;
 
-create or replace secret (type s3, provider credential_chain, region 'eu-central-1', endpoint 'minio.example.com:9000', use_ssl true, url_style 'path');
+create or replace secret (
+    type s3,
+    region 'eu-central-1',
+    endpoint 'minio.example.com:9000',
+    use_ssl true,
+    url_style 'path',
+    provider credential_chain
+);
 
 create schema if not exists "lake";
 
@@ -24,19 +28,18 @@ select
     "value",
     "o'brien ""x"" `y` \z events",
     "_extra"
-from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
+from read_parquet(
+    's3://example-bucket/mobile/lake/order/day=*/data.parquet',
+    hive_types = {'day': DATE},
+    hive_partitioning = true
+);
 
 comment on view "lake"."order" is 'It''s a "slice";
 -- one row per \day\';
-
 comment on column "lake"."order"."day" is 'The day''s date';
-
 comment on column "lake"."order"."cost" is 'cost: ';
-
 comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
 comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
 comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view "lake"."by_hour" as
@@ -45,22 +48,28 @@ select
     "year",
     "cost",
     "day"
-from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
+from read_parquet(
+    's3://example-bucket/mobile/lake/by_hour/day=*/data.parquet',
+    hive_types = {'day': DATE},
+    hive_partitioning = true
+);
 
+comment on view "lake"."by_hour" is '';
 comment on column "lake"."by_hour"."hour" is 'Hour';
-
 comment on column "lake"."by_hour"."year" is 'Year';
-
 comment on column "lake"."by_hour"."cost" is 'Cost';
+comment on column "lake"."by_hour"."day" is 'The day the rows are filed under.';
 
 create or replace view "lake"."undated" as
 select
     "app_token",
     "value"
-from read_parquet('s3://example-bucket/mobile/lake/undated/data.parquet', hive_partitioning = false);
+from read_parquet(
+    's3://example-bucket/mobile/lake/undated/data.parquet',
+    hive_partitioning = true
+);
 
 comment on view "lake"."undated" is 'All days in one';
-
 comment on column "lake"."undated"."value" is 'Value';
 
 create or replace view "lake"."ripen_finality" as
@@ -69,7 +78,10 @@ select
     "period",
     "metric",
     "is_final"
-from read_parquet('s3://example-bucket/mobile/lake/ripen_finality/data.parquet', hive_partitioning = false);
+from read_parquet(
+    's3://example-bucket/mobile/lake/ripen_finality/data.parquet',
+    hive_partitioning = true
+);
 
 comment on view "lake"."ripen_finality" is 'Whether a cell is final';
 
@@ -90,22 +102,16 @@ left join (
         max(case when "metric" = 'index' then 1 end) as m1,
         max(case when "metric" = 'value' then 1 end) as m2,
         max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m3
-    from "lake"."ripen_finality"
-    where "slice" = 'order' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'order' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."day" as date);
 
 comment on view "lake"."order_final" is 'It''s a "slice";
 -- one row per \day\ Cells that are not final are NULL.';
-
 comment on column "lake"."order_final"."day" is 'The day''s date';
-
 comment on column "lake"."order_final"."cost" is 'cost: ';
-
 comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
 comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-
 comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
 
 create or replace view "lake"."order_cohorts" as
@@ -122,25 +128,23 @@ from (
         s."app_token" as "app_token",
         c.metric as "metric",
         c.age_days as "age_days",
-        case c.place when 0 then cast(s."cost" as decimal(38,6)) when 1 then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
+        case c.id when 'cost' then cast(s."cost" as decimal(38,6)) when 'o''brien "x" `y` \z events' then cast(s."o'brien ""x"" `y` \z events" as decimal(38,6)) end as "value",
         coalesce(f."is_final", false) as "is_final"
     from "lake"."order" as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o''brien "x" `y` \z events' as id, 'o''brien "x" `y` \z' as metric, 30 as age_days
     ) as c
     left join (
-        select "period", "metric", "is_final" from "lake"."ripen_finality" where "slice" = 'order'
+        select "period", "metric", "is_final"
+        from "lake"."ripen_finality" where "slice" = 'order'
     ) as f on f."metric" = c.id and f."period" = cast(s."day" as date)
 ) as cells
 where "value" is not null;
 
 comment on view "lake"."order_cohorts" is 'It''s long';
-
 comment on column "lake"."order_cohorts"."day" is 'The day''s date';
-
 comment on column "lake"."order_cohorts"."metric" is 'Metric';
-
 comment on column "lake"."order_cohorts"."value" is 'A ''value''';
 
 create or replace view "lake"."by_hour_final" as
@@ -153,17 +157,13 @@ left join (
     select
         "period",
         max(case when "metric" = 'cost' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'by_hour' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'by_hour' and "is_final"
     group by "period"
 ) as f on f."period" = cast(s."hour" as date);
 
 comment on view "lake"."by_hour_final" is 'Cells that are not final are NULL.';
-
 comment on column "lake"."by_hour_final"."hour" is 'Hour';
-
 comment on column "lake"."by_hour_final"."year" is 'Year';
-
 comment on column "lake"."by_hour_final"."cost" is 'Cost';
 
 create or replace view "lake"."undated_final" as
@@ -174,10 +174,8 @@ from "lake"."undated" as s
 cross join (
     select
         max(case when "metric" = 'value' then 1 end) as m0
-    from "lake"."ripen_finality"
-    where "slice" = 'undated' and "is_final"
+    from "lake"."ripen_finality" where "slice" = 'undated' and "is_final"
 ) as f;
 
 comment on view "lake"."undated_final" is 'All days in one Cells that are not final are NULL.';
-
 comment on column "lake"."undated_final"."value" is 'Value';

@@ -1,20 +1,21 @@
--- How Spark SQL reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl spark`.
--- Not run by the tests; written after the documentation of Spark 3.5.
+-- How spark reads the plain files in s3://example-bucket/mobile/lake; made by `ripen publish --ddl spark`.
+-- Make and run the statements again after a slice or its columns changed.
+
+-- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
 -- Needs Spark 3.4 or newer, for timestamp_ntz.
 -- Run repair table … sync partitions again after a publish that made or removed periods, refresh table after any.
--- Make and run the statements again after a slice or its columns changed.
 
 create database if not exists `lake`;
 
 drop table if exists `lake`.`order`;
 
 create table `lake`.`order` (
-    `app_token` string,
+    `app_token` string comment '',
     `cost` decimal(18,6) comment 'cost: ',
     `index` bigint comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" ``y`` \z events` int comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `_extra` string,
+    `_extra` string comment '',
     `day` date comment 'The day\'s date'
 )
 using parquet
@@ -42,7 +43,7 @@ repair table `lake`.`by_hour` sync partitions;
 drop table if exists `lake`.`undated`;
 
 create table `lake`.`undated` (
-    `app_token` string,
+    `app_token` string comment '',
     `value` bigint comment 'Value'
 )
 using parquet
@@ -52,10 +53,10 @@ comment 'All days in one';
 drop table if exists `lake`.`ripen_finality`;
 
 create table `lake`.`ripen_finality` (
-    `slice` string,
-    `period` date,
-    `metric` string,
-    `is_final` boolean
+    `slice` string comment '',
+    `period` date comment '',
+    `metric` string comment '',
+    `is_final` boolean comment ''
 )
 using parquet
 location 's3a://example-bucket/mobile/lake/ripen_finality'
@@ -63,12 +64,12 @@ comment 'Whether a cell is final';
 
 create or replace view `lake`.`order_final` (
     `day` comment 'The day\'s date',
-    `app_token`,
+    `app_token` comment '',
     `cost` comment 'cost: ',
     `index` comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" ``y`` \z events` comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `_extra`
+    `_extra` comment ''
 )
 comment 'It\'s a "slice";\n-- one row per \\day\\ Cells that are not final are NULL.' as
 select
@@ -87,18 +88,17 @@ left join (
         max(case when `metric` = 'index' then 1 end) as m1,
         max(case when `metric` = 'value' then 1 end) as m2,
         max(case when `metric` = 'o\'brien "x" `y` \\z events' then 1 end) as m3
-    from `lake`.`ripen_finality`
-    where `slice` = 'order' and `is_final`
+    from `lake`.`ripen_finality` where `slice` = 'order' and `is_final`
     group by `period`
 ) as f on f.`period` = cast(s.`day` as date);
 
 create or replace view `lake`.`order_cohorts` (
     `day` comment 'The day\'s date',
-    `app_token`,
+    `app_token` comment '',
     `metric` comment 'Metric',
-    `age_days`,
+    `age_days` comment '',
     `value` comment 'A \'value\'',
-    `is_final`
+    `is_final` comment ''
 )
 comment 'It\'s long' as
 select
@@ -114,15 +114,16 @@ from (
         s.`app_token` as `app_token`,
         c.metric as `metric`,
         c.age_days as `age_days`,
-        case c.place when 0 then cast(s.`cost` as decimal(38,6)) when 1 then cast(s.`o'brien "x" ``y`` \z events` as decimal(38,6)) end as `value`,
+        case c.id when 'cost' then cast(s.`cost` as decimal(38,6)) when 'o\'brien "x" `y` \\z events' then cast(s.`o'brien "x" ``y`` \z events` as decimal(38,6)) end as `value`,
         coalesce(f.`is_final`, false) as `is_final`
     from `lake`.`order` as s
     cross join (
-        select 0 as place, 'cost' as id, 'cost' as metric, 0 as age_days
-        union all select 1 as place, 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
+        select 'cost' as id, 'cost' as metric, 0 as age_days
+        union all select 'o\'brien "x" `y` \\z events' as id, 'o\'brien "x" `y` \\z' as metric, 30 as age_days
     ) as c
     left join (
-        select `period`, `metric`, `is_final` from `lake`.`ripen_finality` where `slice` = 'order'
+        select `period`, `metric`, `is_final`
+        from `lake`.`ripen_finality` where `slice` = 'order'
     ) as f on f.`metric` = c.id and f.`period` = cast(s.`day` as date)
 ) as cells
 where `value` is not null;
@@ -142,13 +143,12 @@ left join (
     select
         `period`,
         max(case when `metric` = 'cost' then 1 end) as m0
-    from `lake`.`ripen_finality`
-    where `slice` = 'by_hour' and `is_final`
+    from `lake`.`ripen_finality` where `slice` = 'by_hour' and `is_final`
     group by `period`
 ) as f on f.`period` = cast(s.`hour` as date);
 
 create or replace view `lake`.`undated_final` (
-    `app_token`,
+    `app_token` comment '',
     `value` comment 'Value'
 )
 comment 'All days in one Cells that are not final are NULL.' as
@@ -159,6 +159,5 @@ from `lake`.`undated` as s
 cross join (
     select
         max(case when `metric` = 'value' then 1 end) as m0
-    from `lake`.`ripen_finality`
-    where `slice` = 'undated' and `is_final`
+    from `lake`.`ripen_finality` where `slice` = 'undated' and `is_final`
 ) as f;

@@ -1,0 +1,47 @@
+-- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
+[plain] -- Needs Spark 3.4 or newer, for timestamp_ntz.
+[plain] -- Run repair table … sync partitions again after a publish that made or removed periods, refresh table after any.
+[night] -- The views show night {night} for as long as keep says: make them again each night.
+
+create database if not exists `{schema}`;
+
+-- Each plain table:
+
+drop table if exists `{schema}`.`{table}`;
+
+create table `{schema}`.`{table}` (
+[key last]     `{name}` {type} comment '{comment}'
+)
+using parquet
+[key] partitioned by (`{name}`)
+[disk] location 'file://{root}/{table}'
+[bucket] location 's3a:{path}/{table}'
+comment '{comment}';
+
+[key] repair table `{schema}`.`{table}` sync partitions;
+
+-- Each Delta table:
+
+create table if not exists `{schema}`.`{table}` using delta
+[disk] location 'file://{root}/{table}';
+[bucket] location 's3a:{path}/{table}';
+
+-- Each table in a view:
+
+`{schema}`.`{table}`
+[night] version as of {night}
+
+-- Each view:
+
+create or replace view `{schema}`.`{table}` (
+[column]     `{name}` comment '{comment}'
+)
+comment '{comment}' as
+{rows};
+
+-- Each type:
+
+INTEGER int
+VARCHAR string
+-- A plain timestamp would move the digits of the file to the zone of the session.
+TIMESTAMP timestamp_ntz

@@ -1,0 +1,52 @@
+-- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
+-- Put the name of your catalog of that connector in the place of hive.
+[plain] -- Files on a disk need fs.native-local.enabled=true and local.location=/ in it.
+[plain] -- Call sync_partition_metadata again after a publish that made or removed periods.
+[delta] -- It needs register-table-procedure.enabled.
+[night] -- The views show night {night} for as long as keep says: make them again each night.
+
+create schema if not exists hive."{schema}";
+
+-- Each plain table:
+
+drop table if exists hive."{schema}"."{table}";
+
+create table hive."{schema}"."{table}" (
+[key last]     "{name}" {type} comment '{comment}'
+)
+comment '{comment}'
+with (
+[key]     partitioned_by = array['{plain}'],
+[disk]     external_location = 'local://{root}/{table}',
+[bucket]     external_location = '{root}/{table}',
+    format = 'PARQUET'
+);
+
+[key] call hive.system.sync_partition_metadata('{schema}', '{table}', 'FULL');
+
+-- Each Delta table:
+
+call hive.system.register_table(
+    schema_name => '{schema}',
+    table_name => '{table}',
+[disk]     table_location => 'local://{root}/{table}'
+[bucket]     table_location => '{root}/{table}'
+);
+
+-- Each table in a view:
+
+hive."{schema}"."{table}"
+[night] for version as of {night}
+
+-- Each view:
+
+create or replace view hive."{schema}"."{table}" as
+{rows};
+
+comment on view hive."{schema}"."{table}" is '{comment}';
+[commented] comment on column hive."{schema}"."{table}"."{name}" is '{comment}';
+
+-- Each type:
+
+-- The connector's precision is milliseconds unless it is configured otherwise, and a finer table is refused.
+TIMESTAMP timestamp(3)
