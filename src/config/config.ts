@@ -31,37 +31,11 @@ export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simu
 /** The real service; its settings are described in `settings.ts`. Without `proxy` connections go through nothing. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
+/** A copy for readers; an absolute path, or `s3://bucket/prefix`. */
+export type PublishTarget = Frozen<Settings['publish'][number]>;
+
 /** Where an object store is and how it is asked; null is left to the environment. */
-export interface ObjectStore {
-  readonly bucket: string;
-  /** Without slashes around it; empty for the whole bucket. */
-  readonly prefix: string;
-  readonly endpoint: string | null;
-  readonly region: string | null;
-  /** Whether the bucket is named in the path rather than in the host. */
-  readonly pathStyle: boolean;
-}
-
-interface Target {
-  /** An absolute path; of a lake also `s3://bucket/prefix`. */
-  readonly path: string;
-  readonly mode: number;
-  /** For `s3://`. */
-  readonly store?: ObjectStore;
-}
-
-export type PublishTarget =
-  | ({ readonly kind: 'duckdb' } & Omit<Target, 'store'>)
-  | ({ readonly kind: 'parquet' } & Target)
-  | ({
-      readonly kind: 'delta';
-      /** How long older versions, and the files they read, are kept. */
-      readonly keepMs: number;
-      /** Whether periods that `retain` deletes from the warehouse stay there. */
-      readonly keepReleased?: boolean;
-      /** Whether names of columns that engines refuse are mapped to others. */
-      readonly columnMapping?: boolean;
-    } & Target);
+export type ObjectStore = NonNullable<Extract<PublishTarget, { kind: 'parquet' }>['store']>;
 
 export type Links = Frozen<NonNullable<Settings['links']>>;
 
