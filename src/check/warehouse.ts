@@ -12,11 +12,11 @@ import * as z from 'zod';
 import type { Config, PublishTarget } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { differInHeadersOnly, fingerprintOf, type Slice } from '../model/slice.ts';
+import { releasedAt } from '../publish/delta/leaving.ts';
 import { FINALITY } from '../publish/lake-table.ts';
 import { withStore } from '../publish/open-store.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
-import { releasedAt } from '../publish/publish.ts';
 import { explainPlan } from '../run/plan-report.ts';
 import { LEAST_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, sizeText } from '../terminal/measure.ts';
@@ -89,7 +89,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
     const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
       kept: await unconfiguredFindings(warehouse, slices),
       occupants: await occupantFindings(publish, await publisherOf(warehouse), signal),
-      keepers: await keeperFindings(config, warehouse, signal),
+      keepers: await keeperFindings(publish, warehouse, signal),
       stored: {
         ofOtherHeaders: await slicesOfOtherHeaders(warehouse, slices),
         metrics: await storedMetrics(warehouse),
@@ -128,14 +128,15 @@ async function occupantFindings(publish: Config['publish'], own: Publisher, sign
 
 /** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
 async function keeperFindings(
-  { publish }: Pick<Config, 'publish'>,
+  publish: Config['publish'],
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const target of publish) {
+    if (target.kind !== 'delta' || target.keepReleased !== true) continue;
     // A store that does not answer, or is another's, is reported apart.
-    const kept = await releasedAt(target, warehouse, signal).catch(() => null);
+    const kept = await withStore(target, null, signal, async (store) => releasedAt(store, warehouse)).catch(() => null);
     if (kept === null) continue;
     const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
     const own = `${target.path} keeps ${countText(kept.periods, 'released period')} (${sizeText(kept.bytes)})`;

@@ -4,10 +4,7 @@ import * as z from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
-import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { linkedRows } from '../tables/linked-rows.ts';
-import { readLiveSlices, type StoredSlice } from '../tables/stored-slices.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -21,9 +18,8 @@ export const dimensionTables: readonly string[] = [
   'partners_history',
 ].toSorted();
 
-/** What stands beside a slice under its name: its links, how it ripens, what to expect of it. */
-const LINKS = '_links';
-const besideSlice = [LINKS, '_maturation', '_projected'];
+/** What stands beside a slice under its name: how it ripens, what to expect of it. */
+const besideSlice = ['_maturation', '_projected'];
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
 const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
@@ -36,12 +32,6 @@ const LOAD_ID = '_load_id';
 const FETCHED_AT = 'fetched_at';
 /** Repeats the value in the long form. */
 const VALUE_TEXT = 'value_text';
-
-/** Files of a slice: all, or those of periods that begin before a day. */
-export interface SliceFiles {
-  readonly slice: string;
-  readonly before: Day | null;
-}
 
 export interface LakeColumn {
   readonly name: string;
@@ -67,8 +57,6 @@ export interface LakeTable {
   readonly grain: DateDimension | null;
   /** The name of the files' directories, `<key>=<date>`: hours are kept by day. */
   readonly key: string | null;
-  /** Columns whose exact sums the manifest states. */
-  readonly summed: readonly string[];
   /** The columns of a slice that its final view shows only where they are final; empty for other tables. */
   readonly metrics: readonly string[];
   /** Whether it is in long form itself, with a row for each metric and age. */
@@ -77,8 +65,6 @@ export interface LakeTable {
   readonly cohorts: CohortsView | null;
   /** What stands after `from` in a query of the rows for which a condition on `grain` holds; null for all. */
   readonly rows: (condition: string | null) => string;
-  /** The slice whose rows it repeats with their links; null for other tables. */
-  readonly linked: StoredSlice | null;
   /** The slice with which it is dropped, its own name where it holds the rows of loads; null for other tables. */
   readonly slice: string | null;
 }
@@ -104,38 +90,28 @@ export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
 }
 
 /**
- * Those, without sums, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
+ * Those, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
  * fresh each period is and how well projections did. Finality is last, as `finalityTable` gives it.
  */
-export async function deltaTables(warehouse: Warehouse, released: string | null = null): Promise<LakeTable[]> {
+export async function deltaTables(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable[]> {
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
-  const live = await readLiveSlices(warehouse);
-  const tables: LakeTable[] = [];
-  for (const table of await tablesOfMain(warehouse)) tables.push({ ...table, summed: [] });
+  const tables = await tablesOfMain(warehouse);
   for (const slice of slices) {
     for (const ending of besideSlice) {
       const found = main.get(`${slice}${ending}`);
       if (found === undefined || slices.includes(found.name)) continue;
       const table = await tableOf(warehouse, 'main', found);
-      const linked = ending === LINKS ? (live.find((each) => each.slice === slice) ?? null) : null;
-      const rows = linked === null ? table.rows : linkedRowsOf(linked);
-      tables.push({ ...table, ...dividedBy(table.columns), slice, linked, rows });
+      tables.push({ ...table, ...dividedBy(table.columns), slice });
     }
   }
   for (const name of ledgerTables) {
     const found = ripen.get(name);
     if (found !== undefined) tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
   }
-  return [...tables, await finalityTable(warehouse, released)];
+  return [...tables, await finalityTable(warehouse, keepsReleased)];
 }
-
-/** The condition stands within, as the engine would match the links of all periods for the rows of one. */
-const linkedRowsOf =
-  (slice: StoredSlice): LakeTable['rows'] =>
-  (condition) =>
-    `(${linkedRows({ ...slice, table: rowsOf(slice.table)(condition) })})`;
 
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
   warehouse.rows(statement('publish/slices'), [], sliceRow);
@@ -164,7 +140,6 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
     tables.push({
       ...table,
       ...dividedBy(columns),
-      summed: columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name),
       metrics,
       isCube: isCube.get(name) === true,
       cohorts:
@@ -182,12 +157,10 @@ export const undivided = {
   comment: null,
   grain: null,
   key: null,
-  summed: [],
   metrics: [],
   isCube: false,
   cohorts: null,
   slice: null,
-  linked: null,
 } as const satisfies Partial<LakeTable>;
 
 /** A relation, but one column, as a table that is not divided, in types that every engine reads. */
@@ -210,29 +183,24 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
 }
 
 /**
- * Which cells are final; sorted, so that an engine finds those of one slice together. With a condition on rows of `ripen.released` also
- * those of periods that only the copy holds, and a column that tells them apart.
+ * Which cells are final; sorted, so that an engine finds those of one slice together. For a copy that keeps released periods also
+ * those, and a column that tells them apart.
  */
-export async function finalityTable(warehouse: Warehouse, released: string | null = null): Promise<LakeTable> {
+async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
   const comment = 'Per slice, period and metric: whether the stored value is final';
   const table = { ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)), name: FINALITY, comment };
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const order = 'order by slice, metric, period';
-  if (released === null) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
-  const kept = `select ${names}, true as released from ripen.released where ${released}`;
-  const words = 'Whether the period left the warehouse by `retain` and is held here alone';
+  if (!keepsReleased) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
+  const kept = `select ${names}, true as released from ripen.released`;
+  const words = 'Whether the period left the warehouse by `retain` and is kept in copies alone';
   return {
     ...table,
     columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
     rows: rowsOf(`(select ${names}, false as released from ripen.finality union all ${kept} ${order})`),
   };
-}
-
-/** Whether a lake has a table of the name that is no slice. */
-export function isTableOfLakes(name: string): boolean {
-  return name === FINALITY || dimensionTables.includes(name);
 }
 
 /** The columns as readers see them: the table's own, and the day that hours are filed under. */

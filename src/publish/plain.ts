@@ -1,8 +1,8 @@
 /**
  * Plain files: the slices as Parquet files, one per period, and the dimension tables beside them.
  *
- * Only files whose content changed are replaced, each whole. Files that should no longer be there go first, so that no reader meets
- * two versions of a period; then the new ones, what is final after the cells it speaks of, and last `_manifest.json`. It states how
+ * Only files whose content changed are replaced, each whole. Files that should no longer be there, as the warehouse has their table or
+ * period no more, go first, so that no reader meets two versions of a period; then the new ones, what is final after the cells it speaks of, and last `_manifest.json`. It states how
  * each file lay when it was written: one that lies otherwise, as after a killed publish, is written again.
  */
 
@@ -12,9 +12,9 @@ import * as z from 'zod';
 
 import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
+import { lakeTables, type LakeTable } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { castCell, planTable, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
+import { planTable, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
 import { draftText, writeFiles, type LakeStore, type StoredFile } from './store.ts';
 
@@ -61,22 +61,12 @@ const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d
 const pathOf = ({ name, key }: LakeTable, period: string): string =>
   [name, ...(period === '' ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
 
-/** Whether a file is one of a slice, or of its periods that begin before a day. */
-function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
-  const [, name, period] = PERIOD_FILE.exec(path) ?? [];
-  return name === slice && (before === null || (period ?? before) < before);
-}
-
-/** How many plain files of a slice, or of its oldest periods, lie in a store. */
-export async function plainFilesOfSlice(store: LakeStore, files: SliceFiles): Promise<number> {
-  return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
-}
-
 /** Brings plain files up to the warehouse and says what that took; files that are up to date are not written to at all. */
-export async function publishPlain(
-  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
-  dropped: SliceFiles | undefined,
-): Promise<CopyReport> {
+export async function publishPlain(place: {
+  readonly warehouse: Warehouse;
+  readonly store: LakeStore;
+  readonly signal: AbortSignal;
+}): Promise<CopyReport> {
   const { warehouse, store, signal } = place;
   const own = await publisherOf(warehouse);
   const known = new Map((await readManifest(store))?.files.map((file) => [file.path, file]));
@@ -91,8 +81,7 @@ export async function publishPlain(
   const tables = new Set(plans.map(([{ name }]) => name));
   const surplus = [...lying.keys()].filter((path) => {
     if (path.endsWith(UNFINISHED)) return tables.has(path.split('/')[0] ?? '') || path.startsWith(MANIFEST);
-    const isOfTable = tables.has(PERIOD_FILE.exec(path)?.[1] ?? '');
-    return !wanted.has(path) && (isOfTable || (dropped !== undefined && isOfSlice(path, dropped)));
+    return !wanted.has(path) && (known.has(path) || tables.has(PERIOD_FILE.exec(path)?.[1] ?? ''));
   });
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);
@@ -147,10 +136,7 @@ async function writeTable(
   table: LakeTable,
   { plan, lying }: { readonly plan: TablePlan; readonly lying: Lying },
 ): Promise<LakeFile[]> {
-  const written = await writeFiles(place, table, plan.write, {
-    cell: castCell,
-    pathOf: (period) => pathOf(table, period),
-  });
+  const written = await writeFiles(place, table, plan.write, { pathOf: (period) => pathOf(table, period) });
   const kept = plan.keep.map((file) => ({ ...file, stored: lying.get(pathOf(table, file.period)) }));
   const columns = columnsHash(table);
   return [...written, ...kept]

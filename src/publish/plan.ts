@@ -8,12 +8,10 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { addDays, day } from '../model/calendar.ts';
-import { BIGINT, parseColumnType } from '../model/column-type.ts';
-import { linksOfPeriods, listsFingerprint } from '../tables/links-fingerprint.ts';
-import { namesLinks } from '../tables/stored-slices.ts';
+import { type ColumnType, parseColumnType } from '../model/column-type.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { isOfSlice, type LakeColumn, type LakeTable, rowsOf } from './lake-table.ts';
+import { isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** What bringing a copy up to the warehouse took. */
 export interface CopyReport {
@@ -69,28 +67,27 @@ const contentRow = z.object({
 
 /**
  * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
- * table one. Rows of a period are read only where their load, or a link they may belong to, is not the one with which they lie there.
+ * table one. Rows of a period are read only where their load is not the one with which they lie there.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
   held: StatedFiles,
 ): Promise<TablePlan> {
-  const stamps =
-    isOfSlice(table) || table.linked !== null ? await readStamps(warehouse, table, held) : new Map<string, string>();
+  const stamps = isOfSlice(table) ? await readStamps(warehouse, table) : [];
   const write: PlannedFile[] = [];
   const keep: PlannedFile[] = [];
-  const unread = new Map(stamps);
-  const wanted = new Set(unread.keys());
-  for (const [period, stamp] of unread) {
+  const unread = new Map<string, string>();
+  for (const { period, stamp } of stamps) {
     const stated = held.get(period);
-    if (stated === null || stated === undefined || stamp === '' || !isSameStamp(stated.stamp, stamp)) continue;
-    keep.push({ ...stated, stamp, period });
-    unread.delete(period);
+    if (stated?.stamp === stamp && stamp !== '') keep.push({ ...stated, period });
+    else unread.set(period, stamp);
   }
-  const isAllKnown = stamps.size > 0 && unread.size === 0;
+  const wanted = new Set(stamps.map(({ period }) => period));
   // Where most periods are to be read, one pass over all of them is shorter.
-  const chosen = unread.size > stamps.size / 2 ? [] : [...unread.keys()];
+  const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()];
+  const isAllKnown = stamps.length > 0 && unread.size === 0;
+  const summed = exactColumns(table);
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
     if (period === '' && table.key !== null) {
@@ -101,102 +98,60 @@ export async function planTable(
     const stamp = unread.get(period);
     if (stamp === undefined && wanted.has(period)) continue;
     wanted.add(period);
-    const named = Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]));
+    const named = Object.fromEntries(summed.map(({ name }, place) => [name, sums[place] ?? null]));
     const file = { period, rows, content, stamp: stamp ?? '', sums: named };
     (held.get(period)?.content === content ? keep : write).push(file);
   }
   return { write, keep, removed: [...held.keys()].filter((period) => !wanted.has(period)) };
 }
 
-const stampRow = z.object({ period: ofPeriod, stamp: z.string().nullable() });
-const linksRow = z.object({ period: ofPeriod, links: z.string() });
-const listsRow = z.object({ rule: z.string(), links: z.string() });
+const stampRow = z.object({ period: ofPeriod, stamp: z.string() });
 
 /**
- * What the rows of each period follow from: the load, and for a table of links what the lists say. Of the links of one period that is
- * found in the rows, where any link at all changed since its file was written.
+ * Which load brought the rows of each period of a slice, in order: the ledger says it, where it accounts for as many rows as the table
+ * has; of a cube and of a table that is not divided the rows themselves do, which takes a scan.
  */
 async function readStamps(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
-  held: StatedFiles,
-): Promise<ReadonlyMap<string, string>> {
-  const loads = await loadsOfPeriods(warehouse, table);
-  const [lists] = table.linked === null ? [] : await warehouse.rows(listsFingerprint(table.linked), [], listsRow);
-  if (table.linked === null || lists === undefined) return loads;
-  const { rule, links: all } = lists;
-  const stamps = new Map<string, string>();
-  for (const [period, load] of loads) {
-    const stated = held.get(period)?.stamp.split(STAMP_PARTS) ?? [];
-    const isSame = stated[0] === load && stated[1] === rule && stated[3] === all;
-    if (load === '' || isSame) stamps.set(period, isSame ? stated.join(STAMP_PARTS) : '');
-  }
-  const changed = [...loads.keys()].filter((period) => !stamps.has(period));
-  const within = conditionOn(table, changed.length > loads.size / 2 ? [] : changed);
-  const rows = { ...table.linked, table: rowsOf(table.linked.table)(within) };
-  const isRead = changed.length > 0 && namesLinks(rows);
-  const sums = isRead ? await warehouse.rows(linksOfPeriods(rows, periodIn(table)), [], linksRow) : [];
-  const links = new Map(sums.map(({ period, links: sum }) => [period, sum]));
-  for (const period of changed) {
-    stamps.set(period, [loads.get(period), rule, links.get(period) ?? '', all].join(STAMP_PARTS));
-  }
-  return stamps;
-}
-
-/** No id of a run has it. */
-const STAMP_PARTS = '\t';
-
-/** Whether rows of two stamps are equal: those of links may differ in the lists as a whole. */
-const isSameStamp = (one: string, other: string): boolean =>
-  one.split(STAMP_PARTS, 3).join() === other.split(STAMP_PARTS, 3).join();
-
-/**
- * Which load brought the rows of each period: the ledger says it, where it accounts for as many rows as the table has; of a cube and of a
- * table that is not divided the rows themselves do, which takes a scan.
- */
-async function loadsOfPeriods(
-  warehouse: Pick<Warehouse, 'rows'>,
-  table: LakeTable,
-): Promise<ReadonlyMap<string, string>> {
-  const rows = table.linked?.table ?? table.rows(null);
+): Promise<readonly z.infer<typeof stampRow>[]> {
+  const rows = table.rows(null);
   const ledger = `select p.start_day as period, p.rows, p.load_id as oldest, p.load_id as newest
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
-    where p.slice = ${literal(table.slice ?? table.name)} and p.rows > 0
+    where p.slice = ${literal(table.name)} and p.rows > 0
     qualify sum(p.rows) over () = (select count(*) from ${rows})`;
   const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
     from ${rows}
     group by 1`;
   const known = table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
-  const found = known.length > 0 ? known : await warehouse.rows(stampPeriods(table, scan), [], stampRow);
-  return new Map(found.map(({ period, stamp }) => [period, stamp ?? '']));
+  return known.length > 0 ? known : warehouse.rows(stampPeriods(table, scan), [], stampRow);
 }
 
 /**
- * Period (null: not divided) and stamp, null where no single load brought all rows, from rows of period, rows, oldest and newest load.
+ * Period (null: not divided) and stamp, empty where no single load brought all rows, from rows of period, rows, oldest and newest load.
  *
  * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
  * before a publish without it, it holds nothing of those loads any more. So removals count too.
  */
-function stampPeriods(table: LakeTable, held: string): string {
-  return `with held as (
+const stampPeriods = ({ name }: LakeTable, held: string): string => `with held as (
     ${held}
 )
 select
     held.period::varchar as period,
     case
-        when held.oldest = held.newest
-            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
+        when held.oldest = held.newest and l.load_id is not null
+            then concat_ws('-', held.rows, l.load_id, l.run_id, epoch_us(l.loaded_at), removed.columns)
+        else ''
     end as stamp
 from held
 cross join (
-    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    select count(*) as columns
     from ripen.schema_changes
-    where object = ${literal(table.slice ?? table.name)} and change = 'column removed'
+    where object = ${literal(name)} and change = 'column removed'
 ) as removed
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
-}
 
 /** The first day of the period of a row, as SQL. */
 const periodIn = ({ grain }: LakeTable): string =>
@@ -216,9 +171,16 @@ export function conditionOn({ grain }: LakeTable, periods: readonly string[]): s
     .join(' or ');
 }
 
+/** The numbers of a slice that add up exactly. */
+const exactColumns = ({ columns, metrics }: LakeTable): { readonly name: string; readonly type: ColumnType }[] =>
+  columns.flatMap(({ name, type: text }) => {
+    const type = parseColumnType(text);
+    return type === null || type.kind === 'DOUBLE' || !metrics.includes(name) ? [] : [{ name, type }];
+  });
+
 /**
- * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the exact sums in
- * the order of `summed`; all in one scan.
+ * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the sums of
+ * `exactColumns`; all in one scan.
  *
  * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
  * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
@@ -228,11 +190,7 @@ function summarizePeriods(table: LakeTable, periods: readonly string[]): string 
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
   });
-  const types = new Map(table.columns.map(({ name, type }) => [name, parseColumnType(type)]));
-  const sums = table.summed.map((name) => {
-    const type = types.get(name) ?? BIGINT;
-    return sumText(exactSum(identifier(name), type), type);
-  });
+  const sums = exactColumns(table).map(({ name, type }) => sumText(exactSum(identifier(name), type), type));
   return `select
     ${periodIn(table)}::varchar as period,
     count(*)::varchar as rows,

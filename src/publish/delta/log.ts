@@ -90,6 +90,9 @@ export interface DeltaTable {
   readonly tombstones: ReadonlyMap<string, Remove>;
 }
 
+/** Names, in the configuration of a table, the warehouse that it is of. */
+export const OWNER = 'ripen.warehouse';
+
 /** Where the files of the log lie, relative to the table. */
 export const LOG = '_delta_log';
 const padded = (version: number): string => String(version).padStart(20, '0');

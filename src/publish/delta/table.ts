@@ -8,11 +8,10 @@ import { parseColumnType } from '../../model/column-type.ts';
 import { identifier } from '../../warehouse/sql.ts';
 import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { castCell, type PeriodContent } from '../plan.ts';
-import type { CopyRow, FileForm } from '../store.ts';
-import { jsonIn, protocolFor, schema, type Add, type MetaData, type Protocol } from './log.ts';
+import type { CopyRow } from '../store.ts';
+import type { Night } from './commit.ts';
+import { jsonIn, OWNER, protocolFor, schema, type Add, type MetaData, type Protocol } from './log.ts';
 
-/** Names the warehouse that a table is of. */
-export const OWNER = 'ripen.warehouse';
 /** The slice whose rows it holds. */
 export const SLICE = 'ripen.slice';
 /** The names of all columns there are or were: the place of a name, from 1, is the number that files hold of its column. */
@@ -29,15 +28,6 @@ function deltaType(column: LakeColumn): string {
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
 }
 
-/** What a publish makes of a table besides its rows. */
-export interface NightStamp {
-  readonly owner: string;
-  /** Whether names that engines refuse are mapped. */
-  readonly maps: boolean;
-  readonly keepMs: number;
-  readonly nowMs: number;
-}
-
 /** A table of the warehouse with what it is as a Delta table. */
 export interface DeltaForm {
   readonly table: LakeTable;
@@ -45,22 +35,22 @@ export interface DeltaForm {
   readonly protocol: Protocol;
   /** What a column is called in files. */
   readonly nameInFiles: (name: string) => string;
-  /** The table under those names, with how its files are written. */
+  /** The table as its files hold it: under those names, instants with their zone. */
   readonly inFiles: LakeTable;
-  readonly fileForm: FileForm;
+  /** Options of DuckDB with which they are written: the numbers of the columns. */
+  readonly options: string;
 }
 
 /** What a table is as a Delta table, from its metadata before, which stays equal when nothing is new. */
-export function formOf(table: LakeTable, before: MetaData | null, night: NightStamp): DeltaForm {
-  const { owner, maps, keepMs, nowMs } = night;
+export function formOf(table: LakeTable, before: MetaData | null, { target, owner, nowMs }: Night): DeltaForm {
   const shown = shownColumns(table);
   const fields = [
     ...new Set([...(before === null ? [] : fieldIdsIn(before).keys()), ...shown.map(({ name }) => name)]),
   ];
   const numberOf = (name: string): number => fields.indexOf(name) + 1;
   // Engines cannot take the mapping of names back.
-  const isMapped =
-    before?.configuration[MODE] === 'name' || (maps && table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name)));
+  const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
+  const isMapped = before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
   // Only a name that engines refuse is another in the files, so that all others stay as they are once names are mapped.
   const nameInFiles = (name: string): string =>
     isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf(name)}` : name;
@@ -77,16 +67,16 @@ export function formOf(table: LakeTable, before: MetaData | null, night: NightSt
       ...(isMapped ? mapping(column.name) : {}),
     },
   }));
-  const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
-  const columns = table.columns.map((column) => ({ ...column, name: nameInFiles(column.name) }));
-  const renamed = table.columns.map(({ name }) => `${identifier(name)} as ${identifier(nameInFiles(name))}`);
-  const inFiles = isMapped
-    ? {
-        ...table,
-        columns,
-        rows: (periods: string | null) => `(select ${renamed.join(', ')} from ${table.rows(periods)})`,
-      }
-    : table;
+  const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
+  const columns = table.columns.map((column) => ({
+    ...column,
+    name: nameInFiles(column.name),
+    type: isInstant(column) ? 'TIMESTAMPTZ' : column.type,
+  }));
+  const cells = table.columns.map((column) => {
+    const cell = isInstant(column) ? `timezone('UTC', ${castCell(column)})` : identifier(column.name);
+    return `${cell} as ${identifier(nameInFiles(column.name))}`;
+  });
   const ids = table.columns
     .filter(({ name }) => name !== table.key)
     .map(({ name }) => `${identifier(nameInFiles(name))}: ${numberOf(name)}`);
@@ -112,11 +102,8 @@ export function formOf(table: LakeTable, before: MetaData | null, night: NightSt
     },
     protocol: protocolFor({ hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'), isMapped }),
     nameInFiles,
-    inFiles,
-    fileForm: {
-      cell: (column) => (isInstant(column) ? `timezone('UTC', ${castCell(column)})` : castCell(column)),
-      options: `, field_ids {${ids.join(', ')}}`,
-    },
+    inFiles: { ...table, columns, rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})` },
+    options: `, field_ids {${ids.join(', ')}}`,
   };
 }
 
