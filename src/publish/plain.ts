@@ -14,7 +14,8 @@ import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { lakeTables, type LakeTable } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { planTable, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
+import { planTable, type CopyReport, type PeriodContent } from './plan.ts';
+import type { PlannedFile, StatedFiles, TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
 import { draftText, writeFiles, type LakeStore, type StoredFile } from './store.ts';
 
@@ -26,7 +27,7 @@ const lakeFile = z.object({
   path: z.string(),
   rows: z.number(),
   /** Per metric of an exact type, the sum as decimal text; null when every value is. A record would leave `__proto__` out. */
-  sums: z.custom<PeriodContent['sums']>((value) => z.object().safeParse(value).success),
+  sums: z.custom<PlannedFile['sums']>((value) => z.object().safeParse(value).success),
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
@@ -86,7 +87,7 @@ export async function publishPlain(place: {
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);
   const files: LakeFile[] = [];
-  for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, lying })));
+  for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, known })));
   const filesWritten = plans.reduce((sum, [, plan]) => sum + plan.write.length, 0);
   // A file stays only where the manifest states it. Rows that came again unchanged have another stamp, which alone is no reason to write.
   const isSame = filesWritten === 0 && files.length === known.size;
@@ -109,14 +110,12 @@ function columnsHash(table: LakeTable): string {
   return `${createHash('sha256').update(declared).digest('hex').slice(0, 16)}-`;
 }
 
-type Lying = ReadonlyMap<string, StoredFile>;
-
 /** What the planner compares: what the manifest states of each file that lies as it was written. */
 function stated(
   table: LakeTable,
   known: ReadonlyMap<string, LakeFile>,
-  lying: Lying,
-): ReadonlyMap<string, PeriodContent | null> {
+  lying: ReadonlyMap<string, StoredFile>,
+): StatedFiles {
   const held = new Map<string, PeriodContent | null>();
   const columns = columnsHash(table);
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
@@ -125,7 +124,7 @@ function stated(
     const [entry, file] = [known.get(path), lying.get(path)];
     const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);
-    held.set(period, stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
+    held.set(period, stays ? { content: entry.content.slice(columns.length), stamp: entry.stamp } : null);
   }
   return held;
 }
@@ -134,15 +133,16 @@ function stated(
 async function writeTable(
   place: Parameters<typeof writeFiles>[0],
   table: LakeTable,
-  { plan, lying }: { readonly plan: TablePlan; readonly lying: Lying },
+  { plan, known }: { readonly plan: TablePlan; readonly known: ReadonlyMap<string, LakeFile> },
 ): Promise<LakeFile[]> {
-  const written = await writeFiles(place, table, plan.write, { pathOf: (period) => pathOf(table, period) });
-  const kept = plan.keep.map((file) => ({ ...file, stored: lying.get(pathOf(table, file.period)) }));
   const columns = columnsHash(table);
-  return [...written, ...kept]
-    .map(({ period, rows, sums, content, stamp, stored }): LakeFile => {
-      const { bytes, etag } = stored ?? { bytes: 0, etag: null };
-      return { path: pathOf(table, period), rows, sums, bytes, content: `${columns}${content}`, stamp, etag };
-    })
-    .sort((one, other) => (one.path < other.path ? -1 : 1));
+  const written = await writeFiles(place, table, plan.write, { pathOf: (period) => pathOf(table, period) });
+  const files = written.map(({ path, rows, sums, content, stamp, stored: { bytes, etag } }): LakeFile => {
+    return { path, rows, sums, bytes, content: `${columns}${content}`, stamp, etag };
+  });
+  for (const { period, stamp } of plan.keep) {
+    const entry = known.get(pathOf(table, period));
+    if (entry !== undefined) files.push({ ...entry, stamp });
+  }
+  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
 }

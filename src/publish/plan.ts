@@ -25,31 +25,31 @@ export interface CopyReport {
 
 /** What the rows of a period are known by. */
 export interface PeriodContent {
-  readonly rows: number;
   /** Equal for equal rows. */
   readonly content: string;
   /** Which load brought all of the rows; empty where none did. */
   readonly stamp: string;
-  /** Per column of an exact type the sum as decimal text; null when every value is. */
-  readonly sums: Readonly<Record<string, string | null>>;
 }
 
 /**
  * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
  * files of a period cannot stay: damaged, of other columns, several, or of another program.
  */
-type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
+export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be. */
 export interface PlannedFile extends PeriodContent {
   /** As in `StatedFiles`. */
   readonly period: string;
+  readonly rows: number;
+  /** Per column of an exact type the sum as decimal text; null when every value is. */
+  readonly sums: Readonly<Record<string, string | null>>;
 }
 
 export interface TablePlan {
   readonly write: readonly PlannedFile[];
   /** Files whose rows are unchanged; the load that brought them may be another. */
-  readonly keep: readonly PlannedFile[];
+  readonly keep: readonly { readonly period: string; readonly stamp: string }[];
   /** Periods of `StatedFiles` that have no rows any more. */
   readonly removed: readonly string[];
 }
@@ -76,11 +76,10 @@ export async function planTable(
 ): Promise<TablePlan> {
   const stamps = isOfSlice(table) ? await readStamps(warehouse, table) : [];
   const write: PlannedFile[] = [];
-  const keep: PlannedFile[] = [];
+  const keep: { readonly period: string; readonly stamp: string }[] = [];
   const unread = new Map<string, string>();
   for (const { period, stamp } of stamps) {
-    const stated = held.get(period);
-    if (stated?.stamp === stamp && stamp !== '') keep.push({ ...stated, period });
+    if (held.get(period)?.stamp === stamp && stamp !== '') keep.push({ period, stamp });
     else unread.set(period, stamp);
   }
   const wanted = new Set(stamps.map(({ period }) => period));

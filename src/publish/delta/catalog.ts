@@ -11,7 +11,7 @@ import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
 import { sliceViews, type LakeView } from '../slice-views.ts';
 import type { DeltaTable } from './log.ts';
-import { fieldIdsIn, isInstant } from './table.ts';
+import { columnsIn, isInstant } from './table.ts';
 
 export const CATALOG = 'catalog.duckdb';
 
@@ -76,10 +76,10 @@ function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
   const cells = `select\n    ${table.columns.map(cell).join(',\n    ')}`;
   if (files.length === 0) return `${cells}\nwhere false`;
   // A column that a file does not hold is NULL, and no file is opened to find out.
-  const numberOf = fieldIdsIn(now.metaData);
+  const numbers = new Map(columnsIn(now.metaData).map(([name], place) => [name, place + 1]));
   const numbered = fileColumns(table).map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
-    return `${numberOf.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
+    return `${numbers.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
   });
   return `${cells}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}}, filename = ${literal(pathColumn)})`;
 }

@@ -8,11 +8,10 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { Failure } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { deltaTables, type LakeTable } from '../lake-table.ts';
 import { draftsOf } from '../open-store.ts';
-import { foreignCopy, publisherOf } from '../other-database.ts';
+import { notOwn, publisherOf } from '../other-database.ts';
 import { planTable, type CopyReport, type PeriodContent, type PlannedFile } from '../plan.ts';
 import { writeFiles } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
@@ -20,7 +19,7 @@ import { commitVersion, listTables, ownerIn, readTable } from './commit.ts';
 import type { DeltaPlace, Night, StoredTable } from './commit.ts';
 import { releasedFiles, releasedPeriods, releasedSource, removalsOf, sweep } from './leaving.ts';
 import { needsNewer, type Action, type Add, type DeltaTable } from './log.ts';
-import { contentIn, fileStatistics, formOf, holdsColumns, tagsOf, unreadableNames } from './table.ts';
+import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './table.ts';
 import type { DeltaForm } from './table.ts';
 
 /**
@@ -41,15 +40,9 @@ export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null,
     const stored = await readTable(store, warehouse, table.name, listed.get(table.name) ?? new Map());
     listed.delete(table.name);
     const owner = ownerIn(stored);
-    if (stored.table !== null && owner === null) {
-      const words = `The table ${table.name} in ${target.path} was not ripen's; nothing was committed to it.`;
-      throw new Failure('WAREHOUSE_FOREIGN', words, {
-        facts: { target: target.path, table: table.name },
-        hint: 'Publish to a path of its own, or move the table away.',
-      });
+    if (stored.table !== null && owner !== own.id) {
+      throw notOwn(`${target.path}/${table.name}`, `it was a table of ${owner ?? 'another program'}`);
     }
-    const foreign = foreignCopy(`${target.path}/${table.name}`, owner, own);
-    if (foreign !== null) throw foreign;
     found.push({ table, stored });
   }
   const away: StoredTable[] = [];
@@ -109,11 +102,10 @@ async function commitTable(
     const file = { period, rows: 0, content: 'released', stamp: '', sums: {} };
     added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
-  const restamped = plan.keep.flatMap((kept): Add[] => {
-    const found = filesOf.get(kept.period);
-    const [add] = found?.files ?? [];
-    if (add === undefined || found?.content?.stamp === kept.stamp) return [];
-    return [{ ...add, dataChange: false, tags: tagsOf(kept) }];
+  const restamped = plan.keep.flatMap(({ period, stamp }): Add[] => {
+    const { files: [add] = [], content = null } = filesOf.get(period) ?? {};
+    if (add === undefined || content === null || content.stamp === stamp) return [];
+    return [{ ...add, dataChange: false, tags: tagsOf({ ...content, stamp }) }];
   });
   const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
   const { metaData, protocol } = form;
@@ -144,13 +136,12 @@ function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): 
   const found = new Map<string, PeriodFiles>();
   if (before === null) return found;
   const { key } = form.table;
-  const isAlike = before.metaData.partitionColumns.join() === (key ?? '');
-  const holds = holdsColumns(form, before.metaData);
+  const isDividedAlike = before.metaData.partitionColumns.join() === (key ?? '');
   for (const add of before.files.values()) {
-    const period = isAlike ? (add.partitionValues[key ?? ''] ?? '') : `other ${add.path}`;
+    const period = isDividedAlike ? (add.partitionValues[key ?? ''] ?? '') : `other ${add.path}`;
     const others = found.get(period)?.files ?? [];
     const isWhole = lying.get(decodeURIComponent(add.path))?.bytes === add.size;
-    const stays = isAlike && isWhole && others.length === 0 && holds(add);
+    const stays = isDividedAlike && form.isAlike && isWhole && others.length === 0;
     found.set(period, { files: [...others, add], content: stays ? contentIn(add) : null });
   }
   return found;

@@ -10,12 +10,12 @@ import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../l
 import { castCell, type PeriodContent } from '../plan.ts';
 import type { CopyRow } from '../store.ts';
 import type { Night } from './commit.ts';
-import { jsonIn, OWNER, protocolFor, schema, type Add, type MetaData, type Protocol } from './log.ts';
+import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './log.ts';
 
 /** The slice whose rows it holds. */
 export const SLICE = 'ripen.slice';
-/** The names of all columns there are or were: the place of a name, from 1, is the number that files hold of its column. */
-const FIELDS = 'ripen.fields';
+/** Name and type of every column there is or was: the place of a name, from 1, is the number that files hold of its column. */
+const COLUMNS = 'ripen.columns';
 const MODE = 'delta.columnMapping.mode';
 
 /** The hour is in the slice's own offset; every other TIMESTAMP of the warehouse is an instant, in UTC. */
@@ -33,6 +33,8 @@ export interface DeltaForm {
   readonly table: LakeTable;
   readonly metaData: MetaData;
   readonly protocol: Protocol;
+  /** Whether the files of before hold each column as this form has it, or not at all. */
+  readonly isAlike: boolean;
   /** What a column is called in files. */
   readonly nameInFiles: (name: string) => string;
   /** The table as its files hold it: under those names, instants with their zone. */
@@ -44,10 +46,10 @@ export interface DeltaForm {
 /** What a table is as a Delta table, from its metadata before, which stays equal when nothing is new. */
 export function formOf(table: LakeTable, before: MetaData | null, { target, owner, nowMs }: Night): DeltaForm {
   const shown = shownColumns(table);
-  const fields = [
-    ...new Set([...(before === null ? [] : fieldIdsIn(before).keys()), ...shown.map(({ name }) => name)]),
-  ];
-  const numberOf = (name: string): number => fields.indexOf(name) + 1;
+  const known = before === null ? [] : columnsIn(before);
+  const types = new Map([...known, ...shown.map((column) => [column.name, deltaType(column)] as const)]);
+  const numbers = new Map([...types.keys()].map((name, place) => [name, place + 1]));
+  const numberOf = (name: string): number => numbers.get(name) ?? 0;
   // Engines cannot take the mapping of names back.
   const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
   const isMapped = before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
@@ -94,12 +96,16 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
         ...before?.configuration,
         'delta.deletedFileRetentionDuration': kept,
         'delta.logRetentionDuration': kept,
-        ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(fields.length) } : {}),
+        ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(types.size) } : {}),
         [OWNER]: owner,
-        [FIELDS]: JSON.stringify(fields),
+        [COLUMNS]: JSON.stringify([...types]),
         ...(table.slice === null ? {} : { [SLICE]: table.slice }),
       },
     },
+    isAlike:
+      (before?.configuration[MODE] === 'name') === isMapped &&
+      known.length > 0 &&
+      known.every(([name, type]) => types.get(name) === type),
     protocol: protocolFor({ hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'), isMapped }),
     nameInFiles,
     inFiles: { ...table, columns, rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})` },
@@ -107,26 +113,9 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
   };
 }
 
-/** The numbers of columns that a table states, by name. Throws zod's error for what is no list of names. */
-export function fieldIdsIn({ configuration }: MetaData): ReadonlyMap<string, number> {
-  const names = z.array(z.string()).parse(JSON.parse(configuration[FIELDS] ?? '[]'));
-  return new Map(names.map((name, place) => [name, place + 1]));
-}
-
-const typesIn = ({ schemaString }: MetaData): ReadonlyMap<string, unknown> =>
-  new Map(schema.parse(JSON.parse(schemaString)).fields.map(({ name, type }) => [name, type]));
-
-/** Whether each file that a table had holds every column that it has as a table of this form would, or not at all. */
-export function holdsColumns({ metaData, nameInFiles }: DeltaForm, before: MetaData): (add: Add) => boolean {
-  const [typesBefore, typesNow] = [typesIn(before), typesIn(metaData)];
-  return ({ stats }) => {
-    const held = new Set(Object.keys(statedOf(stats)?.nullCount ?? {}));
-    return [...typesNow].every(([name, type]) => {
-      const stored = nameInFiles(name);
-      if (stored !== name && held.has(name)) return false;
-      return !held.has(stored) || typesBefore.get(name) === type;
-    });
-  };
+/** Name and type of the columns that a table states, by their numbers. Throws zod's error for what is no such list. */
+export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
+  return z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
 }
 
 const tags = z.object({ 'ripen.content': z.string(), 'ripen.stamp': z.string() });
@@ -139,18 +128,8 @@ export function tagsOf({ content, stamp }: PeriodContent): z.infer<typeof tags> 
 /** What a file states of its rows; null for one of another program. */
 export function contentIn(add: Add): PeriodContent | null {
   const found = tags.safeParse(add.tags).data;
-  const rows = statedOf(add.stats)?.numRecords;
-  if (found === undefined || rows === undefined) return null;
-  return { rows, content: found['ripen.content'], stamp: found['ripen.stamp'], sums: {} };
+  return found === undefined ? null : { content: found['ripen.content'], stamp: found['ripen.stamp'] };
 }
-
-// Not a record, of which the column __proto__ would be left out.
-const counted = z.object({
-  numRecords: z.number(),
-  nullCount: z.custom<object>((value) => z.object().safeParse(value).success),
-});
-
-const statedOf = (stats: Add['stats']) => counted.safeParse(jsonIn(stats ?? '')).data;
 
 /** The statistics of a file as JSON: every number with all its digits, and only true bounds. */
 export function fileStatistics(table: LakeTable, { count, column_statistics: found }: CopyRow): string {
