@@ -1,8 +1,9 @@
 /** `catalog.duckdb` beside local tables: commented views over their files, always current, never locked by a load. */
 
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { asScript, identifier, literal } from '../../warehouse/sql.ts';
 import { dialectOf, viewStatements } from '../ddl.ts';
 import { engineWords } from '../engine-words.ts';
@@ -25,37 +26,28 @@ interface PublishedTable {
 }
 
 /**
- * Replaces the catalog of the tables below a root by a new one. It is made in `drafts`, a folder beside the warehouse that is
- * cleared: DuckDB looks for the log of a database below a folder with a `?`, which a target may have and a warehouse may not,
- * elsewhere (measured).
+ * Replaces the catalog of the tables below a root by a new one. It is made in a temporary folder: DuckDB looks for the log of a
+ * database below a folder with a `?`, which a target may have, elsewhere (measured).
  */
-export async function replaceCatalog(
-  root: string,
-  tables: readonly PublishedTable[],
-  { mode, drafts }: { readonly mode: number; readonly drafts: string },
-): Promise<void> {
+export async function replaceCatalog(root: string, tables: readonly PublishedTable[], mode: number): Promise<void> {
   const path = join(root, CATALOG);
-  const clear = async (): Promise<void> => {
-    await removeUnfinished(path);
-    await rm(drafts, { recursive: true, force: true });
-  };
-  await clear();
+  // Every view is bound to the files, so they must be in place.
+  const views = [
+    ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
+    ...tables.flatMap(({ table }) => catalogViews(table)),
+  ];
   try {
-    await mkdir(drafts, { mode: 0o700 });
-    const made = join(drafts, CATALOG);
-    // Every view is bound to the files, so they must be in place.
-    const views = [
-      ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
-      ...tables.flatMap(({ table }) => catalogViews(table)),
-    ];
-    await withDatabase(made, 'READ_WRITE', async (database) => {
-      await database.run(asScript(views.flatMap((view) => viewStatements(engineWords.duckdb, 'main', view))));
-      await database.run('checkpoint');
+    await inTemporaryFolder(async (folder) => {
+      const made = join(folder, CATALOG);
+      await withDatabase(made, 'READ_WRITE', async (database) => {
+        await database.run(asScript(views.flatMap((view) => viewStatements(engineWords.duckdb, 'main', view))));
+        await database.run('checkpoint');
+      });
+      await copyFile(made, unfinishedPath(path));
     });
-    await copyFile(made, unfinishedPath(path));
     await putInPlace(path, mode);
   } finally {
-    await clear();
+    await removeUnfinished(path);
   }
 }
 

@@ -10,7 +10,6 @@ import { randomUUID } from 'node:crypto';
 
 import type { Emit } from '../../events.ts';
 import { deltaTables, type LakeTable } from '../lake-table.ts';
-import { draftsOf } from '../open-store.ts';
 import { notOwn, publisherOf } from '../other-database.ts';
 import { planTable, type CopyReport, type PeriodContent, type PlannedFile } from '../plan.ts';
 import { writeFiles } from '../store.ts';
@@ -74,7 +73,7 @@ export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null,
     counts.files_removed += removed;
     done.push({ table, stored, now });
   }
-  if (store.isOnDisk) await replaceCatalog(store.root, done, { mode: target.mode, drafts: draftsOf(warehouse) });
+  if (store.isOnDisk) await replaceCatalog(store.root, done, target.mode);
   for (const { stored, now } of done) await sweep(night, { ...stored, table: now }, true);
   return { ...counts, also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])] };
 }
