@@ -14,7 +14,7 @@ import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './lo
 
 /** The slice whose rows it holds. */
 export const SLICE = 'ripen.slice';
-/** Name and type of every column there is or was: the place of a name, from 1, is the number that files hold of its column. */
+/** Name and type of every column there is or, with an empty type, was: the place of a name, from 1, is the number that files hold of its column. */
 const COLUMNS = 'ripen.columns';
 const MODE = 'delta.columnMapping.mode';
 
@@ -46,8 +46,11 @@ export interface DeltaForm {
 /** What a table is as a Delta table, from its metadata before, which stays equal when nothing is new. */
 export function formOf(table: LakeTable, before: MetaData | null, { target, owner, nowMs }: Night): DeltaForm {
   const shown = shownColumns(table);
-  const known = before === null ? [] : columnsIn(before);
-  const types = new Map([...known, ...shown.map((column) => [column.name, deltaType(column)] as const)]);
+  const known = new Map(before === null ? [] : columnsIn(before));
+  const types = new Map([
+    ...[...known.keys()].map((name) => [name, ''] as const),
+    ...shown.map((column) => [column.name, deltaType(column)] as const),
+  ]);
   const numbers = new Map([...types.keys()].map((name, place) => [name, place + 1]));
   const numberOf = (name: string): number => numbers.get(name) ?? 0;
   // Engines cannot take the mapping of names back.
@@ -104,8 +107,8 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
     },
     isAlike:
       (before?.configuration[MODE] === 'name') === isMapped &&
-      known.length > 0 &&
-      known.every(([name, type]) => types.get(name) === type),
+      known.size > 0 &&
+      shown.every(({ name }) => !known.has(name) || known.get(name) === types.get(name)),
     protocol: protocolFor({ hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'), isMapped }),
     nameInFiles,
     inFiles: { ...table, columns, rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})` },
