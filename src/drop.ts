@@ -1,8 +1,8 @@
 /**
  * Removing a slice, or its oldest periods, from the warehouse and from the copies.
  *
- * The warehouse goes first, in one transaction; what a crash then left in the archive and the copies goes with the same command
- * given again. Older versions of Delta tables answer for as long as they are kept.
+ * The warehouse goes first, in one transaction; what a crash then left in the archive goes with the same command given again, and
+ * what it left in the copies with the next publish. Older versions of Delta tables answer for as long as they are kept.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,8 +13,7 @@ import { Failure } from './errors.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
-import { isTableOfLakes } from './publish/lake-table.ts';
-import { filesOfSlice, publish, type Publication } from './publish/publish.ts';
+import { publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import type { Circumstances } from './run/circumstances.ts';
 import { forgetPeriods, forgetSlice, heldTables } from './warehouse/forgetting.ts';
@@ -45,8 +44,6 @@ export interface Loss {
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
-  /** Files of lakes, and of the newest version of Delta tables. */
-  readonly files: number;
   /** In the archive; of those that hold later periods too only what is dropped goes. */
   readonly answers: number;
 }
@@ -66,7 +63,7 @@ export async function dropSlice(
   const { slice, before, emit, signal } = request;
   return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    const { tables, files, answers, loss } = await measure(config, warehouse, request);
+    const { tables, answers, loss } = await measure(config, warehouse, request);
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -84,8 +81,7 @@ export async function dropSlice(
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
-    const publishing = { publish: config.publish, ...(files === null ? {} : { dropped: files }) };
-    return { dropped: loss, ...(await publish(publishing, warehouse, { emit, signal })) };
+    return { dropped: loss, ...(await publish({ publish: config.publish }, warehouse, { emit, signal })) };
   });
 }
 
@@ -96,38 +92,28 @@ export async function lossOf(config: Config, request: DropRequest): Promise<Loss
   });
 }
 
-/** What is to go, files of lakes only where one can hold any, and how much that is. */
-async function measure(config: Config, warehouse: Warehouse, { slice, before, signal }: DropRequest) {
+/** What is to go, and how much that is. */
+async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
   const tables = await heldTables(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to drop periods by.`, {
       hint: 'Leave out --before to drop the slice.',
     });
   }
-  const files = { slice, before: before === null ? null : (tables[0]?.endDay ?? null) };
-  // Any other word is no name of files, and of a slice the warehouse does not hold nobody knows when its periods end.
-  const isName = SLICE_NAME.test(slice);
-  const hasFiles = isName && !isTableOfLakes(slice) && (before === null || tables.length > 0);
-  let inLakes = 0;
-  for (const target of hasFiles ? config.publish : []) {
-    const found = await filesOfSlice(target, warehouse, files, signal);
-    inLakes += found;
-  }
-  const answers = isName ? await answersToDrop(config.warehouse, slice, before) : [];
+  // Any other word is no name of files.
+  const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : [];
   const loss: Loss = {
     slice,
     before,
     is_configured: config.slices.some(({ name }) => name === slice),
     periods: tables.reduce((sum, { periods }) => sum + periods, 0),
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),
-    files: inLakes,
     answers: answers.length,
   };
   const isKnown = before === null && tables.length > 0;
-  if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0)
-    return { tables, files: hasFiles ? files : null, answers, loss };
+  if (isKnown || loss.periods + loss.rows + loss.answers > 0) return { tables, answers, loss };
   const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
-  const message = `Neither the warehouse ${config.warehouse}, nor its archive, nor a lake held ${what}.`;
+  const message = `Neither the warehouse ${config.warehouse} nor its archive held ${what}.`;
   throw new Failure('USAGE_INVALID', message, {
     facts: { slice, before },
     hint: 'See `ripen status` for what there is.',

@@ -12,9 +12,10 @@ import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
+import { releasedAt } from '../publish/delta/leaving.ts';
+import { withStore } from '../publish/open-store.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
-import { releasedAt } from '../publish/publish.ts';
 import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
 import { LEAST_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../terminal/measure.ts';
@@ -80,7 +81,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       findings: [
         ...(await unconfiguredFindings(warehouse, slices)),
         ...(await occupantFindings(publish, await publisherOf(warehouse), signal)),
-        ...(await keeperFindings(config, warehouse, signal)),
+        ...(await keeperFindings(publish, warehouse, signal)),
       ],
       metrics: await storedMetrics(warehouse),
     }));
@@ -117,14 +118,15 @@ const unanswered = (path: string): Failure =>
 
 /** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
 async function keeperFindings(
-  { publish }: Pick<Config, 'publish'>,
+  publish: Config['publish'],
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const target of publish) {
+    if (target.kind !== 'delta' || target.keepReleased !== true) continue;
     // A store that does not answer, or is another's, is reported apart.
-    const kept = await releasedAt(target, warehouse, signal).catch(() => null);
+    const kept = await withStore(target, null, signal, async (store) => releasedAt(store, warehouse)).catch(() => null);
     if (kept === null) continue;
     const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
     const own = `${target.path} keeps ${countText(kept.periods, 'released period')} (${sizeText(kept.bytes)})`;

@@ -111,14 +111,12 @@ const unasked = (what: string): Failure =>
 const countsOf = ({ periods, rows }: Loss): string => `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
-  const files = loss.files === 0 ? '' : `, and ${countText(loss.files, 'file')} from lakes`;
-  const copies = publish.flatMap((target) => {
-    if (target.kind === 'duckdb') return [`${target.path} is replaced.`];
-    if (target.kind !== 'delta' || target.keepMs === 0) return [];
-    return [`Older versions in ${target.path} answer for ${elapsedText(target.keepMs)} more.`];
+  const copies = publish.map((target) => {
+    if (target.kind !== 'delta' || target.keepMs === 0) return `It goes from ${target.path}, too.`;
+    return `It goes from ${target.path}, too; older versions there answer for ${elapsedText(target.keepMs)} more.`;
   });
   return [
-    `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}${files}.`,
+    `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`,
     ...(loss.answers === 0 ? [] : [`It goes from ${countText(loss.answers, 'archived answer')}, too.`]),
     ...copies,
     ...(loss.is_configured ? [again(loss)] : []),

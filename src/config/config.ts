@@ -7,7 +7,6 @@ import { cubeMetrics } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
-import type { ObjectStore } from './publish-settings.ts';
 import { type ParameterValue, parameterNames } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
@@ -32,28 +31,10 @@ export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simu
 /** The real service; its settings are described in `settings.ts`. Without `proxy` connections go through nothing. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
+/** A copy for readers; an absolute path, or `s3://bucket/prefix`. */
+export type PublishTarget = Frozen<Settings['publish'][number]>;
+
 export type { ObjectStore } from './publish-settings.ts';
-
-interface Target {
-  /** An absolute path; of a lake also `s3://bucket/prefix`. */
-  readonly path: string;
-  readonly mode: number;
-  /** For `s3://`. */
-  readonly store?: ObjectStore;
-}
-
-export type PublishTarget =
-  | ({ readonly kind: 'duckdb' } & Omit<Target, 'store'>)
-  | ({ readonly kind: 'parquet' } & Target)
-  | ({
-      readonly kind: 'delta';
-      /** How long older versions, and the files they read, are kept. */
-      readonly keepMs: number;
-      /** Whether periods that `retain` deletes from the warehouse stay there. */
-      readonly keepReleased?: boolean;
-      /** Whether names of columns that engines refuse are mapped to others. */
-      readonly columnMapping?: boolean;
-    } & Target);
 
 export type Links = Frozen<NonNullable<Settings['links']>>;
 

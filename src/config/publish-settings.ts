@@ -89,8 +89,8 @@ export const publishTarget = z.union(
         kind: 'delta' as const,
         ...lakeAt(stated.delta, stated),
         keepMs: stated.keep,
-        keepReleased: stated.keep_released,
-        columnMapping: stated.column_mapping,
+        ...(stated.keep_released ? { keepReleased: true } : {}),
+        ...(stated.column_mapping ? { columnMapping: true } : {}),
       })),
     block({ parquet: lakePath.describe('Directory of plain Parquet files, or s3://bucket/prefix.'), ...lakeSettings })
       .superRefine((stated, context) => refuseMisplaced(stated.parquet, stated, context))

@@ -33,7 +33,7 @@ export async function dbtSourcesYaml(
   }
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
   if (lake?.kind === 'delta') {
-    const tables = await deltaTables(warehouse, lake.keepReleased === true ? 'true' : null);
+    const tables = await deltaTables(warehouse, lake.keepReleased);
     return sourcesYaml(join(lake.path, CATALOG), { main: [...tables, ...tables.flatMap(catalogViews)] });
   }
   const message = 'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';

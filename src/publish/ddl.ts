@@ -50,9 +50,7 @@ export async function describedLakes(
       refusals.push(refusal);
       continue;
     }
-    const tables = isDelta
-      ? await deltaTables(warehouse, target.keepReleased === true ? 'true' : null)
-      : await lakeTables(warehouse);
+    const tables = isDelta ? await deltaTables(warehouse, target.keepReleased) : await lakeTables(warehouse);
     const night = isDelta ? await withStore(target, null, signal, newestNight).catch(() => null) : null;
     described.push({ ...place, schema: schemaName(target.path, schemas), night, tables });
   }

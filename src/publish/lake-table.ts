@@ -4,7 +4,6 @@ import * as z from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
-import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
@@ -34,12 +33,6 @@ const FETCHED_AT = 'fetched_at';
 /** Repeats the value in the long form. */
 const VALUE_TEXT = 'value_text';
 
-/** Files of a slice: all, or those of periods that begin before a day. */
-export interface SliceFiles {
-  readonly slice: string;
-  readonly before: Day | null;
-}
-
 export interface LakeColumn {
   readonly name: string;
   /** The type in the files: one every engine reads. */
@@ -64,8 +57,6 @@ export interface LakeTable {
   readonly grain: DateDimension | null;
   /** The name of the files' directories, `<key>=<date>`: hours are kept by day. */
   readonly key: string | null;
-  /** Columns whose exact sums the manifest states. */
-  readonly summed: readonly string[];
   /** The columns of a slice that its final view shows only where they are final; empty for other tables. */
   readonly metrics: readonly string[];
   /** Whether it is in long form itself, with a row for each metric and age. */
@@ -99,15 +90,14 @@ export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
 }
 
 /**
- * Those, without sums, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
+ * Those, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
  * fresh each period is and how well projections did. Finality is last, as `finalityTable` gives it.
  */
-export async function deltaTables(warehouse: Warehouse, released: string | null = null): Promise<LakeTable[]> {
+export async function deltaTables(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable[]> {
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
-  const tables: LakeTable[] = [];
-  for (const table of await tablesOfMain(warehouse)) tables.push({ ...table, summed: [] });
+  const tables = await tablesOfMain(warehouse);
   for (const slice of slices) {
     for (const ending of besideSlice) {
       const found = main.get(`${slice}${ending}`);
@@ -120,7 +110,7 @@ export async function deltaTables(warehouse: Warehouse, released: string | null 
     const found = ripen.get(name);
     if (found !== undefined) tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
   }
-  return [...tables, await finalityTable(warehouse, released)];
+  return [...tables, await finalityTable(warehouse, keepsReleased)];
 }
 
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
@@ -150,7 +140,6 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
     tables.push({
       ...table,
       ...dividedBy(columns),
-      summed: columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name),
       metrics,
       isCube: isCube.get(name) === true,
       cohorts:
@@ -168,7 +157,6 @@ export const undivided = {
   comment: null,
   grain: null,
   key: null,
-  summed: [],
   metrics: [],
   isCube: false,
   cohorts: null,
@@ -195,29 +183,24 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
 }
 
 /**
- * Which cells are final; sorted, so that an engine finds those of one slice together. With a condition on rows of `ripen.released` also
- * those of periods that only the copy holds, and a column that tells them apart.
+ * Which cells are final; sorted, so that an engine finds those of one slice together. For a copy that keeps released periods also
+ * those, and a column that tells them apart.
  */
-export async function finalityTable(warehouse: Warehouse, released: string | null = null): Promise<LakeTable> {
+async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
   const comment = 'Per slice, period and metric: whether the stored value is final';
   const table = { ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)), name: FINALITY, comment };
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const order = 'order by slice, metric, period';
-  if (released === null) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
-  const kept = `select ${names}, true as released from ripen.released where ${released}`;
-  const words = 'Whether the period left the warehouse by `retain` and is held here alone';
+  if (!keepsReleased) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
+  const kept = `select ${names}, true as released from ripen.released`;
+  const words = 'Whether the period left the warehouse by `retain` and is kept in copies alone';
   return {
     ...table,
     columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
     rows: rowsOf(`(select ${names}, false as released from ripen.finality union all ${kept} ${order})`),
   };
-}
-
-/** Whether a lake has a table of the name that is no slice. */
-export function isTableOfLakes(name: string): boolean {
-  return name === FINALITY || dimensionTables.includes(name);
 }
 
 /** The columns as readers see them: the table's own, and the day that hours are filed under. */

@@ -139,7 +139,7 @@ async function ownershipAt(path: string): ReturnType<typeof ownershipOf> {
 }
 
 /** The failure of a database that is not this warehouse's to replace. */
-function notOwn(target: string, because: string, cause?: unknown): Failure {
+export function notOwn(target: string, because: string, cause?: unknown): Failure {
   return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {
     facts: { target },
     hint: 'Close the session that writes to it and move the file away, or publish to a path of its own.',

@@ -11,7 +11,7 @@ import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import type { Config, ObjectStore, PublishTarget } from '../config/config.ts';
-import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
+import { asFailure, Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CATALOG } from './delta/catalog.ts';
 import { listTables, ownerIn, readTable } from './delta/commit.ts';
@@ -252,15 +252,8 @@ function otherKind({ kind, path }: LakeTarget): Failure {
 
 /** What publishing met: errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
 export function asPublishFailure({ path }: PublishTarget, error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  const text = textOf(error);
-  if (!isOfStorage(error) && !text.startsWith('Out of Memory Error')) {
-    return new Failure('BUG', `Publishing to ${path} met something unforeseen: ${text}`, {
-      facts: { target: path },
-      hint: 'Report it with the stack trace; `--verbose` prints one.',
-      cause: error,
-    });
-  }
+  const isOfPlace = isOfStorage(error) || textOf(error).startsWith('Out of Memory Error');
+  if (error instanceof Failure || !isOfPlace) return asFailure(error);
   return storageFailed(`Publishing to ${path} failed`, error, {
     facts: { target: path },
     hint: 'Check free space and permissions of the target; the next run completes what is missing.',

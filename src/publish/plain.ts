@@ -1,8 +1,8 @@
 /**
  * Plain files: the slices as Parquet files, one per period, and the dimension tables beside them.
  *
- * Only files whose content changed are replaced, each whole. Files that should no longer be there go first, so that no reader meets
- * two versions of a period; then the new ones, what is final after the cells it speaks of, and last `_manifest.json`. It states how
+ * Only files whose content changed are replaced, each whole. Files that should no longer be there, as the warehouse has their table or
+ * period no more, go first, so that no reader meets two versions of a period; then the new ones, what is final after the cells it speaks of, and last `_manifest.json`. It states how
  * each file lay when it was written: one that lies otherwise, as after a killed publish, is written again.
  */
 
@@ -12,9 +12,10 @@ import * as z from 'zod';
 
 import { dateDimensions } from '../model/dimension.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
+import { lakeTables, type LakeTable } from './lake-table.ts';
 import { publisherOf } from './other-database.ts';
-import { castCell, planTable, type CopyReport, type PeriodContent, type TablePlan } from './plan.ts';
+import { planTable, type CopyReport, type PeriodContent } from './plan.ts';
+import type { PlannedFile, StatedFiles, TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
 import { draftText, writeFiles, type LakeStore, type StoredFile } from './store.ts';
 
@@ -26,7 +27,7 @@ const lakeFile = z.object({
   path: z.string(),
   rows: z.number(),
   /** Per metric of an exact type, the sum as decimal text; null when every value is. A record would leave `__proto__` out. */
-  sums: z.custom<PeriodContent['sums']>((value) => z.object().safeParse(value).success),
+  sums: z.custom<PlannedFile['sums']>((value) => z.object().safeParse(value).success),
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
@@ -61,22 +62,12 @@ const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d
 const pathOf = ({ name, key }: LakeTable, period: string): string =>
   [name, ...(period === '' ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
 
-/** Whether a file is one of a slice, or of its periods that begin before a day. */
-function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
-  const [, name, period] = PERIOD_FILE.exec(path) ?? [];
-  return name === slice && (before === null || (period ?? before) < before);
-}
-
-/** How many plain files of a slice, or of its oldest periods, lie in a store. */
-export async function plainFilesOfSlice(store: LakeStore, files: SliceFiles): Promise<number> {
-  return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
-}
-
 /** Brings plain files up to the warehouse and says what that took; files that are up to date are not written to at all. */
-export async function publishPlain(
-  place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
-  dropped: SliceFiles | undefined,
-): Promise<CopyReport> {
+export async function publishPlain(place: {
+  readonly warehouse: Warehouse;
+  readonly store: LakeStore;
+  readonly signal: AbortSignal;
+}): Promise<CopyReport> {
   const { warehouse, store, signal } = place;
   const own = await publisherOf(warehouse);
   const known = new Map((await readManifest(store))?.files.map((file) => [file.path, file]));
@@ -91,13 +82,12 @@ export async function publishPlain(
   const tables = new Set(plans.map(([{ name }]) => name));
   const surplus = [...lying.keys()].filter((path) => {
     if (path.endsWith(UNFINISHED)) return tables.has(path.split('/')[0] ?? '') || path.startsWith(MANIFEST);
-    const isOfTable = tables.has(PERIOD_FILE.exec(path)?.[1] ?? '');
-    return !wanted.has(path) && (isOfTable || (dropped !== undefined && isOfSlice(path, dropped)));
+    return !wanted.has(path) && (known.has(path) || tables.has(PERIOD_FILE.exec(path)?.[1] ?? ''));
   });
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);
   const files: LakeFile[] = [];
-  for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, lying })));
+  for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, known })));
   const filesWritten = plans.reduce((sum, [, plan]) => sum + plan.write.length, 0);
   // A file stays only where the manifest states it. Rows that came again unchanged have another stamp, which alone is no reason to write.
   const isSame = filesWritten === 0 && files.length === known.size;
@@ -120,14 +110,12 @@ function columnsHash(table: LakeTable): string {
   return `${createHash('sha256').update(declared).digest('hex').slice(0, 16)}-`;
 }
 
-type Lying = ReadonlyMap<string, StoredFile>;
-
 /** What the planner compares: what the manifest states of each file that lies as it was written. */
 function stated(
   table: LakeTable,
   known: ReadonlyMap<string, LakeFile>,
-  lying: Lying,
-): ReadonlyMap<string, PeriodContent | null> {
+  lying: ReadonlyMap<string, StoredFile>,
+): StatedFiles {
   const held = new Map<string, PeriodContent | null>();
   const columns = columnsHash(table);
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
@@ -136,7 +124,7 @@ function stated(
     const [entry, file] = [known.get(path), lying.get(path)];
     const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);
-    held.set(period, stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
+    held.set(period, stays ? { content: entry.content.slice(columns.length), stamp: entry.stamp } : null);
   }
   return held;
 }
@@ -145,18 +133,16 @@ function stated(
 async function writeTable(
   place: Parameters<typeof writeFiles>[0],
   table: LakeTable,
-  { plan, lying }: { readonly plan: TablePlan; readonly lying: Lying },
+  { plan, known }: { readonly plan: TablePlan; readonly known: ReadonlyMap<string, LakeFile> },
 ): Promise<LakeFile[]> {
-  const written = await writeFiles(place, table, plan.write, {
-    cell: castCell,
-    pathOf: (period) => pathOf(table, period),
-  });
-  const kept = plan.keep.map((file) => ({ ...file, stored: lying.get(pathOf(table, file.period)) }));
   const columns = columnsHash(table);
-  return [...written, ...kept]
-    .map(({ period, rows, sums, content, stamp, stored }): LakeFile => {
-      const { bytes, etag } = stored ?? { bytes: 0, etag: null };
-      return { path: pathOf(table, period), rows, sums, bytes, content: `${columns}${content}`, stamp, etag };
-    })
-    .sort((one, other) => (one.path < other.path ? -1 : 1));
+  const written = await writeFiles(place, table, plan.write, { pathOf: (period) => pathOf(table, period) });
+  const files = written.map(({ path, rows, sums, content, stamp, stored: { bytes, etag } }): LakeFile => {
+    return { path, rows, sums, bytes, content: `${columns}${content}`, stamp, etag };
+  });
+  for (const { period, stamp } of plan.keep) {
+    const entry = known.get(pathOf(table, period));
+    if (entry !== undefined) files.push({ ...entry, stamp });
+  }
+  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
 }

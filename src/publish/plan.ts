@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { addDays, day } from '../model/calendar.ts';
-import { BIGINT, parseColumnType } from '../model/column-type.ts';
+import { type ColumnType, parseColumnType } from '../model/column-type.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
@@ -25,31 +25,31 @@ export interface CopyReport {
 
 /** What the rows of a period are known by. */
 export interface PeriodContent {
-  readonly rows: number;
   /** Equal for equal rows. */
   readonly content: string;
   /** Which load brought all of the rows; empty where none did. */
   readonly stamp: string;
-  /** Per column of an exact type the sum as decimal text; null when every value is. */
-  readonly sums: Readonly<Record<string, string | null>>;
 }
 
 /**
  * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
  * files of a period cannot stay: damaged, of other columns, several, or of another program.
  */
-type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
+export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be. */
 export interface PlannedFile extends PeriodContent {
   /** As in `StatedFiles`. */
   readonly period: string;
+  readonly rows: number;
+  /** Per column of an exact type the sum as decimal text; null when every value is. */
+  readonly sums: Readonly<Record<string, string | null>>;
 }
 
 export interface TablePlan {
   readonly write: readonly PlannedFile[];
   /** Files whose rows are unchanged; the load that brought them may be another. */
-  readonly keep: readonly PlannedFile[];
+  readonly keep: readonly { readonly period: string; readonly stamp: string }[];
   /** Periods of `StatedFiles` that have no rows any more. */
   readonly removed: readonly string[];
 }
@@ -74,20 +74,19 @@ export async function planTable(
   table: LakeTable,
   held: StatedFiles,
 ): Promise<TablePlan> {
-  const stamps = isOfSlice(table) ? await readStamps(warehouse, table) : new Map<string, string>();
+  const stamps = isOfSlice(table) ? await readStamps(warehouse, table) : [];
   const write: PlannedFile[] = [];
-  const keep: PlannedFile[] = [];
-  const unread = new Map(stamps);
-  const wanted = new Set(unread.keys());
-  for (const [period, stamp] of unread) {
-    const stated = held.get(period);
-    if (stated === null || stated === undefined || stamp === '' || stated.stamp !== stamp) continue;
-    keep.push({ ...stated, period });
-    unread.delete(period);
+  const keep: { readonly period: string; readonly stamp: string }[] = [];
+  const unread = new Map<string, string>();
+  for (const { period, stamp } of stamps) {
+    if (held.get(period)?.stamp === stamp && stamp !== '') keep.push({ period, stamp });
+    else unread.set(period, stamp);
   }
-  const isAllKnown = stamps.size > 0 && unread.size === 0;
+  const wanted = new Set(stamps.map(({ period }) => period));
   // Where most periods are to be read, one pass over all of them is shorter.
-  const chosen = unread.size > stamps.size / 2 ? [] : [...unread.keys()];
+  const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()];
+  const isAllKnown = stamps.length > 0 && unread.size === 0;
+  const summed = exactColumns(table);
   const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
     if (period === '' && table.key !== null) {
@@ -98,20 +97,23 @@ export async function planTable(
     const stamp = unread.get(period);
     if (stamp === undefined && wanted.has(period)) continue;
     wanted.add(period);
-    const named = Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]));
+    const named = Object.fromEntries(summed.map(({ name }, place) => [name, sums[place] ?? null]));
     const file = { period, rows, content, stamp: stamp ?? '', sums: named };
     (held.get(period)?.content === content ? keep : write).push(file);
   }
   return { write, keep, removed: [...held.keys()].filter((period) => !wanted.has(period)) };
 }
 
-const stampRow = z.object({ period: ofPeriod, stamp: z.string().nullable() });
+const stampRow = z.object({ period: ofPeriod, stamp: z.string() });
 
 /**
- * Which load brought the rows of each period: the ledger says it, where it accounts for as many rows as the table has; of a cube and of a
- * table that is not divided the rows themselves do, which takes a scan.
+ * Which load brought the rows of each period of a slice, in order: the ledger says it, where it accounts for as many rows as the table
+ * has; of a cube and of a table that is not divided the rows themselves do, which takes a scan.
  */
-async function readStamps(warehouse: Pick<Warehouse, 'rows'>, table: LakeTable): Promise<ReadonlyMap<string, string>> {
+async function readStamps(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+): Promise<readonly z.infer<typeof stampRow>[]> {
   const rows = table.rows(null);
   const ledger = `select p.start_day as period, p.rows, p.load_id as oldest, p.load_id as newest
     from ripen.periods as p
@@ -122,35 +124,33 @@ async function readStamps(warehouse: Pick<Warehouse, 'rows'>, table: LakeTable):
     from ${rows}
     group by 1`;
   const known = table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
-  const found = known.length > 0 ? known : await warehouse.rows(stampPeriods(table, scan), [], stampRow);
-  return new Map(found.map(({ period, stamp }) => [period, stamp ?? '']));
+  return known.length > 0 ? known : warehouse.rows(stampPeriods(table, scan), [], stampRow);
 }
 
 /**
- * Period (null: not divided) and stamp, null where no single load brought all rows, from rows of period, rows, oldest and newest load.
+ * Period (null: not divided) and stamp, empty where no single load brought all rows, from rows of period, rows, oldest and newest load.
  *
  * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
  * before a publish without it, it holds nothing of those loads any more. So removals count too.
  */
-function stampPeriods(table: LakeTable, held: string): string {
-  return `with held as (
+const stampPeriods = ({ name }: LakeTable, held: string): string => `with held as (
     ${held}
 )
 select
     held.period::varchar as period,
     case
-        when held.oldest = held.newest
-            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
+        when held.oldest = held.newest and l.load_id is not null
+            then concat_ws('-', held.rows, l.load_id, l.run_id, epoch_us(l.loaded_at), removed.columns)
+        else ''
     end as stamp
 from held
 cross join (
-    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    select count(*) as columns
     from ripen.schema_changes
-    where object = ${literal(table.name)} and change = 'column removed'
+    where object = ${literal(name)} and change = 'column removed'
 ) as removed
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
-}
 
 /** The first day of the period of a row, as SQL. */
 const periodIn = ({ grain }: LakeTable): string =>
@@ -170,9 +170,16 @@ export function conditionOn({ grain }: LakeTable, periods: readonly string[]): s
     .join(' or ');
 }
 
+/** The numbers of a slice that add up exactly. */
+const exactColumns = ({ columns, metrics }: LakeTable): { readonly name: string; readonly type: ColumnType }[] =>
+  columns.flatMap(({ name, type: text }) => {
+    const type = parseColumnType(text);
+    return type === null || type.kind === 'DOUBLE' || !metrics.includes(name) ? [] : [{ name, type }];
+  });
+
 /**
- * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the exact sums in
- * the order of `summed`; all in one scan.
+ * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the sums of
+ * `exactColumns`; all in one scan.
  *
  * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
  * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
@@ -182,11 +189,7 @@ function summarizePeriods(table: LakeTable, periods: readonly string[]): string 
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
   });
-  const types = new Map(table.columns.map(({ name, type }) => [name, parseColumnType(type)]));
-  const sums = table.summed.map((name) => {
-    const type = types.get(name) ?? BIGINT;
-    return sumText(exactSum(identifier(name), type), type);
-  });
+  const sums = exactColumns(table).map(({ name, type }) => sumText(exactSum(identifier(name), type), type));
   return `select
     ${periodIn(table)}::varchar as period,
     count(*)::varchar as rows,

@@ -19,7 +19,7 @@ import * as z from 'zod';
 import type { ObjectStore } from '../config/config.ts';
 import { scrub, Secret } from '../config/secret.ts';
 import { isLoopback } from '../config/setting-kinds.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FailureCode } from '../errors.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 /** Enough to hide the store's latency; each holds one file open and one small buffer. */
@@ -59,7 +59,8 @@ export async function openS3Store(
   const { bucket: Bucket, prefix } = store;
   const sdk = await import('@aws-sdk/client-s3').catch((cause: unknown) => {
     const hint = 'Install it beside ripen: npm install @aws-sdk/client-s3';
-    throw unopened(Bucket, '@aws-sdk/client-s3 is not installed', hint, cause);
+    const message = `The lake s3://${Bucket} was not opened: @aws-sdk/client-s3 is not installed.`;
+    throw new Failure('USAGE_INVALID', message, { hint, cause });
   });
   const client = await connectedClient(sdk.S3Client, store);
   const options = { abortSignal: signal };
@@ -77,6 +78,11 @@ export async function openS3Store(
       signal.throwIfAborted();
       throw error instanceof Failure ? error : storeFailure(`${what} in ${Bucket}`, error);
     });
+  const { secretAccessKey, sessionToken = '' } = await requesting('get credentials', async () =>
+    client.config.credentials(),
+  );
+  // The sinks know them then, and never show them.
+  for (const value of [secretAccessKey, sessionToken]) void new Secret(value);
   const bytesOf = async (path: string): Promise<Uint8Array | null> =>
     requesting(`give ${keyOf(path)}`, async () => {
       try {
@@ -150,9 +156,6 @@ export async function openS3Store(
   };
 }
 
-const unopened = (bucket: string, because: string, hint: string, cause?: unknown): Failure =>
-  new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: ${because}.`, { hint, cause });
-
 const wireAddress = z.object({ protocol: z.string(), hostname: z.string() });
 
 async function connectedClient(
@@ -170,10 +173,7 @@ async function connectedClient(
   const isRegionKnown = await opened(region)
     .config.region()
     .then(Boolean, () => false);
-  if (!isRegionKnown && endpoint === null) {
-    throw unopened(bucket, 'no region was stated', 'Set region beside the target, or AWS_REGION.');
-  }
-  const client = opened(isRegionKnown ? region : USUAL_REGION);
+  const client = opened(isRegionKnown || endpoint === null ? region : USUAL_REGION);
   // The address may also come from the environment or a profile, where nothing checked it.
   client.middlewareStack.add(
     (next) => async (args) => {
@@ -186,16 +186,8 @@ async function connectedClient(
     },
     { step: 'finalizeRequest', name: 'refusePlainHttp' },
   );
-  const found = await client.config.credentials().catch((cause: unknown) => {
-    const hint = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role.';
-    throw unopened(bucket, 'no credentials were found', hint, cause);
-  });
-  markSecrets([found.secretAccessKey, found.sessionToken ?? '']);
   return client;
 }
-
-/** Lets the sinks know the credentials, so that they never show them. */
-const markSecrets = (values: readonly string[]): Secret[] => values.map((value) => new Secret(value));
 
 /** An error of the SDK, of the socket below it or of a proxy between, as far as it can be read. */
 const errorShape = z.object({
@@ -214,26 +206,31 @@ function refusalOf(error: unknown) {
   return { name: name === 'Error' ? (code ?? name) : name, status, message, tries: $metadata?.attempts ?? 1 };
 }
 
+/** What helps against a refusal by its status, name and words, and whether the configuration is to blame; the first that fits. */
+const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: string])[] = [
+  [/NoSuchBucket/, 'STORAGE_FAILED', 'Make the bucket, or correct its name.'],
+  [/Region is missing/, 'USAGE_INVALID', 'Set region beside the target, or AWS_REGION.'],
+  [/^3/, 'STORAGE_FAILED', "Set the bucket's region beside the target."],
+  [/Signature|AccessKey|Credentials|Token/, 'USAGE_INVALID', 'Correct the credentials in the environment.'],
+  [
+    /^403/,
+    'STORAGE_FAILED',
+    'Allow s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its keys.',
+  ],
+  [/^/, 'STORAGE_FAILED', 'Run `ripen publish` once the store answers; whole files are in place, it makes the others.'],
+];
+
 /** The failure to report of what the SDK has given up. */
 function storeFailure(what: string, error: unknown): Failure {
   const { name, status, message, tries } = refusalOf(error);
-  const found = `${status === null ? '' : `${status} `}${name}, ${tries === 1 ? '1 try' : `${tries} tries`}`;
+  const found = `${status === null ? '' : `${status} `}${name}`;
   const words = scrub(message).split('\n')[0] ?? '';
-  const code = areCredentialsRefused(name) ? 'USAGE_INVALID' : 'STORAGE_FAILED';
-  return new Failure(code, `The store did not ${what} (${found}): ${words}`, {
+  const known = status === null ? `${found} ${words}` : found;
+  const [, code, hint] = remedies.find(([refusal]) => refusal.test(known)) ?? [null, 'STORAGE_FAILED' as const, ''];
+  const tried = tries === 1 ? '1 try' : `${tries} tries`;
+  return new Failure(code, `The store did not ${what} (${found}, ${tried}): ${words}`, {
     facts: { status, name, tries },
-    hint: hintFor(name, status),
+    hint,
     cause: error,
   });
-}
-
-const areCredentialsRefused = (name: string): boolean => /Signature|AccessKey|Credentials|Token/.test(name);
-
-function hintFor(name: string, status: number | null): string {
-  if (name === 'NoSuchBucket') return 'Make the bucket, or correct its name.';
-  if (status !== null && status >= 300 && status < 400) return "Set the bucket's region beside the target.";
-  if (areCredentialsRefused(name)) return 'Correct the credentials in the environment.';
-  return status === 403
-    ? 'Allow s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its keys.'
-    : 'Run `ripen publish` once the store answers; whole files are in place, it makes the others.';
 }

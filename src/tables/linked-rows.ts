@@ -23,7 +23,7 @@ interface Level {
 }
 
 /** From the network down. */
-export const levels: readonly Level[] = [
+const levels: readonly Level[] = [
   { level: 1, dimension: 'network', label: 'network_name', id: null },
   { level: 2, dimension: 'campaign', label: 'campaign_name', id: 'campaign_id_network' },
   { level: 3, dimension: 'adgroup', label: 'adgroup_name', id: 'adgroup_id_network' },
@@ -46,9 +46,9 @@ const keyName = (name: string): string => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
 
 /** How deep the links of each app were last crawled. */
-export const CRAWLS = `select app_token, arg_max(max_level, crawled_at) as max_level from ripen.link_crawls group by app_token`;
+const CRAWLS = `select app_token, arg_max(max_level, crawled_at) as max_level from ripen.link_crawls group by app_token`;
 
-export function levelsOf({ columns }: StoredSlice): readonly Level[] {
+function levelsOf({ columns }: StoredSlice): readonly Level[] {
   return levels.filter(({ dimension }) => columns.includes(dimension));
 }
 

@@ -21,7 +21,6 @@ const daily: LakeTable = {
   ],
   grain: 'day',
   key: 'day',
-  summed: ['cost', 'index'],
   metrics,
   cohorts: {
     comment: "It's long",
@@ -51,7 +50,6 @@ const hourly: LakeTable = {
   ],
   grain: 'hour',
   key: 'day',
-  summed: ['cost'],
   metrics: ['cost'],
   rows: () => 'main."by_hour"',
 };
@@ -64,7 +62,6 @@ const undated: LakeTable = {
     { name: 'app_token', type: 'VARCHAR', comment: null },
     { name: 'value', type: 'BIGINT', comment: 'Value' },
   ],
-  summed: ['value'],
   metrics: ['value'],
   rows: () => 'main."undated"',
 };

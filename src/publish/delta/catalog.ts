@@ -1,8 +1,9 @@
 /** `catalog.duckdb` beside local tables: commented views over their files, always current, never locked by a load. */
 
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import { engineText, queryWords } from '../engine-text.ts';
 import { fileColumns, fileText, type LakeColumn, type LakeTable } from '../lake-table.ts';
@@ -10,7 +11,7 @@ import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
 import { sliceViews, type LakeView } from '../slice-views.ts';
 import type { DeltaTable } from './log.ts';
-import { fieldIdsIn, isInstant } from './table.ts';
+import { columnsIn, isInstant } from './table.ts';
 
 export const CATALOG = 'catalog.duckdb';
 
@@ -26,37 +27,28 @@ interface PublishedTable {
 }
 
 /**
- * Replaces the catalog of the tables below a root by a new one. It is made in `drafts`, a folder beside the warehouse that is
- * cleared: DuckDB looks for the log of a database below a folder with a `?`, which a target may have and a warehouse may not,
- * elsewhere (measured).
+ * Replaces the catalog of the tables below a root by a new one. It is made in a temporary folder: DuckDB looks for the log of a
+ * database below a folder with a `?`, which a target may have, elsewhere (measured).
  */
-export async function replaceCatalog(
-  root: string,
-  tables: readonly PublishedTable[],
-  { mode, drafts }: { readonly mode: number; readonly drafts: string },
-): Promise<void> {
+export async function replaceCatalog(root: string, tables: readonly PublishedTable[], mode: number): Promise<void> {
   const path = join(root, CATALOG);
-  const clear = async (): Promise<void> => {
-    await removeUnfinished(path);
-    await rm(drafts, { recursive: true, force: true });
-  };
-  await clear();
+  // Every view is bound to the files, so they must be in place.
+  const views = [
+    ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
+    ...tables.flatMap(({ table }) => catalogViews(table)),
+  ];
   try {
-    await mkdir(drafts, { mode: 0o700 });
-    const made = join(drafts, CATALOG);
-    // Every view is bound to the files, so they must be in place.
-    const views = [
-      ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
-      ...tables.flatMap(({ table }) => catalogViews(table)),
-    ];
-    await withDatabase(made, 'READ_WRITE', async (database) => {
-      await database.run(views.map((view) => engineText('duckdb', 'view', place, view)).join('\n'));
-      await database.run('checkpoint');
+    await inTemporaryFolder(async (folder) => {
+      const made = join(folder, CATALOG);
+      await withDatabase(made, 'READ_WRITE', async (database) => {
+        await database.run(views.map((view) => engineText('duckdb', 'view', place, view)).join('\n'));
+        await database.run('checkpoint');
+      });
+      await copyFile(made, unfinishedPath(path));
     });
-    await copyFile(made, unfinishedPath(path));
     await putInPlace(path, mode);
   } finally {
-    await clear();
+    await removeUnfinished(path);
   }
 }
 
@@ -77,10 +69,10 @@ function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
   const cells = `select\n    ${table.columns.map(cell).join(',\n    ')}`;
   if (files.length === 0) return `${cells}\nwhere false`;
   // A column that a file does not hold is NULL, and no file is opened to find out.
-  const numberOf = fieldIdsIn(now.metaData);
+  const numbers = new Map(columnsIn(now.metaData).map(([name], place) => [name, place + 1]));
   const numbered = fileColumns(table).map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
-    return `${numberOf.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
+    return `${numbers.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
   });
   return `${cells}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}}, filename = ${literal(pathColumn)})`;
 }

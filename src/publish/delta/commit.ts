@@ -14,12 +14,13 @@ import * as z from 'zod';
 import { Failure, textOf } from '../../errors.ts';
 import { version as program } from '../../version.ts';
 import { literal } from '../../warehouse/sql.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { FINALITY } from '../lake-table.ts';
+import type { LakeTarget } from '../open-store.ts';
 import type { Database } from '../other-database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../store.ts';
-import { actionsIn, checkpointPath, commitPath, garbled, HINT, LOG, logFiles } from './log.ts';
+import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles, OWNER } from './log.ts';
 import { replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
-import { OWNER, type NightStamp } from './table.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -59,15 +60,16 @@ export async function newestNight(store: LakeStore): Promise<number | null> {
 }
 
 /**
- * Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody
+ * Reads the newest version of a table, of which these files are listed, else those that lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody
  * can go on with, such as one whose log has a hole.
  */
 export async function readTable(
   store: LakeStore,
   database: Database,
   name: string,
-  lying: Lying = new Map(),
+  listed?: Lying,
 ): Promise<StoredTable> {
+  const lying = listed ?? (await listTables(store, name)).get(name) ?? new Map<string, StoredFile>();
   const log = logFiles(lying.keys());
   const checkpoint = log.checkpoints.at(-1) ?? -1;
   const after = log.commits.filter((each) => each > checkpoint);
@@ -90,45 +92,36 @@ export async function readTable(
   return { name, version, table: replay(name, null, actions), log, lying };
 }
 
-/** The tables of a warehouse among those listed. */
-export async function ownTables(
-  store: LakeStore,
-  database: Database,
-  listed: ReadonlyMap<string, Lying>,
-  id: string | null,
-): Promise<StoredTable[]> {
-  const found: StoredTable[] = [];
-  for (const [name, lying] of listed) {
-    if (![...lying.keys()].some((path) => path.startsWith(`${LOG}/`))) continue;
-    const stored = await readTable(store, database, name, lying);
-    if (ownerIn(stored) === id) found.push(stored);
-  }
-  return found;
+/** Where Delta tables are published. */
+export interface DeltaPlace {
+  readonly warehouse: Warehouse;
+  readonly store: LakeStore;
+  readonly target: Extract<LakeTarget, { kind: 'delta' }>;
+  readonly signal: AbortSignal;
 }
 
-/** The version that every table of a night gets, and where that is. */
-export interface NightVersion extends NightStamp {
-  readonly store: LakeStore;
-  readonly warehouse: Database;
+/** One publish, which gives every table the same version. */
+export interface Night extends DeltaPlace {
+  /** The id of the warehouse. */
+  readonly owner: string;
   readonly version: number;
+  readonly nowMs: number;
   /** What left earlier is no longer kept; -Infinity: everything is. */
   readonly keptSinceMs: number;
+  /** Per slice the first days of periods whose files stay though `retain` deleted their rows from the warehouse. */
+  readonly released: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/**
- * Commits the next version of a table, behind a checkpoint where it is the last one: an empty table is then no more than that says.
- * Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile.
- */
+/** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
 export async function commitVersion(
-  night: NightVersion,
+  night: Night,
   { name, version: before, table }: StoredTable,
   actions: readonly Action[],
-  isLast = false,
 ): Promise<DeltaTable> {
   const { store, version, nowMs } = night;
   const next = replay(name, table, actions);
   const checkpointed = tableActions(next, night.keptSinceMs);
-  const begins = version !== before + 1 || isLast;
+  const begins = version !== before + 1;
   const placeNew = async (path: string): Promise<void> => {
     if (await store.placeNew(path)) return;
     const taken = `${store.root}/${name}`;
@@ -142,10 +135,6 @@ export async function commitVersion(
   const info = {
     timestamp: nowMs,
     operation: 'WRITE',
-    operationParameters: { mode: 'Overwrite' },
-    ...(before < 0 ? {} : { readVersion: before }),
-    isolationLevel: 'Serializable',
-    isBlindAppend: false,
     engineInfo: `ripen/${program}`,
     // Tells this commit from any other: a lost answer is read back and compared.
     txnId: randomUUID(),
@@ -197,7 +186,7 @@ const MARGIN_BYTES = 1024;
 
 /** Writes a checkpoint where it can be put in place; returns where that is. */
 async function draftCheckpoint(
-  { store, warehouse, version }: NightVersion,
+  { store, warehouse, version }: Night,
   name: string,
   actions: readonly Action[],
 ): Promise<string> {

@@ -1,8 +1,8 @@
 /**
  * What leaves Delta tables, and what stays of what the warehouse no longer has.
  *
- * Files that nobody needs any more, and tables that were dropped with their slice, are removed once the time for which older versions
- * are kept has passed, by the clock of whatever keeps the files. Released periods, which `retain` deleted from the warehouse and a
+ * Files that nobody needs any more, and tables that were emptied as the warehouse has them no more, are removed once the time for which
+ * older versions are kept has passed, by the clock of whatever keeps the files. Released periods, which `retain` deleted from the warehouse and a
  * target with `keep_released` still holds, stay as they were last published.
  */
 
@@ -10,25 +10,17 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import { count, identifier, literal, statement } from '../../warehouse/sql.ts';
-import { fileText, type SliceFiles } from '../lake-table.ts';
+import { fileText } from '../lake-table.ts';
 import type { Database } from '../other-database.ts';
 import { UNFINISHED } from '../replacement.ts';
 import type { LakeStore } from '../store.ts';
-import type { StoredTable } from './commit.ts';
+import { readTable, type Night, type StoredTable } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Action, type Add } from './log.ts';
 import { SLICE, type DeltaForm } from './table.ts';
 
 /** The first day of the period whose rows a file holds; the empty text where a table is not divided. */
 const periodOf = ({ table }: Pick<StoredTable, 'table'>, { partitionValues }: Add): string =>
   partitionValues[table?.metaData.partitionColumns[0] ?? ''] ?? '';
-
-/** The files that a drop of a slice, or of its oldest periods, takes from a table. */
-export function droppedFiles(stored: StoredTable, dropped: SliceFiles | undefined): Add[] {
-  const { table } = stored;
-  if (table === null || dropped === undefined || table.metaData.configuration[SLICE] !== dropped.slice) return [];
-  const { before } = dropped;
-  return [...table.files.values()].filter((add) => before === null || (periodOf(stored, add) || before) < before);
-}
 
 /** The actions that take files out of a table. */
 export const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
@@ -43,15 +35,13 @@ const OWN_FILE = new RegExp(
 
 /**
  * Removes what left the table before an instant, what killed runs left, and last the log behind the newest checkpoint from before
- * it: every version since then can still be read. A table that tonight does not have, and that is empty in all of these, goes as a whole.
+ * it: every version since then can still be read. Of a table that is no longer published all of the log goes once it is that old.
  */
 export async function sweep(
-  store: LakeStore,
-  stored: StoredTable,
-  keptSinceMs: number,
-  isTonights: boolean,
+  { store, keptSinceMs }: Night,
+  { name, table, lying, log }: StoredTable,
+  isPublished: boolean,
 ): Promise<void> {
-  const { name, version, table, lying, log } = stored;
   if (table === null) return;
   const isOld = (path: string): boolean => (lying.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
   const active = new Set([...table.files.keys()].map(decodeURIComponent));
@@ -70,20 +60,17 @@ export async function sweep(
   // A checkpoint that a clock that was behind dated follows versions that are kept.
   const kept = Math.min(Infinity, ...versions.flatMap((each) => (isOld(each.path) ? [] : [each.version])));
   const begin = log.checkpoints.findLast((each) => each < kept) ?? 0;
-  const isLeaving = !isTonights && active.size === 0 && kept === Infinity && log.checkpoints.includes(version);
-  // Whenever it is stopped, what is left is an empty table, as the checkpoint that alone says so goes last.
-  const hint = isLeaving && lying.has(HINT) ? [HINT] : [];
+  const isLeaving = !isPublished && kept === Infinity;
   const behind = versions.filter((each) => isLeaving || each.version < begin).map(({ path }) => path);
-  for (const path of [...surplus, ...hint, ...behind]) await store.remove(`${name}/${path}`);
+  // The newest first, so that wherever this is stopped the older ones are a table, which is emptied again.
+  const oldLog = [...(isLeaving ? [HINT] : []), ...behind.toSorted().toReversed()];
+  for (const path of [...surplus, ...oldLog]) await store.remove(`${name}/${path}`);
 }
-
-/** Per slice the first days of its released periods that had rows. */
-export type Released = ReadonlyMap<string, ReadonlySet<string>>;
 
 const releasedRow = z.object({ slice: z.string(), period: z.string(), rows: count });
 
-/** The periods that `retain` deleted from the warehouse. */
-export async function releasedPeriods(warehouse: Database): Promise<Released> {
+/** Per slice the first days of the periods with rows that `retain` deleted from the warehouse. */
+export async function releasedPeriods(warehouse: Database): Promise<Night['released']> {
   const found = new Map<string, Set<string>>();
   for (const { slice, period, rows } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
     if (rows > 0) found.set(slice, (found.get(slice) ?? new Set()).add(period));
@@ -91,21 +78,28 @@ export async function releasedPeriods(warehouse: Database): Promise<Released> {
   return found;
 }
 
+/** What Delta tables hold of released periods. */
+export async function releasedAt(
+  store: LakeStore,
+  warehouse: Database,
+): Promise<{ readonly periods: number; readonly bytes: number }> {
+  const released = await releasedPeriods(warehouse);
+  const kept = { periods: 0, bytes: 0 };
+  for (const name of released.keys()) {
+    for (const { size } of releasedFiles(await readTable(store, warehouse, name), released)) {
+      kept.periods += 1;
+      kept.bytes += size;
+    }
+  }
+  return kept;
+}
+
 /** The files of released periods that a table holds; none of a table that is no slice's own. */
-export function releasedFiles(stored: StoredTable, released: Released): Add[] {
+export function releasedFiles(stored: StoredTable, released: Night['released']): Add[] {
   const { name, table } = stored;
   const periods = released.get(name);
   if (table === null || periods === undefined || table.metaData.configuration[SLICE] !== name) return [];
   return [...table.files.values()].filter((add) => periods.has(periodOf(stored, add)));
-}
-
-/** The condition on `ripen.released` for what some tables hold; periods without rows need no file. */
-export function heldCondition(tables: readonly StoredTable[], released: Released): string {
-  const held = tables.flatMap((stored) => {
-    const days = releasedFiles(stored, released).map((add) => `DATE ${literal(periodOf(stored, add))}`);
-    return days.length === 0 ? [] : [`(slice = ${literal(stored.name)} and period in (${days.join(', ')}))`];
-  });
-  return ['rows = 0', ...held].join(' or ');
 }
 
 /** What stands after `from` to read the files of a released period as rows of the table as it is now. Throws `STORAGE_FAILED` where one is lost. */

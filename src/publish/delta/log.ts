@@ -13,15 +13,6 @@ const texts = z.record(z.string(), z.string().nullable());
 /** Relative to the table, percent-encoded. */
 const filePath = z.string().regex(/^(?:[^%]|%[0-9a-f]{2})+$/i, 'is not percent-encoded');
 
-/** What a JSON text says; null for what is none. */
-export function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 const add = z.object({
   path: filePath,
   partitionValues: texts,
@@ -43,18 +34,13 @@ const remove = z.object({
   size: z.number().nullish(),
 });
 
-/** Of a schema, what its columns are called and of which types they are. */
-export const schema = z.object({
-  fields: z.array(z.object({ name: z.string(), type: z.unknown(), metadata: z.unknown() })),
-});
-
 const metaData = z.object({
   id: z.string(),
   name: z.string().nullish(),
   description: z.string().nullish(),
   format: z.object({ provider: z.string(), options: texts.nullish() }),
   /** JSON: a struct of fields. */
-  schemaString: z.string().refine((text) => schema.safeParse(jsonIn(text)).success, 'is not a struct of fields'),
+  schemaString: z.string(),
   partitionColumns: z.array(z.string()),
   createdTime: z.number().nullish(),
   configuration: texts,
@@ -89,6 +75,9 @@ export interface DeltaTable {
   /** Files that were removed, by path. */
   readonly tombstones: ReadonlyMap<string, Remove>;
 }
+
+/** Names, in the configuration of a table, the warehouse that it is of. */
+export const OWNER = 'ripen.warehouse';
 
 /** Where the files of the log lie, relative to the table. */
 export const LOG = '_delta_log';

@@ -8,115 +8,75 @@
 
 import { randomUUID } from 'node:crypto';
 
-import * as z from 'zod';
-
-import { Failure } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
-import { count } from '../../warehouse/sql.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { deltaTables, FINALITY, finalityTable, type LakeTable, type SliceFiles } from '../lake-table.ts';
-import { draftsOf, type LakeTarget } from '../open-store.ts';
-import { foreignCopy, publisherOf } from '../other-database.ts';
+import { deltaTables, type LakeTable } from '../lake-table.ts';
+import { notOwn, publisherOf } from '../other-database.ts';
 import { planTable, type CopyReport, type PeriodContent, type PlannedFile } from '../plan.ts';
-import { writeFiles, type LakeStore } from '../store.ts';
+import { writeFiles } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
-import { commitVersion, listTables, ownerIn, ownTables, readTable } from './commit.ts';
-import type { NightVersion, StoredTable } from './commit.ts';
-import { droppedFiles, heldCondition, releasedFiles, releasedPeriods, releasedSource } from './leaving.ts';
-import { removalsOf, sweep, type Released } from './leaving.ts';
+import { commitVersion, listTables, ownerIn, readTable } from './commit.ts';
+import type { DeltaPlace, Night, StoredTable } from './commit.ts';
+import { releasedFiles, releasedPeriods, releasedSource, removalsOf, sweep } from './leaving.ts';
 import { needsNewer, type Action, type Add, type DeltaTable } from './log.ts';
-import { contentIn, fileStatistics, formOf, holdsColumns, tagsOf, unreadableNames } from './table.ts';
+import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './table.ts';
 import type { DeltaForm } from './table.ts';
 
-interface DeltaPlace {
-  readonly warehouse: Warehouse;
-  readonly store: LakeStore;
-  readonly target: Extract<LakeTarget, { kind: 'delta' }>;
-  readonly signal: AbortSignal;
-}
-
-/** What one publish works on. */
-interface Night extends NightVersion, DeltaPlace {
-  readonly warehouse: Warehouse;
-  /** Per slice the periods whose files stay though the warehouse let them go. */
-  readonly released: Released;
-}
-
 /**
- * Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. Without a
- * confirmed instant nothing is removed for its age.
+ * Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. A table of this
+ * warehouse that it has no more is emptied. Without a confirmed instant nothing is removed for its age.
  */
-export async function publishDelta(
-  place: DeltaPlace,
-  { dropped, confirmedNow }: { readonly dropped: SliceFiles | undefined; readonly confirmedNow: Date | null },
-  emit: Emit,
-): Promise<CopyReport> {
+export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null, emit: Emit): Promise<CopyReport> {
   const { warehouse, store, target, signal } = place;
-  const { keepMs, columnMapping: maps = false } = target;
-  const released = target.keepReleased === true ? await releasedPeriods(warehouse) : null;
-  const tables = await deltaTables(warehouse, released === null ? null : 'false');
+  const { keepMs } = target;
+  const tables = await deltaTables(warehouse, target.keepReleased);
   const names = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
-  const message = maps ? null : unreadableNames(target.path, names);
+  const message = target.columnMapping ? null : unreadableNames(target.path, names);
   if (message !== null) emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
   const own = await publisherOf(warehouse);
   const listed = new Map(await listTables(store));
   const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
   for (const table of tables) {
-    const stored = await readTable(store, warehouse, table.name, listed.get(table.name));
+    const stored = await readTable(store, warehouse, table.name, listed.get(table.name) ?? new Map());
     listed.delete(table.name);
     const owner = ownerIn(stored);
-    if (stored.table !== null && owner === null) {
-      const words = `The table ${table.name} in ${target.path} was not ripen's; nothing was committed to it.`;
-      throw new Failure('WAREHOUSE_FOREIGN', words, {
-        facts: { target: target.path, table: table.name },
-        hint: 'Publish to a path of its own, or move the table away.',
-      });
+    if (stored.table !== null && owner !== own.id) {
+      throw notOwn(`${target.path}/${table.name}`, `it was a table of ${owner ?? 'another program'}`);
     }
-    const foreign = foreignCopy(`${target.path}/${table.name}`, owner, own);
-    if (foreign !== null) throw foreign;
     found.push({ table, stored });
   }
-  const away = await ownTables(store, warehouse, listed, own.id);
-  const leaving = away.filter((stored) => droppedFiles(stored, dropped).length > 0 || isUnended(stored));
+  const away: StoredTable[] = [];
+  for (const [name, lying] of listed) {
+    const stored = await readTable(store, warehouse, name, lying);
+    if (own.id !== null && ownerIn(stored) === own.id) away.push(stored);
+  }
   const nowMs = confirmedNow?.getTime() ?? Date.now();
   const night: Night = {
     ...place,
     owner: own.id ?? own.path,
-    maps,
     nowMs,
-    keepMs,
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
-    released: released ?? new Map(),
-    version: Math.max(...[...found.map(({ stored }) => stored), ...leaving].map(({ version }) => version)) + 1,
+    released: target.keepReleased ? await releasedPeriods(warehouse) : new Map(),
+    version: Math.max(...[...found.map(({ stored }) => stored), ...away].map(({ version }) => version)) + 1,
   };
   const counts = { files_written: 0, files_removed: 0 };
-  for (const stored of leaving) {
-    const files = droppedFiles(stored, dropped);
-    await commitVersion(night, stored, removalsOf(files, nowMs), true);
+  for (const stored of away) {
+    const files = [...(stored.table?.files.values() ?? [])];
+    if (files.length === 0) await sweep(night, stored, false);
+    else await commitVersion(night, stored, removalsOf(files, nowMs));
     counts.files_removed += files.length;
   }
-  const inLake = found.map(({ stored }) => stored);
-  const held = released === null ? null : heldCondition(inLake, released);
   const done: { readonly table: LakeTable; readonly stored: StoredTable; readonly now: DeltaTable }[] = [];
-  for (const { table: each, stored } of found) {
+  for (const { table, stored } of found) {
     signal.throwIfAborted();
-    const table = each.name === FINALITY ? await finalityTable(warehouse, held) : each;
     const { now, written, removed } = await commitTable(night, table, stored);
     counts.files_written += written;
     counts.files_removed += removed;
     done.push({ table, stored, now });
   }
-  if (store.isOnDisk) await replaceCatalog(store.root, done, { mode: target.mode, drafts: draftsOf(warehouse) });
-  for (const { stored, now } of done) await sweep(store, { ...stored, table: now }, night.keptSinceMs, true);
-  for (const stored of away) if (!leaving.includes(stored)) await sweep(store, stored, night.keptSinceMs, false);
+  if (store.isOnDisk) await replaceCatalog(store.root, done, target.mode);
+  for (const { stored, now } of done) await sweep(night, { ...stored, table: now }, true);
   return { ...counts, also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])] };
 }
-
-/** Whether a table is empty and has no checkpoint that says so, behind which it can be removed. */
-const isUnended = ({ table, version, log }: StoredTable): boolean =>
-  table?.files.size === 0 && !log.checkpoints.includes(version);
-
-const rowCount = z.object({ rows: count });
 
 /** Commits what changed of a table, nothing too; returns how it is then, and how many files of periods were written and removed. */
 async function commitTable(
@@ -138,15 +98,13 @@ async function commitTable(
   for (const period of outdated) {
     const files = filesOf.get(period)?.files ?? [];
     const source = await releasedSource(store, form, stored, { period, files });
-    const [found] = await warehouse.rows(`select count(*) as rows from ${source}`, [], rowCount);
-    const file = { period, rows: found?.rows ?? 0, content: 'released', stamp: '', sums: {} };
+    const file = { period, rows: 0, content: 'released', stamp: '', sums: {} };
     added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
-  const restamped = plan.keep.flatMap((kept): Add[] => {
-    const found = filesOf.get(kept.period);
-    const [add] = found?.files ?? [];
-    if (add === undefined || found?.content?.stamp === kept.stamp) return [];
-    return [{ ...add, dataChange: false, tags: tagsOf(kept) }];
+  const restamped = plan.keep.flatMap(({ period, stamp }): Add[] => {
+    const { files: [add] = [], content = null } = filesOf.get(period) ?? {};
+    if (add === undefined || content === null || content.stamp === stamp) return [];
+    return [{ ...add, dataChange: false, tags: tagsOf({ ...content, stamp }) }];
   });
   const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
   const { metaData, protocol } = form;
@@ -177,13 +135,12 @@ function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): 
   const found = new Map<string, PeriodFiles>();
   if (before === null) return found;
   const { key } = form.table;
-  const isAlike = before.metaData.partitionColumns.join() === (key ?? '');
-  const holds = holdsColumns(form, before.metaData);
+  const isDividedAlike = before.metaData.partitionColumns.join() === (key ?? '');
   for (const add of before.files.values()) {
-    const period = isAlike ? (add.partitionValues[key ?? ''] ?? '') : `other ${add.path}`;
+    const period = isDividedAlike ? (add.partitionValues[key ?? ''] ?? '') : `other ${add.path}`;
     const others = found.get(period)?.files ?? [];
     const isWhole = lying.get(decodeURIComponent(add.path))?.bytes === add.size;
-    const stays = isAlike && isWhole && others.length === 0 && holds(add);
+    const stays = isDividedAlike && form.isAlike && isWhole && others.length === 0;
     found.set(period, { files: [...others, add], content: stays ? contentIn(add) : null });
   }
   return found;
@@ -191,10 +148,10 @@ function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): 
 
 /** Writes data files, under names that are never used again. */
 async function addFiles(night: Night, form: DeltaForm, planned: readonly PlannedFile[]): Promise<Add[]> {
-  const { inFiles: table, fileForm } = form;
+  const { inFiles: table, options } = form;
   const { key, name } = table;
   const written = await writeFiles(night, table, planned, {
-    ...fileForm,
+    options,
     pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period}/`}ripen-${randomUUID()}.parquet`,
   });
   return written.map((file) => ({

@@ -8,15 +8,14 @@ import { parseColumnType } from '../../model/column-type.ts';
 import { identifier } from '../../warehouse/sql.ts';
 import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { castCell, type PeriodContent } from '../plan.ts';
-import type { CopyRow, FileForm } from '../store.ts';
-import { jsonIn, protocolFor, schema, type Add, type MetaData, type Protocol } from './log.ts';
+import type { CopyRow } from '../store.ts';
+import type { Night } from './commit.ts';
+import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './log.ts';
 
-/** Names the warehouse that a table is of. */
-export const OWNER = 'ripen.warehouse';
 /** The slice whose rows it holds. */
 export const SLICE = 'ripen.slice';
-/** The names of all columns there are or were: the place of a name, from 1, is the number that files hold of its column. */
-const FIELDS = 'ripen.fields';
+/** Name and type of every column there is or, with an empty type, was: the place of a name, from 1, is the number that files hold of its column. */
+const COLUMNS = 'ripen.columns';
 const MODE = 'delta.columnMapping.mode';
 
 /** The hour is in the slice's own offset; every other TIMESTAMP of the warehouse is an instant, in UTC. */
@@ -29,38 +28,34 @@ function deltaType(column: LakeColumn): string {
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
 }
 
-/** What a publish makes of a table besides its rows. */
-export interface NightStamp {
-  readonly owner: string;
-  /** Whether names that engines refuse are mapped. */
-  readonly maps: boolean;
-  readonly keepMs: number;
-  readonly nowMs: number;
-}
-
 /** A table of the warehouse with what it is as a Delta table. */
 export interface DeltaForm {
   readonly table: LakeTable;
   readonly metaData: MetaData;
   readonly protocol: Protocol;
+  /** Whether the files of before hold each column as this form has it, or not at all. */
+  readonly isAlike: boolean;
   /** What a column is called in files. */
   readonly nameInFiles: (name: string) => string;
-  /** The table under those names, with how its files are written. */
+  /** The table as its files hold it: under those names, instants with their zone. */
   readonly inFiles: LakeTable;
-  readonly fileForm: FileForm;
+  /** Options of DuckDB with which they are written: the numbers of the columns. */
+  readonly options: string;
 }
 
 /** What a table is as a Delta table, from its metadata before, which stays equal when nothing is new. */
-export function formOf(table: LakeTable, before: MetaData | null, night: NightStamp): DeltaForm {
-  const { owner, maps, keepMs, nowMs } = night;
+export function formOf(table: LakeTable, before: MetaData | null, { target, owner, nowMs }: Night): DeltaForm {
   const shown = shownColumns(table);
-  const fields = [
-    ...new Set([...(before === null ? [] : fieldIdsIn(before).keys()), ...shown.map(({ name }) => name)]),
-  ];
-  const numberOf = (name: string): number => fields.indexOf(name) + 1;
+  const known = new Map(before === null ? [] : columnsIn(before));
+  const types = new Map([
+    ...[...known.keys()].map((name) => [name, ''] as const),
+    ...shown.map((column) => [column.name, deltaType(column)] as const),
+  ]);
+  const numbers = new Map([...types.keys()].map((name, place) => [name, place + 1]));
+  const numberOf = (name: string): number => numbers.get(name) ?? 0;
   // Engines cannot take the mapping of names back.
-  const isMapped =
-    before?.configuration[MODE] === 'name' || (maps && table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name)));
+  const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
+  const isMapped = before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
   // Only a name that engines refuse is another in the files, so that all others stay as they are once names are mapped.
   const nameInFiles = (name: string): string =>
     isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf(name)}` : name;
@@ -77,16 +72,16 @@ export function formOf(table: LakeTable, before: MetaData | null, night: NightSt
       ...(isMapped ? mapping(column.name) : {}),
     },
   }));
-  const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
-  const columns = table.columns.map((column) => ({ ...column, name: nameInFiles(column.name) }));
-  const renamed = table.columns.map(({ name }) => `${identifier(name)} as ${identifier(nameInFiles(name))}`);
-  const inFiles = isMapped
-    ? {
-        ...table,
-        columns,
-        rows: (periods: string | null) => `(select ${renamed.join(', ')} from ${table.rows(periods)})`,
-      }
-    : table;
+  const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
+  const columns = table.columns.map((column) => ({
+    ...column,
+    name: nameInFiles(column.name),
+    type: isInstant(column) ? 'TIMESTAMPTZ' : column.type,
+  }));
+  const cells = table.columns.map((column) => {
+    const cell = isInstant(column) ? `timezone('UTC', ${castCell(column)})` : identifier(column.name);
+    return `${cell} as ${identifier(nameInFiles(column.name))}`;
+  });
   const ids = table.columns
     .filter(({ name }) => name !== table.key)
     .map(({ name }) => `${identifier(nameInFiles(name))}: ${numberOf(name)}`);
@@ -104,42 +99,26 @@ export function formOf(table: LakeTable, before: MetaData | null, night: NightSt
         ...before?.configuration,
         'delta.deletedFileRetentionDuration': kept,
         'delta.logRetentionDuration': kept,
-        ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(fields.length) } : {}),
+        ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(types.size) } : {}),
         [OWNER]: owner,
-        [FIELDS]: JSON.stringify(fields),
+        [COLUMNS]: JSON.stringify([...types]),
         ...(table.slice === null ? {} : { [SLICE]: table.slice }),
       },
     },
+    isAlike:
+      (before?.configuration[MODE] === 'name') === isMapped &&
+      known.size > 0 &&
+      shown.every(({ name }) => !known.has(name) || known.get(name) === types.get(name)),
     protocol: protocolFor({ hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'), isMapped }),
     nameInFiles,
-    inFiles,
-    fileForm: {
-      cell: (column) => (isInstant(column) ? `timezone('UTC', ${castCell(column)})` : castCell(column)),
-      options: `, field_ids {${ids.join(', ')}}`,
-    },
+    inFiles: { ...table, columns, rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})` },
+    options: `, field_ids {${ids.join(', ')}}`,
   };
 }
 
-/** The numbers of columns that a table states, by name. Throws zod's error for what is no list of names. */
-export function fieldIdsIn({ configuration }: MetaData): ReadonlyMap<string, number> {
-  const names = z.array(z.string()).parse(JSON.parse(configuration[FIELDS] ?? '[]'));
-  return new Map(names.map((name, place) => [name, place + 1]));
-}
-
-const typesIn = ({ schemaString }: MetaData): ReadonlyMap<string, unknown> =>
-  new Map(schema.parse(JSON.parse(schemaString)).fields.map(({ name, type }) => [name, type]));
-
-/** Whether each file that a table had holds every column that it has as a table of this form would, or not at all. */
-export function holdsColumns({ metaData, nameInFiles }: DeltaForm, before: MetaData): (add: Add) => boolean {
-  const [typesBefore, typesNow] = [typesIn(before), typesIn(metaData)];
-  return ({ stats }) => {
-    const held = new Set(Object.keys(statedOf(stats)?.nullCount ?? {}));
-    return [...typesNow].every(([name, type]) => {
-      const stored = nameInFiles(name);
-      if (stored !== name && held.has(name)) return false;
-      return !held.has(stored) || typesBefore.get(name) === type;
-    });
-  };
+/** Name and type of the columns that a table states, by their numbers. Throws zod's error for what is no such list. */
+export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
+  return z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
 }
 
 const tags = z.object({ 'ripen.content': z.string(), 'ripen.stamp': z.string() });
@@ -152,18 +131,8 @@ export function tagsOf({ content, stamp }: PeriodContent): z.infer<typeof tags> 
 /** What a file states of its rows; null for one of another program. */
 export function contentIn(add: Add): PeriodContent | null {
   const found = tags.safeParse(add.tags).data;
-  const rows = statedOf(add.stats)?.numRecords;
-  if (found === undefined || rows === undefined) return null;
-  return { rows, content: found['ripen.content'], stamp: found['ripen.stamp'], sums: {} };
+  return found === undefined ? null : { content: found['ripen.content'], stamp: found['ripen.stamp'] };
 }
-
-// Not a record, of which the column __proto__ would be left out.
-const counted = z.object({
-  numRecords: z.number(),
-  nullCount: z.custom<object>((value) => z.object().safeParse(value).success),
-});
-
-const statedOf = (stats: Add['stats']) => counted.safeParse(jsonIn(stats ?? '')).data;
 
 /** The statistics of a file as JSON: every number with all its digits, and only true bounds. */
 export function fileStatistics(table: LakeTable, { count, column_statistics: found }: CopyRow): string {
