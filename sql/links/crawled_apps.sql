@@ -1,5 +1,5 @@
--- The apps that need no crawl: crawled completely at an instant or after it, and deep enough. A crawl that was recorded in
--- the future says nothing.
+-- The apps that need no crawl: crawled completely at an instant or after it, deep enough, and since loaded rows last named a link
+-- that was not known. A crawl that was recorded in the future says nothing.
 -- $1 instant, $2 max level, $3 now
 -- Returns app_token.
 select distinct c.app_token
@@ -7,3 +7,8 @@ from ripen.link_crawls as c
 where
     c.crawled_at between $1::timestamp and $3::timestamp
     and c.max_level >= $2
+    and not exists (
+        select 1
+        from ripen_internal.unlisted_links as u
+        where u.app_token = c.app_token and u.seen_at > c.crawled_at
+    )

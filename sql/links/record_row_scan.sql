@@ -1,5 +1,6 @@
--- Records how far rows were searched for the partners they name.
--- $1 newest load that was searched
+-- Records how far rows were searched for what they name.
+-- $1 reader, $2 newest load that was searched
 -- Returns nothing.
 update ripen_internal.row_scans
-set load_id = $1
+set load_id = $2
+where reader = $1

@@ -427,6 +427,17 @@ comment on column ripen.link_crawls.removed is 'Links that were there before and
 comment on column ripen.link_crawls.requests is 'Pages that were asked for, repetitions after an error not counted';
 comment on column ripen.link_crawls.run_id is 'The run that crawled';
 
+create table ripen_internal.unlisted_links (
+    app_token varchar not null,
+    path varchar[] not null,
+    seen_at timestamp not null
+);
+
+comment on table ripen_internal.unlisted_links is 'Paths that loaded rows named when no link had them, kept only where links: every is set; a crawl after seen_at has looked for them';
+comment on column ripen_internal.unlisted_links.app_token is 'The app';
+comment on column ripen_internal.unlisted_links.path is 'The labels of the row, from the network down';
+comment on column ripen_internal.unlisted_links.seen_at is 'The as-of instant of the run that loaded the first such row (UTC)';
+
 create table ripen_internal.staged_partners (
     partner_id varchar not null,
     display_name varchar not null,
@@ -658,13 +669,15 @@ comment on column ripen_internal.doubted_lists.missing is 'How many stored items
 comment on column ripen_internal.doubted_lists.seen_at is 'The as-of instant of the sync that found it so (UTC)';
 
 create table ripen_internal.row_scans (
+    reader varchar not null,
     load_id bigint not null
 );
 
-comment on table ripen_internal.row_scans is 'How far loaded rows were searched for the partners they name, in one row';
+comment on table ripen_internal.row_scans is 'How far loaded rows were searched for what they name, one row per reader';
+comment on column ripen_internal.row_scans.reader is 'partners or links: what was searched for';
 comment on column ripen_internal.row_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
 
-insert into ripen_internal.row_scans values (0);
+insert into ripen_internal.row_scans values ('partners', 0), ('links', 0);
 
 create table ripen.released (
     slice varchar not null,

@@ -4,9 +4,11 @@
  * Views hold column names, so they are made again whenever a slice's table may have changed.
  */
 
+import * as z from 'zod';
+
 import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
 import { areApart, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
+import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { linkedRows } from '../tables/linked-rows.ts';
 import { type StoredSlice, namesLinks, namesPartners, readLiveSlices } from '../tables/stored-slices.ts';
@@ -26,6 +28,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   );
   const views = joinable.map((slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`);
   const unmatched = unmatchedView(joinable);
+  const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
   await warehouse.transact(async () => {
     await declare(warehouse, {
       name: 'joins',
@@ -37,20 +40,43 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
         return [
           ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
           ...views,
-          ...joinable.flatMap(({ slice }) => commentsOn(slice, tables.get(slice)?.columns ?? [])),
+          ...joinable.flatMap(({ slice }) => commentsOn(slice, tables.get(slice)?.columns ?? [], tokenComment)),
           unmatched,
           ...commentOn('view', 'ripen.unmatched_rows', unmatchedComment, unmatchedColumns),
         ];
       },
     });
+    // Apart, as a crawl changes no view.
+    const linked = joinable.filter((slice) => namesLinks(slice)).map(({ slice }) => joinedView(slice));
+    await declare(warehouse, {
+      name: 'crawls',
+      slice: null,
+      from: [tokenComment, ...linked],
+      relations: [],
+      statements: async () => linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
+    });
   });
   return joinable.map(({ slice }) => `${slice}_links`);
 }
 
-function commentsOn(slice: string, columns: readonly RelationColumn[]): string[] {
+const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
+/** A comment is read as a whole. */
+const MOST_CRAWLS = 20;
+
+/** When each app was crawled, as the end of a comment; the oldest first. */
+async function crawlsText(warehouse: Warehouse): Promise<string> {
+  const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
+  if (crawls.length === 0) return '';
+  const each = crawls.slice(0, MOST_CRAWLS).map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
+  const more = crawls.length > MOST_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
+  return `. Links crawled (UTC): ${each.join(', ')}${more}`;
+}
+
+function commentsOn(slice: string, columns: readonly RelationColumn[], tokenComment: string): string[] {
   const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
   const ofTable = columns.flatMap(({ name, comment }) => (comment === null ? [] : [[name, comment] as const]));
-  return commentOn('view', joinedView(slice), text, [...ofTable, ...joinedColumns]);
+  const joined = joinedColumns.map(([name, words]) => [name, name === 'link_token' ? tokenComment : words] as const);
+  return commentOn('view', joinedView(slice), text, [...ofTable, ...joined]);
 }
 
 const unmatchedComment = 'Per slice, app and network: how many rows found no link; organic rows never have one';
@@ -64,8 +90,10 @@ const unmatchedColumns: readonly (readonly [string, string])[] = [
   ['unmatched_share', 'The second as a share of the first, from 0 to 1'],
 ];
 
+const linkToken = 'The link the row belongs to; NULL when none or more than one fits';
+
 const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
-  ['link_token', 'The link the row belongs to; NULL when none or more than one fits'],
+  ['link_token', linkToken],
   ['link_level', 'Level of that link: 1 network, 2 campaign, 3 ad group, 4 creative'],
   ['link_name', 'Name of that link in the version that fits the period of the row'],
   ['network_name', 'Label of the network in the path of that link'],

@@ -10,7 +10,8 @@ import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { readLiveSlices } from '../tables/stored-slices.ts';
+import { unlinkedPaths } from '../tables/linked-rows.ts';
+import { namesLinks, readLiveSlices, readSliceTables, rowScan } from '../tables/stored-slices.ts';
 import { refreshApp } from './refresh-app.ts';
 import { type Refreshing, storedRows, warn } from './replace.ts';
 
@@ -41,6 +42,36 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
     await warn(run, 'LINKS_APPS_LEFT', message);
   }
   return refreshed;
+}
+
+/**
+ * Crawls once more the apps whose rows, loaded since the last search, name a link that is not known, although `every` would let
+ * them wait; not an app whose crawl failed already. A path is looked for by one crawl: `Organic` never has a link.
+ */
+export async function refreshNamedLinks(
+  run: Refreshing,
+  links: Links,
+  failed: ReadonlySet<unknown>,
+): Promise<RefreshedLinks> {
+  const { warehouse, planAt } = run;
+  const { searched, newest } = await rowScan(warehouse, 'links');
+  const slices = (await readSliceTables(warehouse)).filter((slice) => namesLinks(slice));
+  await warehouse.transact(async () => {
+    for (const slice of newest <= searched ? [] : slices) {
+      await warehouse.run(
+        `insert into ripen_internal.unlisted_links
+select f.*, $1::timestamp as seen_at
+from (${unlinkedPaths(slice, searched)}) as f
+anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.path = f.path`,
+        [timestamp(planAt)],
+      );
+    }
+    await warehouse.run(statement('links/record_row_scan'), ['links', newest]);
+  });
+  const naming = await warehouse.rows(statement('links/apps_naming_unlisted'), [timestamp(planAt)], appRow);
+  const { apps } = await chooseApps(run, links);
+  const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
+  return crawlApps(run, due, links.maxLevel);
 }
 
 async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: number): Promise<RefreshedLinks> {

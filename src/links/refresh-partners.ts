@@ -10,7 +10,7 @@ import type { Partner } from '../model/link.ts';
 import { count, identifier, instant, statement, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './replace.ts';
-import { namesPartners, readSliceTables, rowIdSql, type StoredSlice } from '../tables/stored-slices.ts';
+import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
 
 /**
  * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed, as rows may carry
@@ -43,7 +43,6 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
 
 const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
 const countsRow = z.object({ open: count, missing: count });
-const scanRow = z.object({ searched: count, newest: count });
 
 const rowOf = ({ id, displayName, supportsCostData }: Partner) => {
   return { partner_id: id, display_name: storable(displayName), supports_cost_data: supportsCostData };
@@ -59,14 +58,13 @@ async function readList({ service, signal }: Refreshing, listed: Map<string, Par
  * that no earlier run has searched, also those of tables that are being built.
  */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
-  const [scan] = await warehouse.rows(statement('links/row_scan'), [], scanRow);
-  const { searched, newest } = scan ?? { searched: 0, newest: 0 };
+  const { searched, newest } = await rowScan(warehouse, 'partners');
   if (newest <= searched) return;
   const tables = (await readSliceTables(warehouse)).filter((table) => namesPartners(table));
   await replacePartners(warehouse, planAt, async () => {
     if (tables.length > 0) await warehouse.run(stageCarried(tables, searched));
     await warehouse.run(statement('links/stage_missing_partners'), [true]);
-    await warehouse.run(statement('links/record_row_scan'), [newest]);
+    await warehouse.run(statement('links/record_row_scan'), ['partners', newest]);
   });
 }
 

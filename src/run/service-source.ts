@@ -13,7 +13,7 @@ import { addingAmong } from '../extract/whole.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { narrowedTo } from '../tables/target.ts';
 import type { Window } from '../model/window.ts';
-import { type RefreshedLinks, refreshLinks } from '../links/refresh-links.ts';
+import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
 import { refreshPartners } from '../links/refresh-partners.ts';
 import { confirmedNow, type MachineClock, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
@@ -83,6 +83,7 @@ function openSource(run: Run, service: Service): Source {
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     discard: async (answers) => discard({ answers }),
     async finish() {
+      await refreshNamed(run, service, clock);
       // A wrong clock would remove what is to be kept.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
@@ -143,8 +144,17 @@ async function refreshDimensions(run: Run, service: Service, clock: MachineClock
   if (links !== null) await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
 }
 
+/** Crawls the apps whose loaded rows name links that are not known, where `every` lets apps wait. Fails as `refreshDimensions` does. */
+async function refreshNamed(run: Run, service: Service, clock: MachineClock): Promise<void> {
+  const { links } = run.config;
+  if (run.request.command !== 'sync' || links?.everyMs === undefined || run.signal.aborted) return;
+  const failed = new Set(run.record.failures.map(({ facts }) => facts['app_token']));
+  const crawl = { ...run, service, clock };
+  await orRecord(run, async () => recordLinks(run, await refreshNamedLinks(crawl, links, failed)));
+}
+
 function recordLinks({ record }: Run, { rows, removed, failures }: RefreshedLinks): void {
-  record.links = { rows, removed };
+  record.links = { rows, removed: record.links.removed + removed };
   for (const failure of failures) record.fail(failure);
 }
 

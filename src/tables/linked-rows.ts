@@ -196,7 +196,9 @@ chosen as (
 )`;
 }
 
-/** A query of a slice's columns, then the joined ones, NULL where its rows name neither link nor partner. */
+/**
+ * A query of a slice's columns, then the joined ones, NULL where its rows name neither link nor partner.
+ */
 export function linkedRows(slice: StoredSlice): string {
   const own = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
@@ -218,6 +220,16 @@ select
     ].join(',\n    ')}
 ${hasLinks ? rowsWithLink(slice) : `from ${slice.table} as s`}
 left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
+}
+
+/** The app and the labels, from the network down, of rows that find no link: of loads after one. */
+export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
+  const recent = { ...slice, table: `(select * from ${slice.table} where "_load_id" > ${afterLoad})` };
+  const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);
+  return `${fittingLinks(recent)}
+select distinct s.${APP} as app_token, [${labels.join(', ')}] as path
+${rowsWithLink(recent)}
+where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')} is not null`;
 }
 
 /** The versions on one level that fit a key, valid by the clock of the slice's days, and how loosely. */

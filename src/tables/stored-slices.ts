@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
+import { count, heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -68,4 +68,12 @@ export function namesPartners({ columns }: StoredSlice): boolean {
 /** Whether the rows of a slice can say which link they belong to; two apps may share their name, never their token. */
 export function namesLinks({ columns }: StoredSlice): boolean {
   return columns.includes('app_token') && columns.includes('network');
+}
+
+const scanRow = z.object({ searched: count, newest: count });
+
+/** The newest load whose rows were searched for what they name, and the newest there is. */
+export async function rowScan(warehouse: Warehouse, reader: 'partners' | 'links'): Promise<z.infer<typeof scanRow>> {
+  const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], scanRow);
+  return scan ?? { searched: 0, newest: 0 };
 }
