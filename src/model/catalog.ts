@@ -1,5 +1,7 @@
 /** The catalog: what filters-data says of metrics, dimensions and filter values. */
 
+import * as z from 'zod';
+
 /** The filter names whose items are metrics a report can request, from the most specific list. */
 export const metricFilterNames = [
   'event_metrics',
@@ -50,7 +52,7 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/** The tables of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
+/** The table and views of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
 export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
 
 /** Sections filters-data can be limited to. */
@@ -68,20 +70,25 @@ export const catalogSections = [
 
 export type CatalogSection = (typeof catalogSections)[number];
 
+/** Half of a surrogate pair has no UTF-8 form, and DuckDB refuses JSON that holds one; it becomes U+FFFD. */
+const text = z.string().transform((said) => said.toWellFormed());
+
 /** One filter item; every field but `id` may be empty. */
-export interface CatalogItem {
+export const catalogItem = z.object({
   /** The filter name it was listed under. */
-  readonly filter: string;
-  readonly id: string;
-  readonly name: string;
-  readonly shortName: string;
-  readonly section: string;
+  filter: z.string(),
+  id: text,
+  name: text,
+  shortName: text,
+  section: text,
   /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; not a closed list. */
-  readonly formatting: string;
-  readonly description: string;
+  formatting: text,
+  description: text,
   /** Any other fields, as a JSON object; null or left out if there are none. */
-  readonly attributes?: string | null | undefined;
-}
+  attributes: text.nullish(),
+});
+
+export type CatalogItem = Readonly<z.infer<typeof catalogItem>>;
 
 export type Catalog = readonly CatalogItem[];
 

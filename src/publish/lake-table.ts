@@ -134,7 +134,7 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   const tables: LakeTable[] = [];
   for (const name of new Set([...isCube.keys(), ...dimensionTables])) {
     const found = existing.get(name);
-    if (found?.isTable !== true) continue;
+    if (found === undefined || (isCube.has(name) && !found.isTable)) continue;
     const table = await tableOf(warehouse, 'main', found);
     const { columns } = table;
     if (!isCube.has(name)) {

@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { nearest } from '../config/nearest.ts';
 import { Failure, storageFailed, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { count, identifier, jsonOf, literal, storable } from '../warehouse/sql.ts';
+import { count, identifier, jsonOf, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { rejectColumns, requiredColumns, type SpendRecord, spendColumns } from './rules.ts';
 
@@ -172,7 +172,7 @@ async function* ndjsonRecords(file: string, check: ColumnCheck): SpendRecords {
     if (given !== null && defects.length === 0) {
       check(`line ${line} of ${file}`, Object.keys(given));
       yield { line, given, defects };
-    } else yield { line, given: {}, defects, raw: storable(text.trim().slice(0, RAW_CHARACTERS)) };
+    } else yield { line, given: {}, defects, raw: text.trim().slice(0, RAW_CHARACTERS).toWellFormed() };
   }
 }
 
@@ -191,12 +191,12 @@ function brokenKeys(text: string): string[] {
     }
   }
   return [...met].flatMap(([key, times]) => {
-    if (storable(key) !== key) return ['the line had a key that was not UTF-8'];
+    if (!key.isWellFormed()) return ['the line had a key that was not UTF-8'];
     return times === 1 ? [] : [`the line had the key ${JSON.stringify(key.slice(0, 100))} ${times} times`];
   });
 }
 
-const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? storable(value) : value);
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
 const numberText = (number: string): string => number;
 const objectShape = z.record(z.string(), z.unknown());
 
