@@ -781,7 +781,7 @@ create table ripen.projection_errors (
     median_abs_error double,
     median_abs_error_as_is double,
     coverage double,
-    reason varchar
+    is_projected boolean not null
 );
 
 comment on table ripen.projection_errors is 'The backtest: what would have been projected in the past from what was known then, against what became final';
@@ -792,7 +792,7 @@ comment on column ripen.projection_errors.cohorts is 'Periods that could have be
 comment on column ripen.projection_errors.median_abs_error is 'Median distance of the projected from the final total, as a share of it';
 comment on column ripen.projection_errors.median_abs_error_as_is is 'The same of the total as it was';
 comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval as it was known on their day, null with fewer than eight';
-comment on column ripen.projection_errors.reason is 'Why the metric is not projected at that age, null where it is';
+comment on column ripen.projection_errors.is_projected is 'Whether the metric is projected at that age: with eight such periods, an interval that held and is narrow, and smaller errors';
 
 create table ripen_internal.audit_draws (
     run_id varchar not null,
@@ -813,9 +813,7 @@ create table ripen_internal.horizon_evidence (
     slice varchar not null,
     metric varchar not null,
     last_change_age integer,
-    later_looks integer not null,
-    matured_periods integer not null,
-    most_at_one_age integer not null
+    later_looks integer not null
 );
 
 comment on table ripen_internal.horizon_evidence is 'What repeated fetches say of each metric, looks are pairs of fetches of one period that follow each other';
@@ -823,8 +821,6 @@ comment on column ripen_internal.horizon_evidence.slice is 'Name of the slice';
 comment on column ripen_internal.horizon_evidence.metric is 'Name of the metric';
 comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null where none did';
 comment on column ripen_internal.horizon_evidence.later_looks is 'Looks that cover the days after that age and found no change';
-comment on column ripen_internal.horizon_evidence.matured_periods is 'Periods that became final after an earlier fetch';
-comment on column ripen_internal.horizon_evidence.most_at_one_age is 'Most of those periods that were fetched at one age';
 
 create table ripen_internal.declarations (
     slice varchar,

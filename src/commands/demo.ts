@@ -142,7 +142,7 @@ async function doneText(
 function lessonsOf({ name, cells, restated_nights: nights, maturation, backtest, audited }: SliceStatus): string[] {
   const totals = nights.flatMap(({ metrics }) => metrics).reduce((sum, { periods }) => sum + periods, 0);
   const [tried] = backtest
-    .filter(({ reason }) => reason === null)
+    .filter(({ is_projected: isProjected }) => isProjected)
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
   const first = maturation.find(({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1);
   const lessons = [
