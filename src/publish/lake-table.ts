@@ -31,8 +31,6 @@ export const FINALITY = 'ripen_finality';
 /** Every load gives each row a new one, and each period, even if nothing else changed. */
 const LOAD_ID = '_load_id';
 const FETCHED_AT = 'fetched_at';
-/** Repeats the value in the long form. */
-const VALUE_TEXT = 'value_text';
 
 /** Files of a slice: all, or those of periods that begin before a day. */
 export interface SliceFiles {
@@ -155,7 +153,7 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
       isCube: isCube.get(name) === true,
       cohorts:
         view?.isTable === false && ofSlice.length > 0
-          ? { ...(await tableOf(warehouse, 'main', view, VALUE_TEXT)), cells: ofSlice }
+          ? { ...(await tableOf(warehouse, 'main', view)), cells: ofSlice }
           : null,
       slice: name,
     });
