@@ -169,7 +169,7 @@ describe('the migrations', () => {
     );
     const forPeople =
       'audits catalog finality link_crawls loads periods projection_errors rejected_rows released restatements runs ' +
-      'schema_changes slice_metrics slice_tables spend unmatched_rows warnings';
+      'schema_changes slice_metrics slice_tables spend warnings';
     expect(rows.map(({ name }) => name)).toEqual(forPeople.split(' '));
   });
 
