@@ -15,7 +15,8 @@ import {
   type NewLink,
   updateLink as update,
 } from './links/write-link.ts';
-import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
+import { catalogFilters, type CatalogSection, metricFilterNames } from './model/catalog.ts';
+import type { CatalogItem } from './model/catalog-item.ts';
 import type { Link, Partner } from './model/link.ts';
 import {
   type Circumstances,

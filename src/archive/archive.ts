@@ -16,7 +16,8 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
-import { type Catalog, catalogItem } from '../model/catalog.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { catalogItem } from '../model/catalog-item.ts';
 import type { SavedBody } from '../service/service.ts';
 import { Measuring, onDisk, type Measured, type Spooled } from '../spool/spool.ts';
 import {

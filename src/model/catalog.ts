@@ -1,6 +1,6 @@
 /** The catalog: what filters-data says of metrics, dimensions and filter values. */
 
-import * as z from 'zod';
+import type { CatalogItem } from './catalog-item.ts';
 
 /** The filter names whose items are metrics a report can request, from the most specific list. */
 export const metricFilterNames = [
@@ -69,26 +69,6 @@ export const catalogSections = [
 ] as const;
 
 export type CatalogSection = (typeof catalogSections)[number];
-
-/** Half of a surrogate pair has no UTF-8 form, and DuckDB refuses JSON that holds one; it becomes U+FFFD. */
-const text = z.string().transform((said) => said.toWellFormed());
-
-/** One filter item; every field but `id` may be empty. */
-export const catalogItem = z.object({
-  /** The filter name it was listed under. */
-  filter: z.string(),
-  id: text,
-  name: text,
-  shortName: text,
-  section: text,
-  /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; not a closed list. */
-  formatting: text,
-  description: text,
-  /** Any other fields, as a JSON object; null or left out if there are none. */
-  attributes: text.nullish(),
-});
-
-export type CatalogItem = Readonly<z.infer<typeof catalogItem>>;
 
 export type Catalog = readonly CatalogItem[];
 

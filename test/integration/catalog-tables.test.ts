@@ -4,7 +4,8 @@ import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { catalogFilters, type CatalogItem } from '../../src/model/catalog.ts';
+import { catalogFilters } from '../../src/model/catalog.ts';
+import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 

@@ -16,7 +16,7 @@ import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
 import { prepareTable } from '../../src/tables/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/insight.ts';
 import { staging } from '../../src/load/staged-sql.ts';
-import type { CatalogItem } from '../../src/model/catalog.ts';
+import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import { identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 
