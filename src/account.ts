@@ -8,7 +8,8 @@ import { resolve } from 'node:path';
 import type { Config } from './config/config.ts';
 import { failedEvent } from './events.ts';
 import { createLink as create, type CreatedLink, type LinkWriting, updateLink as update } from './links/write-link.ts';
-import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
+import { catalogFilters, type CatalogSection, metricFilterNames } from './model/catalog.ts';
+import type { CatalogItem } from './model/catalog-item.ts';
 import type { Link, Partner } from './model/link.ts';
 import {
   type Circumstances,

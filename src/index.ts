@@ -42,7 +42,8 @@ export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCo
 export type { Emit, RunEvent } from './events.ts';
 export type { CreatedLink } from './links/write-link.ts';
 export { parseDay } from './model/calendar.ts';
-export type { CatalogItem, CatalogSection } from './model/catalog.ts';
+export type { CatalogSection } from './model/catalog.ts';
+export type { CatalogItem } from './model/catalog-item.ts';
 export type { Link, Partner } from './model/link.ts';
 export type { Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';

@@ -1,4 +1,4 @@
--- Inserts metrics with ripen's own reading of them, piece by piece, into the table that was made anew.
+-- Inserts metrics with ripen's own reading of them, piece by piece, in the place of those before.
 -- $1 the metrics, by id (JSON list)
 -- Returns nothing.
 insert into main.metrics

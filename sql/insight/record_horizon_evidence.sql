@@ -8,7 +8,7 @@ from (
         unnest(
             from_json(
                 $1::json,
-                '[{"slice":"VARCHAR","metric":"VARCHAR","last_change_age":"INTEGER","later_looks":"INTEGER","matured_periods":"INTEGER","most_at_one_age":"INTEGER"}]'
+                '[{"slice":"VARCHAR","metric":"VARCHAR","last_change_age":"INTEGER","later_looks":"INTEGER"}]'
             ),
             recursive := true
         )

@@ -8,7 +8,7 @@ from (
         unnest(
             from_json(
                 $1::json,
-                '[{"slice":"VARCHAR","metric":"VARCHAR","age_days":"INTEGER","cohorts":"INTEGER","median_abs_error":"DOUBLE","median_abs_error_as_is":"DOUBLE","coverage":"DOUBLE","reason":"VARCHAR"}]'
+                '[{"slice":"VARCHAR","metric":"VARCHAR","age_days":"INTEGER","cohorts":"INTEGER","median_abs_error":"DOUBLE","median_abs_error_as_is":"DOUBLE","coverage":"DOUBLE","is_projected":"BOOLEAN"}]'
             ),
             recursive := true
         )

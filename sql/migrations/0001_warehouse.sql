@@ -288,6 +288,199 @@ comment on column ripen.catalog.description is 'What it means, as the service sa
 comment on column ripen.catalog.attributes is 'Any other fields, as a JSON object; NULL if there are none';
 comment on column ripen.catalog.seen_at is 'When it was fetched (UTC)';
 
+create table main.metrics (
+    id varchar not null,
+    name varchar not null,
+    short_name varchar not null,
+    section varchar not null,
+    formatting varchar not null,
+    description varchar not null,
+    kind varchar not null,
+    horizon_from varchar not null,
+    horizon_days double,
+    additive boolean not null,
+    type varchar not null
+);
+
+comment on table main.metrics is 'Metrics a report can request, and how their values settle, from filters-data';
+comment on column main.metrics.id is 'What to use in requests';
+comment on column main.metrics.name is 'Readable name';
+comment on column main.metrics.short_name is 'Abbreviated name, may be empty';
+comment on column main.metrics.section is 'Section the service puts it in';
+comment on column main.metrics.formatting is 'integer, money, decimal, percent and others';
+comment on column main.metrics.description is 'What it means, as the service says it';
+comment on column main.metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form';
+comment on column main.metrics.horizon_from is 'Where the horizon comes from: the documented form of the metric, and the latest of its parts';
+comment on column main.metrics.horizon_days is 'Days after a period ends until the value is final; NULL means never';
+comment on column main.metrics.additive is 'Whether values add up over rows';
+comment on column main.metrics.type is 'SQL type of its columns unless a slice says otherwise';
+
+create view main.dimensions as
+select
+    id,
+    name,
+    section,
+    description
+from ripen.catalog
+where filter = 'dimensions'
+order by filter, id;
+
+comment on view main.dimensions is 'Dimensions a report can be grouped by, from filters-data';
+comment on column main.dimensions.id is 'What to use in requests';
+comment on column main.dimensions.name is 'Readable name';
+comment on column main.dimensions.section is 'Section the service puts it in';
+comment on column main.dimensions.description is 'What it means, as the service says it';
+
+create view main.apps as
+select
+    id as app_token,
+    name as app,
+    description,
+    attributes ->> '$.currency' as currency,
+    attributes ->> '$.default_store_app_id' as default_store_app_id,
+    attributes ->> '$.platforms' as platforms,
+    attributes
+from ripen.catalog
+where filter = 'apps'
+order by filter, id;
+
+comment on view main.apps is 'Apps the account can see, from filters-data';
+comment on column main.apps.app_token is 'Id of the app in the service';
+comment on column main.apps.app is 'Name of the app';
+comment on column main.apps.description is 'What the service says of it';
+comment on column main.apps.currency is 'Currency of the app, as the service writes it; NULL if it does not say';
+comment on column main.apps.default_store_app_id is 'Id of the app in its store; NULL if the service does not say';
+comment on column main.apps.platforms is 'Platforms of the app, as JSON; NULL if the service does not say';
+comment on column main.apps.attributes is 'All further fields of it, as a JSON object; NULL if there are none';
+
+create view main.apps_network as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'apps_network'
+order by filter, id;
+
+comment on view main.apps_network is 'Apps by their ids in the stores, from filters-data';
+comment on column main.apps_network.id is 'Id of the app in its store, as the service writes it';
+comment on column main.apps_network.name is 'Readable name';
+comment on column main.apps_network.description is 'What it means, as the service says it';
+
+create view main.countries as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'countries'
+order by filter, id;
+
+comment on view main.countries is 'Countries, from filters-data';
+comment on column main.countries.id is 'What the dimension country_code carries';
+comment on column main.countries.name is 'Readable name';
+comment on column main.countries.description is 'What it means, as the service says it';
+
+create view main.currencies as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'currencies'
+order by filter, id;
+
+comment on view main.currencies is 'Currencies, from filters-data';
+comment on column main.currencies.id is 'What the parameter currency takes and the dimension currency_code carries';
+comment on column main.currencies.name is 'Readable name';
+comment on column main.currencies.description is 'What it means, as the service says it';
+
+create view main.os_names as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'os_names'
+order by filter, id;
+
+comment on view main.os_names is 'Operating systems, from filters-data';
+comment on column main.os_names.id is 'What the dimension os_name carries and the parameter os_names takes';
+comment on column main.os_names.name is 'Readable name';
+comment on column main.os_names.description is 'What it means, as the service says it';
+
+create view main.networks as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'networks'
+order by filter, id;
+
+comment on view main.networks is 'Advertising networks, from filters-data';
+comment on column main.networks.id is 'What the dimension network carries';
+comment on column main.networks.name is 'Readable name';
+comment on column main.networks.description is 'What it means, as the service says it';
+
+create view main.ad_revenue_sources as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'ad_revenue_sources'
+order by filter, id;
+
+comment on view main.ad_revenue_sources is 'Sources of ad revenue, from filters-data';
+comment on column main.ad_revenue_sources.id is 'What the parameter ad_revenue_sources takes';
+comment on column main.ad_revenue_sources.name is 'Readable name';
+comment on column main.ad_revenue_sources.description is 'What it means, as the service says it';
+
+create view main.store_type as
+select
+    id,
+    name,
+    description
+from ripen.catalog
+where filter = 'store_type'
+order by filter, id;
+
+comment on view main.store_type is 'Stores apps are installed from, from filters-data';
+comment on column main.store_type.id is 'What the dimension store_type carries';
+comment on column main.store_type.name is 'Readable name';
+comment on column main.store_type.description is 'What it means, as the service says it';
+
+create view main.report_options as
+select
+    filter as parameter,
+    id,
+    name,
+    description
+from ripen.catalog
+where filter in (
+    'cohort_maturity',
+    'iap_revenue_mode',
+    'attribution_type',
+    'attribution_source',
+    'attribution_status',
+    'ad_spend_mode',
+    'utc_offset',
+    'attributes',
+    'index',
+    'period_over_period',
+    'cohort_metric_names',
+    'full_cohort_periods',
+    'skad_time_adjustment'
+)
+order by filter, id;
+
+comment on view main.report_options is 'What the parameters of a report can be set to, from filters-data';
+comment on column main.report_options.parameter is 'The list it stands in, named after its parameter where there is one';
+comment on column main.report_options.id is 'What the parameter takes';
+comment on column main.report_options.name is 'Readable name';
+comment on column main.report_options.description is 'What it means, as the service says it';
+
 create table main.partners (
     partner_id varchar not null,
     display_name varchar not null,
@@ -599,7 +792,7 @@ create table ripen.projection_errors (
     median_abs_error double,
     median_abs_error_as_is double,
     coverage double,
-    reason varchar
+    is_projected boolean not null
 );
 
 comment on table ripen.projection_errors is 'The backtest: what would have been projected in the past from what was known then, against what became final';
@@ -610,7 +803,7 @@ comment on column ripen.projection_errors.cohorts is 'Periods that could have be
 comment on column ripen.projection_errors.median_abs_error is 'Median distance of the projected from the final total, as a share of it';
 comment on column ripen.projection_errors.median_abs_error_as_is is 'The same of the total as it was';
 comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval as it was known on their day, null with fewer than eight';
-comment on column ripen.projection_errors.reason is 'Why the metric is not projected at that age, null where it is';
+comment on column ripen.projection_errors.is_projected is 'Whether the metric is projected at that age: with eight such periods, an interval that held and is narrow, and smaller errors';
 
 create table ripen_internal.audit_draws (
     run_id varchar not null,
@@ -631,9 +824,7 @@ create table ripen_internal.horizon_evidence (
     slice varchar not null,
     metric varchar not null,
     last_change_age integer,
-    later_looks integer not null,
-    matured_periods integer not null,
-    most_at_one_age integer not null
+    later_looks integer not null
 );
 
 comment on table ripen_internal.horizon_evidence is 'What repeated fetches say of each metric, looks are pairs of fetches of one period that follow each other';
@@ -641,8 +832,6 @@ comment on column ripen_internal.horizon_evidence.slice is 'Name of the slice';
 comment on column ripen_internal.horizon_evidence.metric is 'Name of the metric';
 comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null where none did';
 comment on column ripen_internal.horizon_evidence.later_looks is 'Looks that cover the days after that age and found no change';
-comment on column ripen_internal.horizon_evidence.matured_periods is 'Periods that became final after an earlier fetch';
-comment on column ripen_internal.horizon_evidence.most_at_one_age is 'Most of those periods that were fetched at one age';
 
 create table ripen_internal.declarations (
     slice varchar,

@@ -1,16 +1,13 @@
--- What fetches have shown of each additive metric of one slice: how its values mature, when they last changed, and whether
--- final ones did.
+-- What fetches have shown of each additive metric of one slice: when its values last changed, and whether final ones did.
 -- $1 slice, $2 since which instant fetches of final cells count (UTC)
 -- Returns one row per metric, in configured order: its horizon in days (null: never final), the periods whose final total was
--- fetched again and how many of them had changed; how many periods became final after an earlier fetch and the most of them
--- fetched at one age, the age of the last change and the later looks that found none (null before that was measured).
+-- fetched again and how many of them had changed; the age of the last change and the later looks that found none (null before
+-- that was measured).
 select
     m.metric,
     m.horizon_seconds / 86400.0 as horizon_days,
     count(distinct f.period) as final_cells,
     count(distinct f.period) filter (f.has_changed) as final_changed,
-    any_value(e.matured_periods) as matured_periods,
-    any_value(e.most_at_one_age) as most_at_one_age,
     any_value(e.last_change_age) as last_change_age,
     any_value(e.later_looks) as later_looks
 from ripen.slice_metrics as m

@@ -17,6 +17,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
+import { catalogItem } from '../model/catalog-item.ts';
 import type { SavedBody } from '../service/service.ts';
 import { Measuring, onDisk, type Measured, type Spooled } from '../spool/spool.ts';
 import {
@@ -220,21 +221,7 @@ async function readDocument(path: string): Promise<string | null> {
 /** No slice can be named so: their folders have no dot. */
 const CATALOG = 'catalog.json';
 
-const catalogShape = z.object({
-  seenAt: instantShape,
-  items: z.array(
-    z.object({
-      filter: z.string(),
-      id: z.string(),
-      name: z.string(),
-      shortName: z.string(),
-      section: z.string(),
-      formatting: z.string(),
-      description: z.string(),
-      attributes: z.string().nullish(),
-    }),
-  ),
-});
+const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem) });
 
 /** A catalog, and when the service listed it. */
 interface SeenCatalog {

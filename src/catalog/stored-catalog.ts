@@ -5,16 +5,16 @@ import * as z from 'zod';
 import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { type Catalog, catalogFilters, type CatalogItem, catalogTables } from '../model/catalog.ts';
+import { type Catalog, catalogFilters } from '../model/catalog.ts';
+import { catalogItem, type CatalogItem } from '../model/catalog-item.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
 import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
-import { identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import { instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { CATALOG_ENDING, makeTables } from './catalog-tables.ts';
 
 /** A nightly run refreshes it; a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
@@ -102,18 +102,6 @@ function nothingListed(): Failure {
   });
 }
 
-const text = z.string().transform(storable);
-const catalogItem = z.object({
-  filter: z.string(),
-  id: text,
-  name: text,
-  shortName: text,
-  section: text,
-  formatting: text,
-  description: text,
-  attributes: text.nullish(),
-});
-
 /** The catalog as last seen, or what it says of some slices' metrics and dimensions; all of it if a slice has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
@@ -139,17 +127,13 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
 /** Some megabytes of JSON a statement, however long a list is. */
 const ROWS_PER_PIECE = 5000;
 
-/**
- * Stores a listing and the tables made of it in one transaction, and records what changed. Throws `WAREHOUSE_FOREIGN`, with nothing
- * changed, if a table or view that is not the catalog's has a name it needs.
- */
+/** Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. */
 export async function replaceCatalog(
   warehouse: Warehouse,
   listing: Catalog,
   isConfigured: (metric: string) => boolean,
   { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
 ): Promise<NextCatalog> {
-  await refuseForeign(warehouse);
   const before = byKey(await readCatalog(warehouse));
   const listed = listing.map((item) => catalogItem.parse(item));
   const next = nextCatalog(before, listed, isConfigured);
@@ -158,7 +142,7 @@ export async function replaceCatalog(
     await warehouse.run(statement('catalog/forget_items'));
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
     await warehouse.run(statement('catalog/record_changes'), [runId]);
-    await warehouse.run(makeTables());
+    await warehouse.run(statement('catalog/forget_metrics'));
     await insertPieces(warehouse, 'catalog/insert_metrics', metricRows(next.catalog), []);
   });
   return next;
@@ -174,22 +158,6 @@ async function insertPieces(
   for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
     await warehouse.run(statement(name), [JSON.stringify(rows.slice(from, from + ROWS_PER_PIECE)), ...parameters]);
   }
-}
-
-const foreignRow = z.object({ name: z.string(), kind: z.string() });
-
-/** Somebody's own table may have the name, and its rows are not the catalog's to throw away. */
-async function refuseForeign(warehouse: Warehouse): Promise<void> {
-  const parameters = [JSON.stringify(catalogTables), CATALOG_ENDING];
-  const foreign = await warehouse.rows(statement('catalog/foreign_objects'), parameters, foreignRow);
-  const [first] = foreign;
-  if (first === undefined) return;
-  const names = foreign.map(({ name, kind }) => `main.${name} (${kind})`).join(', ');
-  const kind = first.kind === 'a view' ? 'view' : 'table';
-  throw new Failure('WAREHOUSE_FOREIGN', `The warehouse held what the catalog's tables need the names of: ${names}.`, {
-    facts: { warehouse: warehouse.path, names },
-    hint: `Rename it in DuckDB, as in: alter ${kind} main.${identifier(first.name)} rename to ${identifier(`${first.name}_before`)}`,
-  });
 }
 
 /** The rows of `main.metrics`: what the list that knows a metric best says of it, and how ripen reads it. */

@@ -63,7 +63,7 @@ const section = (heading: string, ...texts: readonly string[]): string =>
 /** A sentence each on maturation, projections and audits, as far as the nights have shown them. */
 function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
   const [tried] = backtest
-    .filter(({ reason }) => reason === null)
+    .filter(({ is_projected: isProjected }) => isProjected)
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
   const first = maturation.find(({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1);
   const lessons: string[] = [];

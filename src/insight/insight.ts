@@ -22,7 +22,7 @@ import {
   statement,
 } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Cohort, maturationOf, maturedOf, scoresOf, standings } from './ripening.ts';
+import { type Cohort, maturationOf, scoresOf, standings } from './ripening.ts';
 import { declareViews, periodOf } from './views.ts';
 
 /** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
@@ -92,9 +92,6 @@ function measure(periods: readonly PeriodHistory[]) {
   const standingOn = standings(development);
   const { ages, factors } = standingOn(Infinity);
   const scores = scoresOf(development, standingOn);
-  const matured = maturedOf(development);
-  const read = new Map<number, number>();
-  for (const age of matured.flatMap(({ readings }) => [...readings.keys()])) read.set(age, (read.get(age) ?? 0) + 1);
   const { lastChangeAge, laterLooks } = horizonEvidence(periods.flatMap(looksOf));
   return {
     maturation: maturationOf(development, ages),
@@ -109,14 +106,7 @@ function measure(periods: readonly PeriodHistory[]) {
       return [{ ...made, factor: factor.value, ...ends }];
     }),
     errors: scores,
-    evidence: [
-      {
-        last_change_age: lastChangeAge,
-        later_looks: laterLooks,
-        matured_periods: matured.length,
-        most_at_one_age: Math.max(0, ...read.values()),
-      },
-    ],
+    evidence: [{ last_change_age: lastChangeAge, later_looks: laterLooks }],
   };
 }
 

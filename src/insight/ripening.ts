@@ -189,10 +189,9 @@ export interface Score {
   readonly median_abs_error_as_is: number | null;
   /** The share of final totals inside the interval that was known on their day; null with fewer than eight. */
   readonly coverage: number | null;
-  /** The interval goes from the value over this to the value times this; null where nothing is projected. */
+  readonly is_projected: boolean;
+  /** The interval goes from the value over this to the value times this; null where it is not projected. */
   readonly reach: number | null;
-  /** Why it is not projected; null where it is. */
-  readonly reason: string | null;
 }
 
 /** What would have been projected of a period on the day of a fetch. */
@@ -227,17 +226,24 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
     const reach = reachOn(trials, trial.madeOn);
     return reach === null ? [] : [missOf(trial, trial.final) <= Math.log(reach)];
   });
-  const score = {
-    age_days: age,
-    cohorts: trials.length,
-    median_abs_error: median(trials.map((trial) => off(trial.projected, trial))),
-    median_abs_error_as_is: median(trials.map((trial) => off(trial.asIs, trial))),
-    coverage: held.length < FEWEST_PERIODS ? null : held.filter((isHeld) => isHeld).length / held.length,
-  };
+  const coverage = held.length < FEWEST_PERIODS ? null : held.filter((isHeld) => isHeld).length / held.length;
+  const projected = median(trials.map((trial) => off(trial.projected, trial)));
+  const asIs = median(trials.map((trial) => off(trial.asIs, trial)));
   const reach = reachOn(trials, Infinity);
   const nearer = trials.filter((trial) => off(trial.projected, trial) < off(trial.asIs, trial)).length;
-  const reason = reasonAgainst(score, reach, nearer);
-  return { ...score, reach: reason === null ? reach : null, reason };
+  const isSound = reach !== null && reach <= FURTHEST_REACH && (coverage ?? 1) >= LEAST_COVERAGE;
+  // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
+  const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MOST_CHANCE;
+  const isProjected = isSound && (projected ?? 0) <= (asIs ?? 0) && !isByChance;
+  return {
+    age_days: age,
+    cohorts: trials.length,
+    median_abs_error: projected,
+    median_abs_error_as_is: asIs,
+    coverage,
+    is_projected: isProjected,
+    reach: isProjected ? reach : null,
+  };
 }
 
 /** How far a projection was from a final total, on the scale of logarithms. */
@@ -256,25 +262,4 @@ function reachOn(trials: readonly Trial[], day: number): number | null {
   if (misses.length < FEWEST_PERIODS) return null;
   const rank = Math.min(misses.length, Math.ceil((misses.length + 1) * COVERED_SHARE));
   return Math.exp(misses.sort((a, b) => a - b)[rank - 1] ?? Infinity);
-}
-
-/**
- * Why an age is not to be projected; null where it is. That projections are better than the values as they are has to pass a
- * sign test (Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2): `nearer` counts those that were.
- */
-function reasonAgainst(
-  { cohorts, coverage, median_abs_error: projected, median_abs_error_as_is: asIs }: Omit<Score, 'reach' | 'reason'>,
-  reach: number | null,
-  nearer: number,
-): string | null {
-  if (reach === null)
-    return `${cohorts} past ${cohorts === 1 ? 'period' : 'periods'} could have been projected; ${FEWEST_PERIODS} are needed`;
-  if (coverage !== null && coverage < LEAST_COVERAGE)
-    return `the 80 % interval held only ${Math.round(100 * coverage)} % of the final totals`;
-  if (reach > FURTHEST_REACH)
-    return `the 80 % interval reached ${Math.round(100 * (reach - 1))} % above the projected value`;
-  const isBetter = (projected ?? 0) <= (asIs ?? 0);
-  if (!isBetter || chanceOfAtMost(cohorts - nearer, cohorts, 0.5) > MOST_CHANCE)
-    return `projections were nearer than the values as they are for only ${nearer} of ${cohorts} periods`;
-  return null;
 }

@@ -1,5 +1,5 @@
 /**
- * The way from report rows to partners and links, as views: `<slice>_links` per slice, `ripen.unmatched_rows` over all.
+ * The way from report rows to partners and links, as views: `<slice>_links` per slice.
  *
  * Views hold column names, so they are made again whenever a slice's table may have changed.
  */
@@ -27,22 +27,19 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
     joinable.map(({ slice }) => `slice ${slice}`),
   );
   const views = joinable.map((slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`);
-  const unmatched = unmatchedView(joinable);
   const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
   await warehouse.transact(async () => {
     await declare(warehouse, {
       name: 'joins',
       slice: null,
-      from: [...free.map(({ slice }) => slice), ...views, ...said, unmatched, ...texts],
-      relations: ['ripen.unmatched_rows', ...free.map(({ slice }) => `main.${slice}_links`)],
+      from: [...free.map(({ slice }) => slice), ...views, ...said, ...joinedColumns.flat()],
+      relations: free.map(({ slice }) => `main.${slice}_links`),
       statements: async () => {
         const tables = await relationsIn(warehouse, 'main');
         return [
           ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
           ...views,
           ...joinable.flatMap(({ slice }) => commentsOn(slice, tables.get(slice)?.columns ?? [], tokenComment)),
-          unmatched,
-          ...commentOn('view', 'ripen.unmatched_rows', unmatchedComment, unmatchedColumns),
         ];
       },
     });
@@ -79,17 +76,6 @@ function commentsOn(slice: string, columns: readonly RelationColumn[], tokenComm
   return commentOn('view', joinedView(slice), text, [...ofTable, ...joined]);
 }
 
-const unmatchedComment = 'Per slice, app and network: how many rows found no link; organic rows never have one';
-
-const unmatchedColumns: readonly (readonly [string, string])[] = [
-  ['slice', 'The slice'],
-  ['app_token', 'The app; NULL in a slice without it'],
-  ['network', 'The network as reported; NULL in a slice without it'],
-  ['rows', 'Rows of the slice'],
-  ['unmatched_rows', 'Rows that found no link, or in a slice without networks no partner'],
-  ['unmatched_share', 'The second as a share of the first, from 0 to 1'],
-];
-
 const linkToken = 'The link the row belongs to; NULL when none or more than one fits';
 
 const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
@@ -105,33 +91,9 @@ const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
   ['is_matched', 'Whether the row found its link; in a slice without networks, its partner'],
 ];
 
-/** What the comments are made from beside the tables. */
-const texts = [unmatchedComment, ...[...unmatchedColumns, ...joinedColumns].flat()];
-
 /** Whether a slice carries what leads to a link or a partner, and leaves the names of the joined columns free. */
 function isJoinable(slice: StoredSlice): boolean {
   return areApart(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
 }
 
 const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;
-
-/** The view over all slices' views: how many rows of an app and network found no link (or no partner). */
-function unmatchedView(slices: readonly StoredSlice[]): string {
-  const parts = slices.map((slice) => {
-    const own = (name: string): string => (slice.columns.includes(name) ? identifier(name) : 'null::varchar');
-    return `select
-    ${literal(slice.slice)} as slice,
-    ${own('app_token')} as app_token,
-    ${own('network')} as network,
-    count(*) as rows,
-    count(*) filter (where not is_matched) as unmatched_rows,
-    count(*) filter (where not is_matched) / count(*) as unmatched_share
-from ${joinedView(slice.slice)}
-group by all
-having count(*) > 0`;
-  });
-  const nothing = `select null::varchar as slice, null::varchar as app_token, null::varchar as network,
-    0::bigint as rows, 0::bigint as unmatched_rows, 0::double as unmatched_share
-where false`;
-  return `create or replace view ripen.unmatched_rows as\n${[nothing, ...parts].join('\nunion all\n')}`;
-}

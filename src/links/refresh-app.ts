@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Link } from '../model/link.ts';
-import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged, warn } from './replace.ts';
 
@@ -82,7 +82,9 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
 function rowOf(appToken: string, { link, above }: ListedLink) {
   const path = [link];
   for (let up = above; up !== null; up = up.above) path.unshift(up.link);
-  const [network = null, campaign = null, adgroup = null, creative = null] = path.map(({ label }) => storable(label));
+  const [network = null, campaign = null, adgroup = null, creative = null] = path.map(({ label }) =>
+    label.toWellFormed(),
+  );
   const inheritedFrom = path.slice(0, -1).findLast(({ partnerId }) => partnerId !== null);
   return {
     token: link.token,
@@ -90,16 +92,16 @@ function rowOf(appToken: string, { link, above }: ListedLink) {
     parent_token: above?.link.token ?? null,
     root_token: path[0]?.token,
     level: link.level,
-    name: storable(link.name),
-    label: storable(link.label),
+    name: link.name.toWellFormed(),
+    label: link.label.toWellFormed(),
     archived: link.archived,
     has_subtrackers: link.hasSubtrackers,
     partner_id: link.partnerId,
     inherited_partner_id: inheritedFrom?.partnerId ?? null,
     cost_data_enabled: link.costDataEnabled,
-    url: link.url === null ? null : storable(link.url),
-    click_url: link.clickUrl === null ? null : storable(link.clickUrl),
-    impression_url: link.impressionUrl === null ? null : storable(link.impressionUrl),
+    url: link.url?.toWellFormed() ?? null,
+    click_url: link.clickUrl?.toWellFormed() ?? null,
+    impression_url: link.impressionUrl?.toWellFormed() ?? null,
     network_name: network,
     campaign_name: campaign,
     adgroup_name: adgroup,

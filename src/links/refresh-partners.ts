@@ -7,7 +7,7 @@
 import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
-import { count, identifier, instant, statement, storable } from '../warehouse/sql.ts';
+import { count, identifier, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './replace.ts';
 import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
@@ -45,7 +45,7 @@ const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partne
 const countsRow = z.object({ open: count, missing: count });
 
 const rowOf = ({ id, displayName, supportsCostData }: Partner) => {
-  return { partner_id: id, display_name: storable(displayName), supports_cost_data: supportsCostData };
+  return { partner_id: id, display_name: displayName.toWellFormed(), supports_cost_data: supportsCostData };
 };
 
 /** Reads the list to its end; of a partner that is listed twice the later one counts. */

@@ -1,5 +1,7 @@
 /** The catalog: what filters-data says of metrics, dimensions and filter values. */
 
+import type { CatalogItem } from './catalog-item.ts';
+
 /** The filter names whose items are metrics a report can request, from the most specific list. */
 export const metricFilterNames = [
   'event_metrics',
@@ -50,7 +52,7 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/** The tables of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
+/** The table and views of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
 export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
 
 /** Sections filters-data can be limited to. */
@@ -67,21 +69,6 @@ export const catalogSections = [
 ] as const;
 
 export type CatalogSection = (typeof catalogSections)[number];
-
-/** One filter item; every field but `id` may be empty. */
-export interface CatalogItem {
-  /** The filter name it was listed under. */
-  readonly filter: string;
-  readonly id: string;
-  readonly name: string;
-  readonly shortName: string;
-  readonly section: string;
-  /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; not a closed list. */
-  readonly formatting: string;
-  readonly description: string;
-  /** Any other fields, as a JSON object; null or left out if there are none. */
-  readonly attributes?: string | null | undefined;
-}
 
 export type Catalog = readonly CatalogItem[];
 

@@ -81,7 +81,7 @@ export const documentedForms: readonly Form[] = rows
     if (!isKind(kind)) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kind}`);
     // Every second text is the name of a slot.
     const texts = form.split(SLOT);
-    const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 'ds');
+    const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 's');
     return { form, kind, unit, addsUp: addsUp === 'yes', computedFrom, onlyIn, pattern, end: texts.at(-1) ?? '' };
   });
 
@@ -103,8 +103,10 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
 function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }: Form): DocumentedMetric | null {
   const match = pattern.exec(id);
   if (match === null) return null;
-  const age = cohortAgeIn(id, match);
-  if (age === undefined) return null;
+  const period = match.groups?.['period'];
+  const stated = period === undefined ? null : parseAge(period);
+  if (period !== undefined && stated === null) return null;
+  const age = stated === null ? null : { name: filled(form.replace('_{period}', ''), match), ...stated };
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
@@ -118,17 +120,9 @@ function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }:
   return { ...own, horizonDays: lastDays, latest };
 }
 
-/** The age in an id of a form; null for a form without one, undefined for an age beyond all. */
-function cohortAgeIn(id: string, { indices }: RegExpExecArray): CohortAge | null | undefined {
-  const span = indices?.groups?.['period'];
-  if (span === undefined) return null;
-  const stated = parseAge(id.slice(...span));
-  return stated === null ? undefined : { name: id.slice(0, span[0]).replace(/_$/, '') + id.slice(span[1]), ...stated };
-}
-
-/** The parts of a form with what stands in the slots of an id. */
-const filled = (computedFrom: string, match: RegExpExecArray): string =>
-  computedFrom.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
+/** A text with what stands in the slots of an id in place of its own. */
+const filled = (text: string, match: RegExpExecArray): string =>
+  text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
 /** How a metric can be taken over any rows: `factor × sum(numerator) / sum(denominator)`; null for one that is no known ratio. */
 export function ratioOf(

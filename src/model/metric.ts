@@ -4,7 +4,8 @@
  */
 
 import { MS_PER_DAY } from './calendar.ts';
-import { type Catalog, type CatalogItem, metricFilterNames } from './catalog.ts';
+import { type Catalog, metricFilterNames } from './catalog.ts';
+import type { CatalogItem } from './catalog-item.ts';
 import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
 import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, type DocumentedMetric, type MetricKind } from './metric-forms.ts';

@@ -12,7 +12,6 @@ import {
   restatedTable,
   sliceFacts,
   unknownMaturation,
-  unprojected,
   type FactTable,
 } from '../terminal/status-facts.ts';
 import { barChart, lineChart } from './charts.ts';
@@ -81,12 +80,12 @@ export function factTable(
   </div>`;
 }
 
-/** A table, and notes on it, opened by its title. */
-function folded(table: FactTable, notes: readonly Markup[] = []): Markup {
-  if (table.rows.length + notes.length === 0) return nothing;
+/** A table, opened by its title. */
+function folded(table: FactTable): Markup {
+  if (table.rows.length === 0) return nothing;
   return html`<details>
     <summary>${table.title}</summary>
-    ${factTable({ ...table, title: '' })} ${notes}
+    ${factTable({ ...table, title: '' })}
   </details>`;
 }
 
@@ -121,15 +120,13 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
 }
 
 function loaded(slice: SliceStatus): Markup {
-  const unknown = unknownMaturation(slice).map((reason) => note(`How its values mature is not known yet: ${reason}.`));
-  const { money, maturation, backtest } = slice;
-  const untried = backtest.length === 0 ? [] : unprojected(slice).map((reason) => note(`Not projected: ${reason}.`));
+  const { money, maturation } = slice;
   return html`<div class="side-by-side">
       ${money.filter(({ periods }) => periods.length > 0).map(moneyChart)} ${slice.curves.map(curveChart)}
       ${maturationChart(maturation)}
     </div>
-    ${auditText(slice).map(note)} ${unknown} ${factTable(restatedTable(slice))} ${folded(moversTable(slice))}
-    ${folded(maturationTable(slice))} ${folded(backtestTable(slice), untried)}`;
+    ${auditText(slice).map(note)} ${unknownMaturation(slice).map(note)} ${factTable(restatedTable(slice))}
+    ${folded(moversTable(slice))} ${folded(maturationTable(slice))} ${folded(backtestTable(slice))}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {

@@ -30,8 +30,6 @@ export const FINALITY = 'ripen_finality';
 /** Every load gives each row a new one, and each period, even if nothing else changed. */
 const LOAD_ID = '_load_id';
 const FETCHED_AT = 'fetched_at';
-/** Repeats the value in the long form. */
-const VALUE_TEXT = 'value_text';
 
 export interface LakeColumn {
   readonly name: string;
@@ -124,7 +122,7 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   const tables: LakeTable[] = [];
   for (const name of new Set([...isCube.keys(), ...dimensionTables])) {
     const found = existing.get(name);
-    if (found?.isTable !== true) continue;
+    if (found === undefined || (isCube.has(name) && !found.isTable)) continue;
     const table = await tableOf(warehouse, 'main', found);
     const { columns } = table;
     if (!isCube.has(name)) {
@@ -144,7 +142,7 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
       isCube: isCube.get(name) === true,
       cohorts:
         view?.isTable === false && ofSlice.length > 0
-          ? { ...(await tableOf(warehouse, 'main', view, VALUE_TEXT)), cells: ofSlice }
+          ? { ...(await tableOf(warehouse, 'main', view)), cells: ofSlice }
           : null,
       slice: name,
     });

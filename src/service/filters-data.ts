@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
-import type { Catalog, CatalogFilter, CatalogItem } from '../model/catalog.ts';
+import type { Catalog, CatalogFilter } from '../model/catalog.ts';
+import type { CatalogItem } from '../model/catalog-item.ts';
 import { encodeQuery } from './exchange.ts';
 import { firstWords } from './setback.ts';
 import type { Channel } from './call.ts';

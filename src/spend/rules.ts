@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto';
 
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
-import { storable } from '../warehouse/sql.ts';
 
 /** The columns every line must fill. */
 export const requiredColumns = ['cost_id', 'cost_type', 'cost_currency', 'cost_amount', 'tag'] as const;
@@ -97,7 +96,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
     return column === 'engaged_at' ? [] : [`${column} was empty`];
   }
   if (typeof given !== 'string') return [`${column} was neither a text nor a number`];
-  if (storable(given).includes(NOT_UTF8)) return [`${column} was not UTF-8`];
+  if (given.toWellFormed().includes(NOT_UTF8)) return [`${column} was not UTF-8`];
   return rules[column](value).flatMap((reason) => (reason === false ? [] : [`${column} ${reason}`]));
 }
 

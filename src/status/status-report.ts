@@ -103,8 +103,7 @@ export const backtestAge = z.object({
   median_abs_error_as_is: z.number().nullable(),
   /** Share of final totals inside the 80 % interval as it was known on their day; null with fewer than eight. */
   coverage: z.number().nullable(),
-  /** Why the metric is not projected at that age; null where it is. */
-  reason: z.string().nullable(),
+  is_projected: z.boolean(),
 });
 
 /** What fetches have shown of one additive metric. */
@@ -115,9 +114,6 @@ export const metricHistory = z.object({
   /** Periods whose final total was fetched again in the last 90 days, and how many of these totals had changed. */
   final_cells: count,
   final_changed: count,
-  /** Periods that became final after an earlier fetch, and the most of them fetched at one age; null before they were counted. */
-  matured_periods: count.nullable(),
-  most_at_one_age: count.nullable(),
   /** The highest age at which a fetch found another total than the one before; null where none did. */
   last_change_age: count.nullable(),
   /** Pairs of fetches that cover the days after that age and found no change. */

@@ -1,7 +1,7 @@
 /** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns. */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { type ColumnType, formatColumnType, haveCommonType } from '../model/column-type.ts';
+import { formatColumnType, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { type Metric, metricItems } from '../model/metric.ts';
 import { ratioOf } from '../model/metric-forms.ts';
@@ -174,7 +174,6 @@ const cohortComments: readonly (readonly [string, string])[] = [
     'The value of the metric; a ratio, where metric names one, must not be summed. Where no decimal holds the values of every metric here, as beside a ratio, the nearest double',
   ],
   ['is_final', 'Whether the value can no longer change'],
-  ['value_text', 'The value with every digit, as the column of the metric has it'],
 ];
 
 /** The view's text; null for a slice without cohort metrics, or with a dimension that would stand twice in it. */
@@ -190,22 +189,23 @@ function cohortsView(target: Target): string | null {
     const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
     return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${seconds})`;
   });
-  const choice = (of: (column: string, type: ColumnType) => string): string =>
-    cells.map(({ id, type }, at) => `when ${at} then ${of(`s.${identifier(id)}`, type)}`).join(' ');
+  const values = cells.map(({ id, type }, at) => {
+    const column = `s.${identifier(id)}`;
+    return `when ${at} then ${isExact ? column : castExactly(column, formatColumnType(type), 'DOUBLE')}`;
+  });
   return `create or replace view ${viewName(target, 'cohorts')} as
 select * from (
     select
         ${dimensions},
         c.metric,
         c.age_days::integer as age_days,
-        case c.place ${choice((column, type) => (isExact ? column : castExactly(column, formatColumnType(type), 'DOUBLE')))} end as "value",
+        case c.place ${values.join(' ')} end as "value",
         coalesce(p.sound_at >= p.ends_at + to_seconds(c.seconds), false)
-            and not coalesce(list_contains(p.immature, c.id), false) as is_final,
-        case c.place ${choice((column) => `cast(${column} as varchar)`)} end as value_text
+            and not coalesce(list_contains(p.immature, c.id), false) as is_final
     from ${table} as s
     left join ripen.periods as p
         on ${periodOf(target)}
     cross join (values ${list.join(', ')}) as c(place, id, metric, age_days, seconds)
 )
-where value_text is not null`;
+where "value" is not null`;
 }

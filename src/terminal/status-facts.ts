@@ -2,7 +2,7 @@
 
 import { FEWEST_PERIODS } from '../insight/ripening.ts';
 import { AUDITED_DAYS } from '../status/status-report.ts';
-import type { CellState, MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
+import type { CellState, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
   clockText,
@@ -171,58 +171,31 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
   };
 }
 
-/** What the projections that are made would have come to, beside the values as they were. */
+/** What projections would have come to, beside the values as they were; those that did poorly are not shown to readers. */
 export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
   title: 'Projections put to the test: median error against what became final',
-  columns: columnsOf('~median error of projections', '#age', '#periods', '#projected', '#as is', '#in interval'),
-  rows: backtest
-    .filter(({ reason }) => reason === null)
-    .map((age) => [
-      age.metric,
-      String(age.age_days),
-      groupedText(age.cohorts),
-      shareText(age.median_abs_error),
-      shareText(age.median_abs_error_as_is),
-      shareText(age.coverage),
-    ]),
+  columns: columnsOf('~median error', '#age', '#periods', '#projected', '#as is', '#in interval', 'shown'),
+  rows: backtest.map((age) => [
+    age.metric,
+    String(age.age_days),
+    groupedText(age.cohorts),
+    shareText(age.median_abs_error),
+    shareText(age.median_abs_error_as_is),
+    shareText(age.coverage),
+    age.is_projected ? 'yes' : 'no',
+  ]),
 });
 
-/** Why metrics are projected at no age: the reason at the age that was tried most, a sentence for those that share it. */
-export function unprojected(slice: SliceStatus): string[] {
-  if (slice.backtest.length === 0) return unknownMaturation(slice);
-  const projected = new Set(slice.backtest.flatMap(({ metric, reason }) => (reason === null ? [metric] : [])));
-  const tried = slice.backtest.toSorted((one, other) => one.cohorts - other.cohorts);
-  return sharedReasons([
-    ...new Map(
-      tried.flatMap(({ metric, reason }) =>
-        reason === null || projected.has(metric) ? [] : [[metric, reason] as const],
-      ),
-    ),
-  ]);
-}
-
-/** Why it is not known how values mature, one sentence for the metrics with the same reason; none where it is known of each. */
+/** The metrics of which it is not known how their values mature, as a sentence; none where it is known of each. */
 export function unknownMaturation({ maturation, histories }: SliceStatus): string[] {
-  const final = histories.filter(({ horizon_days: horizon }) => horizon !== null);
-  if (final.length === 0) return ['no total of it was measured that becomes final'];
-  const unknown = final.filter(({ metric }) => maturation.every((age) => age.metric !== metric));
-  return sharedReasons(unknown.map((each) => [each.metric, reasonOf(each)]));
-}
-
-function sharedReasons(each: readonly (readonly [metric: string, reason: string])[]): string[] {
-  return [...new Set(each.map(([, reason]) => reason))].map((shared) => {
-    const metrics = each.flatMap(([metric, reason]) => (reason === shared ? [metric] : []));
-    return `${namesText(metrics)}: ${shared}`;
-  });
-}
-
-function reasonOf({ matured_periods: matured, most_at_one_age: most }: MetricHistory): string {
-  if (matured === null || most === null) return 'not measured yet';
-  const became = `${countText(matured, 'period')} became final after an earlier fetch`;
-  if (matured < FEWEST_PERIODS) return `${became}; ${FEWEST_PERIODS} are needed`;
-  if (most < FEWEST_PERIODS)
-    return `${became}, at most ${most} of them fetched at the same age; ${FEWEST_PERIODS} are needed`;
-  return `${became}; no age has ${FEWEST_PERIODS} of them with a total above zero and half of those that could be fetched at it`;
+  const unknown = histories
+    .filter(({ horizon_days: horizon }) => horizon !== null)
+    .map(({ metric }) => metric)
+    .filter((metric) => maturation.every((age) => age.metric !== metric));
+  if (unknown.length === 0) return [];
+  return [
+    `maturation of ${namesText(unknown)} not known yet: ${FEWEST_PERIODS} periods fetched at one age have to become final`,
+  ];
 }
 
 /** The periods of a slice, newest first. */

@@ -16,7 +16,6 @@ import {
   slicesTable,
   sourceText,
   unknownMaturation,
-  unprojected,
   type FactTable,
 } from './status-facts.ts';
 import { indented, shortened, tableText, textWidth } from './table.ts';
@@ -74,17 +73,16 @@ function tableLines({ columns, rows }: FactTable, terminal: number | null, shown
 }
 
 function sliceLines(slice: SliceStatus, asOf: string, shown: Shown, terminal: number | null): string[] {
-  const ripening = (isShown: boolean, table: FactTable, missing: readonly string[]): string[] =>
-    isShown ? [...tableLines(table, terminal, Infinity), ...missing] : [];
-  const unknown = unknownMaturation(slice).map((reason) => `maturation not known yet: ${reason}`);
-  const untried = unprojected(slice).map((reason) => `not projected: ${reason}`);
+  const ripening = (isShown: boolean, table: FactTable): string[] =>
+    isShown ? tableLines(table, terminal, Infinity) : [];
   const lines = [
     ...sliceFacts(slice, asOf),
     ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS) - INDENT),
     ...auditText(slice),
     ...tableLines(restatedTable(slice), terminal),
-    ...ripening(shown.maturation, maturationTable(slice), unknown),
-    ...ripening(shown.backtest, backtestTable(slice), untried),
+    ...ripening(shown.maturation, maturationTable(slice)),
+    ...ripening(shown.backtest, backtestTable(slice)),
+    ...(shown.maturation || shown.backtest ? unknownMaturation(slice) : []),
   ];
   return [slice.name, ...lines.map(indented)];
 }

@@ -61,11 +61,6 @@ export function timestamp(at: Date): string {
   return at.toISOString().replace('Z', '');
 }
 
-/** Half of a surrogate pair has no UTF-8 form, and DuckDB refuses JSON that holds one; it becomes U+FFFD. */
-export function storable(text: string): string {
-  return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
-}
-
 const root = new URL('../../sql/', import.meta.url);
 const known = new Map<string, string>();
 

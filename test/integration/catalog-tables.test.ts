@@ -1,16 +1,13 @@
-/** The catalog in the warehouse: its tables, what changes between runs, and names that were somebody's before. */
+/** The catalog in the warehouse: its tables, and what changes between runs. */
 
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { readCatalog, replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { catalogFilters, type CatalogItem } from '../../src/model/catalog.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
+import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
+import { catalogFilters } from '../../src/model/catalog.ts';
+import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
-import { failureFrom } from '../support/scripted-server.ts';
-import { openScenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
 
 const firstNight = new Date('2026-06-01T02:30:00Z');
 const secondNight = new Date('2026-06-02T02:30:00Z');
@@ -70,42 +67,4 @@ test('what came, went and changed its name or formatting between 2 runs is recor
       ['store_type aptoide', 'item appeared', null, null],
     ].map(([name, change, before, after]) => ({ run_id: 'second', object: 'catalog', name, change, before, after })),
   );
-});
-
-describe('a name that was somebody else’s before', () => {
-  test.each([
-    ["a slice's table", 'create table main.networks as select 1 as installs', true],
-    ['a table', 'create table main."Networks" as select 1 as installs', false],
-    ['a view', 'create view main.networks as select 1 as installs', false],
-  ])('%s keeps its rows: WAREHOUSE_FOREIGN names it, and nothing changed', async (kind, sql, isSlice) => {
-    await warehouse.run(sql);
-    if (isSlice) {
-      await warehouse.run(
-        `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
-         values ('networks', 'f', 'main."networks"', 'live', now())`,
-      );
-    }
-    const failure = await failureFrom(replace(everyList, 'run', firstNight));
-    expect(failure.code).toBe('WAREHOUSE_FOREIGN');
-    expect(failure.message.toLowerCase()).toContain(`: main.networks (${kind}).`);
-    expect(await rows('select installs from main.networks')).toEqual([{ installs: 1 }]);
-    expect(await readCatalog(warehouse)).toEqual([]);
-
-    // What the hint says to do does help.
-    await warehouse.run(/alter .*/.exec(failure.hint ?? '')?.[0] ?? '');
-    await replace(everyList, 'run', firstNight);
-    expect(await rows('select id from main.networks')).toEqual([{ id: 'networks_id' }]);
-  });
-
-  test('a sync ends with exit code 74 and that failure, having asked for no report', async () => {
-    const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
-    const scenario = await openScenario([daily]);
-    const path = scenario.config.warehouse;
-    const before = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-    await before.run('create table main.os_names as select 1 as installs');
-    await before.close();
-    const summary = await scenario.night(firstNight);
-    expect(summary).toMatchObject({ status: 'failed', failures: [{ code: 'WAREHOUSE_FOREIGN' }] });
-    expect(scenario.simulator.asked.counts.report).toBe(0);
-  });
 });

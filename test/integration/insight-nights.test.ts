@@ -59,7 +59,7 @@ const errorRow = z.object({
   age_days: count,
   cohorts: count,
   median_abs_error: z.number().nullable(),
-  reason: z.string().nullable(),
+  is_projected: z.boolean(),
 });
 
 let scenario: Scenario;

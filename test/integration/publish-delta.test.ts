@@ -30,9 +30,9 @@ test('every table holds every row of the warehouse, and the catalog the same', a
   await sample.warehouse.run(`insert into ripen_internal.maturation by name
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as periods, 0.5 as share_q25, 0.75 as share_median, 1 as share_q75`);
   await sample.warehouse.run(`insert into ripen.projection_errors by name
-    select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error`);
+    select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error, true as is_projected`);
   const [published] = await sample.publish([target()]);
-  expect(published).toMatchObject({ files_written: DAYS + 15, also_written: ['version 0', 'catalog.duckdb'] });
+  expect(published).toMatchObject({ files_written: DAYS + 25, also_written: ['version 0', 'catalog.duckdb'] });
   expect(await readDelta(at())).toEqual(await held());
   const catalog = join(target().path, 'catalog.duckdb');
   expect(sortedRows(await ask(catalog, 'select * from network_daily'))).toEqual(await held());

@@ -93,8 +93,11 @@ test(
   'no history makes a number that is none: refunds, zeros and missing fetches are refused or projected with finite ends',
   always([any], { numRuns: 200 }, (own) => {
     const standingOn = standings(own);
-    for (const { reach, reason, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(own, standingOn)) {
-      expect([reach, reason].filter((each) => each === null)).toHaveLength(1);
+    for (const { reach, is_projected: isProjected, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(
+      own,
+      standingOn,
+    )) {
+      expect(reach !== null).toBe(isProjected);
       for (const each of [median_abs_error, coverage]) expect(each === null || Number.isFinite(each)).toBe(true);
       expect(cohorts).toBeLessThanOrEqual(own.length);
       if (reach === null) continue;

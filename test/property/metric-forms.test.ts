@@ -11,7 +11,8 @@ import { assert, constantFrom, oneof, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
-import { metricFilterNames, type CatalogItem } from '../../src/model/catalog.ts';
+import { metricFilterNames } from '../../src/model/catalog.ts';
+import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import { formatColumnType } from '../../src/model/column-type.ts';
 import { documentedForms } from '../../src/model/metric-forms.ts';
 import { globMatches, isMetricItem, metricItems, metricOf, metricsOf } from '../../src/model/metric.ts';

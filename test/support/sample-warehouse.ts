@@ -95,9 +95,8 @@ const declarations = [
    left join ripen.periods as p on p.slice = 'network_daily' and p.fingerprint = 'f1' and p.start_day = s.day`,
   `comment on view main.network_daily_final is 'Cells that are not final are NULL.'`,
   `comment on column main.network_daily_final.installs is 'Installs'`,
-  `create or replace table main.apps (app_token VARCHAR, app VARCHAR, description VARCHAR)`,
-  `comment on table main.apps is 'Apps the account can see'`,
-  `insert into main.apps values ('app0', 'One', ''), ('app1', 'Two', null)`,
+  `insert into ripen.catalog
+   select 'apps', 'app' || i, ['One', 'Two'][i + 1], '', '', '', '', null, now()::timestamp from range(2) as t(i)`,
   `insert into ripen.rejected_rows by name
    select 'run' as run_id, 'network_daily' as slice, DATE '2026-01-01' as start_day, DATE '2026-01-02' as end_day,
        'not a number' as reason, '{"cost":"1,2"}' as row, now()::timestamp as seen_at`,

@@ -126,7 +126,7 @@ export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'matur
       median_abs_error: 0.02,
       median_abs_error_as_is: 0.05,
       coverage: 0.8,
-      reason: `${metric} are few`,
+      is_projected: false,
     })),
   };
 }

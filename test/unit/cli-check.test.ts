@@ -7,7 +7,8 @@ import { CatalogLists } from '../../src/check/catalog-lists.ts';
 import { sliceFindings } from '../../src/check/slice.ts';
 import { mergedNotes, type Finding } from '../../src/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
-import type { Catalog, CatalogItem } from '../../src/model/catalog.ts';
+import type { Catalog } from '../../src/model/catalog.ts';
+import type { CatalogItem } from '../../src/model/catalog-item.ts';
 
 function item(filter: string, id: string, name = id): CatalogItem {
   return { filter, id, name, shortName: '', section: '', formatting: '', description: '' };

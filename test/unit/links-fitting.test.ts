@@ -129,7 +129,7 @@ describe('names', () => {
     expect(await tokenOf({ day: '2026-03-01', network: 'N', ...fact })).toBe(token);
   });
 
-  test('the view names path and partner, and unmatched rows are counted by network', async () => {
+  test('the view names path and partner, and says which rows found a link', async () => {
     await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale' });
     await warehouse.run(`insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`);
     await warehouse.run(`insert into s values ('${APP}', '2026-03-01', 'Organic', 'unknown', '{"partner_id":"9"}', 1)`);
@@ -140,12 +140,6 @@ describe('names', () => {
     expect(await warehouse.rows(joined, [], shape)).toEqual([
       { said: '2|N::Sale|N|Sale|Seven', is_matched: true },
       { said: '', is_matched: false },
-    ]);
-    const unmatched =
-      'select network, rows, unmatched_rows, unmatched_share from ripen.unmatched_rows order by network';
-    expect(await warehouse.rows(unmatched, [], shape)).toEqual([
-      { network: 'N', rows: '1', unmatched_rows: '0', unmatched_share: 0 },
-      { network: 'Organic', rows: '1', unmatched_rows: '1', unmatched_share: 1 },
     ]);
   });
 });
@@ -165,13 +159,6 @@ test.each<readonly [string, Fact, string | null]>([
   expect(await tokenOf({ day: '2026-03-01', network: 'N', partner_name: null, ...fact })).toBe('net');
   const rows = await warehouse.rows('select matched_partner_id as id from s_links', [], z.object({ id: z.string() }));
   expect(rows).toEqual([{ id: partner }]);
-});
-
-test('a slice without rows, and without app or network, has no share of unmatched ones', async () => {
-  await warehouse.run(`create or replace table p (partner_id varchar, attr_dependency json, _load_id bigint)`);
-  await makeLive('p');
-  await refreshJoins(warehouse);
-  expect(await warehouse.rows('select * from ripen.unmatched_rows', [], z.unknown())).toEqual([]);
 });
 
 describe('versions', () => {

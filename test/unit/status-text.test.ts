@@ -221,7 +221,7 @@ describe('how a slice ripens', () => {
     median_abs_error: 0.02,
     median_abs_error_as_is: 0.05,
     coverage: 0.8,
-    reason: 'the 80 % interval held only 40 % of 30 final totals',
+    is_projected: false,
   };
   const audited = {
     periods: 410,
@@ -249,22 +249,16 @@ describe('how a slice ripens', () => {
     expect(text).toMatch(/at age +1 .* 30\n/);
   });
 
-  test('tells what projections came to, and why a metric is projected at no age', () => {
-    const projected = { ...score, metric: 'clicks', reason: null };
+  test('tells what projections came to, and whether they are shown', () => {
+    const projected = { ...score, metric: 'clicks', is_projected: true };
     const text = textOf({ backtest: [score, projected] });
-    expect(text).toMatch(/clicks +1 +30 +2 % +5 % +80 %\n/);
-    expect(text).toMatch(/not projected: installs: the 80 % interval held only 40 % of 30/);
+    expect(text).toMatch(/installs +1 +30 +2 % +5 % +80 % +no\n/);
+    expect(text).toMatch(/clicks +1 +30 +2 % +5 % +80 % +yes\n/);
   });
 
-  test('says which condition failed where it is not known how values mature, with its numbers, and nothing where it was not asked for', () => {
-    const because = (matured: number, most: number): string =>
-      textOf({ histories: [{ ...seen, matured_periods: matured, most_at_one_age: most }] });
-    expect(because(5, 5)).toContain(
-      'maturation not known yet: installs: 5 periods became final after an earlier fetch; 8 are needed',
-    );
-    expect(because(5, 5)).toContain('not projected: installs: 5 periods became final');
-    expect(because(20, 6)).toContain(
-      '20 periods became final after an earlier fetch, at most 6 of them fetched at the same age; 8 are needed',
+  test('names the metrics of which it is not known how values mature, and says nothing where it was not asked for', () => {
+    expect(textOf({ histories: [seen] })).toContain(
+      'maturation of installs not known yet: 8 periods fetched at one age have to become final',
     );
     expect(statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }]))).not.toMatch(/95 %/);
   });
@@ -278,7 +272,7 @@ describe('how a slice ripens', () => {
   });
 
   test('proposes a horizon for a metric that never becomes final once later looks confirmed its last change', () => {
-    const endless = { ...seen, horizon_days: null, matured_periods: 0, most_at_one_age: 0, last_change_age: 11 };
+    const endless = { ...seen, horizon_days: null, last_change_age: 11 };
     const findings = healthOf({ ...sampleReport([{ ...three, histories: [endless] }]) }, null).findings;
     expect(findings).toContainEqual({
       message: 'daily: installs never becomes final; its last change was seen at age 11, and 9 later looks found none.',
