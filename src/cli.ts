@@ -10,7 +10,6 @@ import './commands/working-directory.ts';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 
-import { coloured, wantsColour } from './terminal/colour.ts';
 import { formAsked, parseCommandLine } from './commands/command-line.ts';
 import { failedResult, failureLines } from './terminal/failure-text.ts';
 import { JsonLine, printable } from './terminal/printable.ts';
@@ -56,19 +55,15 @@ const shell: Shell = {
   resultColumns: () => (process.stdout.isTTY ? (process.stdout.columns ?? USUAL_COLUMNS) : null),
   now: () => new Date(),
   stdout: process.stdout,
-  print: (text) => process.stdout.write(`${safe(text, process.stdout.isTTY)}\n`),
-  tell: (text) => process.stderr.write(`${safe(text, process.stderr.isTTY)}\n`),
+  print: (text) => process.stdout.write(`${safe(text)}\n`),
+  tell: (text) => process.stderr.write(`${safe(text)}\n`),
   paint: (text) => process.stderr.write(scrub(text)),
   canAsk: process.stdin.isTTY && process.stderr.isTTY,
   ask,
 };
 
 /** Scrubbed last: a secret with a control character in it is whole again once that is gone. */
-function safe(text: string | JsonLine, isTerminal: boolean): string {
-  if (text instanceof JsonLine) return text.text;
-  const clean = scrub(printable(text));
-  return wantsColour(process.env, isTerminal) ? coloured(clean) : clean;
-}
+const safe = (text: string | JsonLine): string => (text instanceof JsonLine ? text.text : scrub(printable(text)));
 
 /** A signal ends the waiting; the end of the input is an empty answer. */
 async function ask(question: string): Promise<string> {

@@ -12,12 +12,11 @@ import {
   updateLink,
   type CatalogItem,
   type Link,
-  type SpendSummary,
 } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricOf } from '../model/metric.ts';
-import { countText, durationText, groupedText } from '../terminal/measure.ts';
-import { oneLine, snakeCased } from '../terminal/printable.ts';
+import { countText, elapsedText, groupedText } from '../terminal/measure.ts';
+import { snakeCased } from '../terminal/printable.ts';
 import { columnsOf, tableText, type Table } from '../terminal/table.ts';
 import { online } from './verb.ts';
 import type { Arguments, GlobalArguments } from './words.ts';
@@ -43,7 +42,7 @@ function countsText(found: readonly CatalogItem[]): string {
   const lists = [...new Set(found.map(({ filter }) => filter))];
   const rows = lists.map((list) => [list, groupedText(found.filter(({ filter }) => filter === list).length)]);
   const table = tableText({ columns: columnsOf('list', '#items'), rows });
-  return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their ids and names, \`--json\` prints all`;
+  return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their items, \`--json\` prints all`;
 }
 
 /** With how ripen treats a metric: its horizon, whether its values add up over rows, the type of its column. */
@@ -52,7 +51,7 @@ function itemsText(found: readonly CatalogItem[]) {
     const cells = [item.filter, item.id, item.name, item.section, item.formatting];
     if (!isMetricItem(item)) return cells;
     const { horizonMs, additive, type } = metricOf(item.id, item);
-    return [...cells, horizonMs === null ? 'never' : durationText(horizonMs), yesNo(additive), formatColumnType(type)];
+    return [...cells, horizonMs === null ? 'never' : elapsedText(horizonMs), yesNo(additive), formatColumnType(type)];
   });
   const titles = ['~filter', 'id', '~name', '~section', 'formatting', 'final after', 'adds up', 'column'];
   return listText('item', { columns: columnsOf(...titles), rows });
@@ -66,18 +65,14 @@ export const partners = online(async (config, stated, _args: GlobalArguments) =>
   return { json: { partners: found.map(snakeCased) }, text: listText('partner', { columns, rows }) };
 });
 
-/** What a level is called; its number for one that has no name. */
-const levelName = (level: number): string =>
-  ['', 'network', 'campaign', 'ad group', 'creative'][level] ?? String(level);
-
 /** The links of an app, or the sub-links of one, in the service's order; URLs only as JSON. */
 export const linksList = online(async (config, stated, { app, parent }: Arguments<'links list'>) => {
   const found = await links(config, { ...stated, app, parent });
-  const columns = columnsOf('token', '~name', 'level', '#partner', 'sub-links', 'cost data', 'archived');
+  const columns = columnsOf('token', '~name', '#level', '#partner', 'sub-links', 'cost data', 'archived');
   const rows = found.map((link) => [
     link.token,
     link.name,
-    levelName(link.level),
+    String(link.level),
     link.partnerId ?? '',
     ...[link.hasSubtrackers, link.costDataEnabled, link.archived].map(yesNo),
   ]);
@@ -99,19 +94,14 @@ export const linksUpdate = online(async (config, stated, args: Arguments<'links 
   return { json: { link: snakeCased(link) }, text: linkText(link) };
 });
 
-function linkText(link: Link): string {
-  const rows = [
-    ['token', link.token],
-    ['name', link.name],
-    ['level', levelName(link.level)],
-    ['partner', link.partnerId ?? ''],
-    ['cost data', yesNo(link.costDataEnabled)],
-    ['url', link.url ?? ''],
-    ['click url', link.clickUrl ?? ''],
-    ['impression url', link.impressionUrl ?? ''],
-  ];
-  const table = tableText({ columns: columnsOf('field', 'value'), rows });
-  return `${table}\nThe warehouse has it after the next crawl of the app.`;
+const linkText = (link: Link): string =>
+  `${fieldsText(snakeCased(link))}\nThe warehouse has it after the next crawl of the app.`;
+
+/** A line for each field of an object; nothing for one that is null. */
+function fieldsText(fields: object): string {
+  const known = Object.entries(fields).filter(([, value]) => value !== null && typeof value !== 'object');
+  const rows = known.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
+  return tableText({ columns: columnsOf('field', 'value'), rows });
 }
 
 /** Judges the file, sends what is due, and says what became of the lines. */
@@ -123,22 +113,8 @@ export const spendSend = online(async (config, stated, args: Arguments<'spend se
   const isStopped = failures.some(({ code }) => code === 'INTERRUPTED');
   return {
     json: summary,
-    text: spendText(summary, dryRun),
+    text: `${fieldsText(summary)}${dryRun ? '\nNothing was sent and nothing recorded.' : ''}`,
     failures,
     exitCode: isStopped ? exitCodes.interrupted : exitCodeOf(failures),
   };
 });
-
-function spendText(summary: SpendSummary, dryRun: boolean): string {
-  const { lines, valid, rejected, sent, accepted, refused, unknown, rejects_file: rejectsFile } = summary;
-  const unsent = summary.to_send - sent;
-  return [
-    `${countText(lines, 'line')}: ${groupedText(valid)} valid, ${groupedText(rejected)} rejected`,
-    dryRun
-      ? `would send ${groupedText(summary.to_send)}; nothing was sent and nothing recorded`
-      : `sent ${groupedText(sent)}: ${groupedText(accepted)} accepted, ${groupedText(refused)} rejected by the service`,
-    `accepted earlier ${groupedText(summary.already_accepted)}, outcome unknown ${groupedText(unknown)}`,
-    ...(dryRun || unsent === 0 ? [] : [`not sent yet ${groupedText(unsent)}`]),
-    ...(rejectsFile === null ? [] : [`rejects with their reasons: ${oneLine(rejectsFile)}`]),
-  ].join('\n');
-}

@@ -193,13 +193,3 @@ export function periodsWith(
 from ${table}
 where ${insideDays(grain, days)} and (${metrics.map(({ id }) => `${identifier(id)} <> 0`).join(' or ')})`;
 }
-
-/** A query of a cube's table with a column for each of some metrics, of which one has a value in each row. */
-export function metricColumns(table: string, columns: CubeColumns): string {
-  const cells = columns.metrics.map(({ id, type }) => {
-    const value = castExactly('"value"', formatColumnType(columns.cube.value), formatColumnType(type));
-    return `case when metric = ${literal(id)} then ${value} end as ${identifier(id)}`;
-  });
-  const selected = [...columns.dimensions.map(identifier), ...cells].join(', ');
-  return `(select ${selected} from ${table} where metric in (${idsOf(columns)}))`;
-}

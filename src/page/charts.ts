@@ -1,11 +1,11 @@
 /**
- * Bars and lines as SVG, drawn by ECharts without a browser; the only place that knows it.
+ * Lines as SVG, drawn by ECharts without a browser; the only place that knows it.
  *
  * What comes out loads nothing and carries no style of its own: colours are the page's variables, so that light and
  * dark are the page's choice, and a policy that allows the page's one style sheet alone is kept.
  */
 
-import { BarChart, LineChart } from 'echarts/charts';
+import { LineChart } from 'echarts/charts';
 import { GridComponent } from 'echarts/components';
 import { init, use, type EChartsCoreOption } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
@@ -18,12 +18,12 @@ const HEIGHT = 190;
 /** What room is left for; letters are a little smaller (the style sheet), as fonts differ in width. */
 const FONT_SIZE = 13;
 
-use([BarChart, LineChart, GridComponent, SVGRenderer]);
+use([LineChart, GridComponent, SVGRenderer]);
 
 /** A value for each label; null where nothing is known: a line begins after it. */
 export interface Series {
-  /** One of the page's colours, such as `--series-1`, or a hatching, `url(#…)`; of bars one a value. */
-  readonly colours: readonly string[];
+  /** One of the page's colours, such as `--series-1`. */
+  readonly colour: string;
   readonly values: readonly (number | null)[];
   /** Whether a line is dashed. */
   readonly isDashed?: boolean;
@@ -31,33 +31,22 @@ export interface Series {
 
 /** A line for each series over the labels; what their colours mean, a legend says. */
 export function lineChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
-  const series = all.map(({ colours: [colour = '--ink'], values: data, isDashed = false }) => {
-    const lineStyle = { color: filled(colour), width: 2, type: isDashed ? 'dashed' : 'solid' };
+  const series = all.map(({ colour, values: data, isDashed = false }) => {
+    const lineStyle = { color: `var(${colour})`, width: 2, type: isDashed ? 'dashed' : 'solid' };
     return { type: 'line', symbol: 'none', silent: true, lineStyle, data };
   });
-  return drawn(title, { ...frame(labels, false), series });
+  return drawn(title, { ...frame(labels), series });
 }
 
-/** Bars a label, those of several series on top of each other; what their colours mean, a legend says. */
-export function barChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
-  const series = all.map(({ colours, values }) => {
-    const data = values.map((value, at) => ({ value, itemStyle: { color: filled(colours[at] ?? '--ink') } }));
-    return { type: 'bar', stack: 'all', silent: true, barCategoryGap: '25%', data };
-  });
-  return drawn(title, { ...frame(labels, true), series });
-}
-
-const filled = (colour: string): string => (colour.startsWith('--') ? `var(${colour})` : colour);
-
-/** Axes and grid; bars want a gap at both ends, a line none. */
-function frame(labels: readonly string[], boundaryGap: boolean): EChartsCoreOption {
+/** Axes and grid. */
+function frame(labels: readonly string[]): EChartsCoreOption {
   const axisLabel = { color: 'var(--muted)', fontSize: FONT_SIZE, hideOverlap: true };
   const axisLine = { lineStyle: { color: 'var(--line)' } };
   const axisTick = { ...axisLine, alignWithLabel: true };
   return {
     animation: false,
     grid: { left: 4, right: 20, top: 10, bottom: 4, outerBoundsMode: 'same' },
-    xAxis: { type: 'category', data: [...labels], boundaryGap, axisLabel, axisLine, axisTick },
+    xAxis: { type: 'category', data: [...labels], boundaryGap: false, axisLabel, axisLine, axisTick },
     yAxis: { type: 'value', axisLabel, splitLine: axisLine, splitNumber: 3, minInterval: 1 },
   };
 }

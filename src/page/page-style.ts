@@ -61,7 +61,6 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
 .series-4 { fill: var(--series-4); }
 .ground { fill: var(--ground); } .stroke { fill: var(--gap); } .paper { fill: var(--paper); }
-.money { fill: var(--series-1); } .money-maturing { fill: url(#hatch-money); } .money-coming { fill: url(#dots-money); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }
 .legend b { font-weight: 500; color: var(--muted); }
 .swatch { width: 14px; height: 14px; margin-right: 6px; vertical-align: -2px; border-radius: 2px; }

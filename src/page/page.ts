@@ -70,14 +70,6 @@ const patterns = html`<svg class="unseen" aria-hidden="true">
       <rect width="6" height="6" class="paper" />
       <rect width="3" height="6" class="maturing" />
     </pattern>
-    <pattern id="hatch-money" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-      <rect width="4" height="4" class="paper" />
-      <rect width="2" height="4" class="money" />
-    </pattern>
-    <pattern id="dots-money" width="4" height="4" patternUnits="userSpaceOnUse">
-      <rect width="4" height="4" class="paper" />
-      <circle cx="2" cy="2" r="1.1" class="money" />
-    </pattern>
     <pattern id="hatch-not-loaded" width="6" height="6" patternUnits="userSpaceOnUse">
       <rect width="6" height="6" class="ground" />
       <circle cx="3" cy="3" r="1.2" class="stroke" />

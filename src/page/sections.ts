@@ -1,27 +1,21 @@
 /** The sections of the status page: its banner, its tables and its charts, from the facts that the text has too; pure. */
 
-import type { CohortCurve, Health, HealthState, MoneyMetric, RunStatus, SliceStatus } from '../status/status-report.ts';
+import type { CohortCurve, Health, HealthState, RunStatus, SliceStatus } from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
 import {
   auditText,
   backtestTable,
   dictionaryTable,
   maturationTable,
-  moversTable,
-  periodsTable,
   restatedTable,
   sliceFacts,
   unknownMaturation,
   type FactTable,
 } from '../terminal/status-facts.ts';
-import { barChart, lineChart } from './charts.ts';
+import { lineChart } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
-/** Two months of days; the JSON form has them all. */
-const MOST_PERIODS_LISTED = 62;
-/** Thinner bars cannot be told apart. */
-const MOST_BARS = 150;
 /** As many lines as can be told apart; the table has the other metrics. */
 const MOST_LINES = 4;
 
@@ -115,18 +109,14 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
   return html`<section aria-labelledby="slice-${slice.name}">
     <h2 id="slice-${slice.name}">${slice.name}</h2>
     ${sliceFacts(slice, asOf).map(note)} ${finalityMap(slice)} ${isLoaded ? loaded(slice) : nothing}
-    ${folded(periodsTable(slice, MOST_PERIODS_LISTED))} ${folded(dictionaryTable(slice))}
+    ${folded(dictionaryTable(slice))}
   </section> `;
 }
 
 function loaded(slice: SliceStatus): Markup {
-  const { money, maturation } = slice;
-  return html`<div class="side-by-side">
-      ${money.filter(({ periods }) => periods.length > 0).map(moneyChart)} ${slice.curves.map(curveChart)}
-      ${maturationChart(maturation)}
-    </div>
+  return html`<div class="side-by-side">${slice.curves.map(curveChart)} ${maturationChart(slice.maturation)}</div>
     ${auditText(slice).map(note)} ${unknownMaturation(slice).map(note)} ${factTable(restatedTable(slice))}
-    ${folded(moversTable(slice))} ${folded(maturationTable(slice))} ${folded(backtestTable(slice))}`;
+    ${folded(maturationTable(slice))} ${folded(backtestTable(slice))}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {
@@ -136,56 +126,20 @@ function figure(title: string, ...content: readonly Markup[]): Markup {
   </figure> `;
 }
 
-/** Neighbours together, so that at most so many groups are left. */
-function grouped<T>(items: readonly T[], most: number): readonly (readonly T[])[] {
-  const together = Math.max(1, Math.ceil(items.length / most));
-  return Array.from({ length: Math.ceil(items.length / together) }, (_, index) =>
-    items.slice(index * together, (index + 1) * together),
-  );
-}
-
-/** What was spent or earned; what still matures is hatched, and what is expected to come is dotted on top of it. */
-function moneyChart({ kind, metric, currency, periods }: MoneyMetric): Markup {
-  const groups = grouped(periods, MOST_BARS);
-  const each = groups[0]?.length === 1 ? 'period' : `${groups[0]?.length} periods`;
-  const unit = currency === null ? '' : ` in ${currency}`;
-  const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${each}${unit} (${metric})`;
-  const valueOf = (of: typeof periods): number => of.reduce((sum, { value }) => sum + (value ?? 0), 0);
-  const comingOf = (of: typeof periods): number =>
-    of.reduce((sum, { value, projected }) => sum + (projected === null ? 0 : Math.max(0, projected - (value ?? 0))), 0);
-  const final = periods.filter((period) => period.is_final);
-  const coming = comingOf(periods);
-  const known = {
-    colours: groups.map((group) => (group.every((period) => period.is_final) ? '--series-1' : 'url(#hatch-money)')),
-    values: groups.map(valueOf),
-  };
-  const expected = { colours: groups.map(() => 'url(#dots-money)'), values: groups.map(comingOf) };
-  const labels = groups.map((group) => (group[0]?.first_day ?? '').slice(5));
-  return figure(
-    title,
-    legend([
-      { fill: 'money', word: 'final', figure: amountText(valueOf(final)) },
-      { fill: 'money-maturing', word: 'still maturing', figure: amountText(valueOf(periods) - valueOf(final)) },
-      ...(coming === 0 ? [] : [{ fill: 'money-coming', word: 'projected to come', figure: amountText(coming) }]),
-    ]),
-    barChart(title, labels, coming === 0 ? [known] : [known, expected]),
-  );
-}
-
 /** The values of a key of a cube by age, a line for each month; dashed from the first age on that is not final in all of it. */
 function curveChart({ cohort, points }: CohortCurve): Markup {
   const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const months = [...new Set(points.map(({ month }) => month))];
   const lines = months.flatMap((month, index) => {
     const ofMonth = new Map(points.filter((point) => point.month === month).map((point) => [point.age_days, point]));
-    const colours = [`--series-${index + 1}`];
+    const colour = `--series-${index + 1}`;
     const firstOpen = ages.find((age) => ofMonth.get(age)?.is_final === false) ?? Infinity;
     const lastFinal = ages.findLast((age) => age < firstOpen) ?? -Infinity;
     const valueWhere = (isShown: (age: number) => boolean): (number | null)[] =>
       ages.map((age) => (isShown(age) ? (ofMonth.get(age)?.value ?? null) : null));
     return [
-      { colours, values: valueWhere((age) => age < firstOpen) },
-      { colours, values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity), isDashed: true },
+      { colour, values: valueWhere((age) => age < firstOpen) },
+      { colour, values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity), isDashed: true },
     ];
   });
   const title = `${cohort} by age in days, a line for each month; dashed where it is not final`;
@@ -211,7 +165,7 @@ function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
     const last = Math.max(...curve.keys());
     // No fetch after the last age but the one that found the total final; nothing is known before the first.
     const values = ages.map((age) => curve.get(age) ?? (age > last ? 100 : null));
-    return { colours: [`--series-${index + 1}`], values };
+    return { colour: `--series-${index + 1}`, values };
   });
   const title = 'Known of the final total by age in days: the median in percent';
   const entries = slowest.map(([word, curve], index) => {

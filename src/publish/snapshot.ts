@@ -6,7 +6,6 @@
  */
 
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -45,12 +44,6 @@ export async function publishSnapshot(
   await removeUnfinished(path);
   try {
     await warehouse.run('checkpoint');
-    // The log is not copied.
-    if ((statSync(`${warehouse.path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
-      throw new Failure('STORAGE_FAILED', `The log ${warehouse.path}.wal was not empty after a checkpoint.`, {
-        hint: 'Run `ripen publish` again.',
-      });
-    }
     const expected = await contentsOf(warehouse);
     await copyDatabase(warehouse.path, unfinishedPath(path), signal);
     const found = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);

@@ -10,7 +10,7 @@ import {
   healthStates,
   type Health,
   type HealthState,
-  type MetricHistory,
+  type PeriodStatus,
   type RunStatus,
   type SliceStatus,
   type StatusReport,
@@ -20,8 +20,8 @@ import {
 const LATE_MS = 1.5 * MS_PER_DAY;
 /** A period this old should have been loaded by the night before last. */
 const MISSING_AGE_DAYS = 2;
-/** Enough to see what went wrong; the run's own list has the rest. */
-const MOST_FAILURES = 5;
+/** Of one kind: enough to see what went wrong; the run's own list has the rest. */
+const MOST_FINDINGS = 5;
 
 interface Finding {
   /** `well` is worth knowing and no trouble. */
@@ -63,7 +63,7 @@ export function healthOf(
         ]),
     ...(future === null ? [] : [finding('failed', future.message, future.hint)]),
     ...rejectedFindings(report),
-    ...report.slices.flatMap(horizonFindings),
+    ...capped(report.slices.flatMap(horizonFindings)),
     ...report.unconfigured.map((slice) =>
       finding(
         'well',
@@ -101,18 +101,24 @@ function endOf({ status, failures }: RunStatus): string {
   return ends.get(status) ?? 'failed';
 }
 
+/** The first findings of a kind, the gravest first, and how many more there are. */
+function capped(findings: readonly Finding[]): Finding[] {
+  const sorted = findings.toSorted((one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state));
+  const more = findings.length - MOST_FINDINGS;
+  return [...sorted.slice(0, MOST_FINDINGS), ...(more > 0 ? [finding('well', `And ${more} more like these.`)] : [])];
+}
+
 const RUN_AGAIN = 'Run `ripen sync` again; what was loaded is kept.';
 
-function runFindings({ status, failures, refreshed }: RunStatus): Finding[] {
+function runFindings({ status, failures }: RunStatus): Finding[] {
   if (status === 'running') {
-    const amid = refreshed === null ? '' : ', while it published';
-    const message = `The process was killed, its machine stopped${amid}, or it could not record its end, as when the disk is full.`;
+    const message = `The process was killed, its machine stopped, or it could not record its end, as when the disk is full.`;
     return [finding('failed', message, RUN_AGAIN)];
   }
-  const groups = groupedFailures(failures);
   return [
-    ...groups.slice(0, MOST_FAILURES).map(({ code, message, hint }) => finding('failed', `${code}: ${message}`, hint)),
-    ...(groups.length > MOST_FAILURES ? [finding('failed', `${groups.length - MOST_FAILURES} more failed.`)] : []),
+    ...capped(
+      groupedFailures(failures).map(({ code, message, hint }) => finding('failed', `${code}: ${message}`, hint)),
+    ),
     ...(status === 'interrupted' ? [finding('watch', 'A signal stopped the run.', RUN_AGAIN)] : []),
   ];
 }
@@ -132,19 +138,14 @@ function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_o
 function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
   return ({ name, ages }) => {
+    const about = (what: string, [oldest, ...others]: readonly PeriodStatus[]): Finding[] => {
+      if (oldest === undefined) return [];
+      const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
+      return [finding('watch', message, `Run \`ripen sync --slice ${name}\`; what then fails says why.`)];
+    };
     const missing = ages.filter(({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS);
     const overdue = ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince);
-    const run = `Run \`ripen sync --slice ${name}\``;
-    const never = `${name}: ${counted(missing.length, 'period')} ${missing.length === 1 ? 'was' : 'were'} never loaded`;
-    const due = `${name}: ${counted(overdue.length, 'period')} ${overdue.length === 1 ? 'is' : 'are'} overdue for another fetch`;
-    return [
-      ...missing.slice(0, 1).map((oldest) => finding('watch', `${never}, the oldest ${oldest.first_day}.`, `${run}.`)),
-      ...overdue
-        .slice(0, 1)
-        .map((oldest) =>
-          finding('watch', `${due}, the oldest ${oldest.first_day}.`, `${run}; what then fails says why.`),
-        ),
-    ];
+    return [...about('never loaded', missing), ...about('overdue for another fetch', overdue)];
   };
 }
 
@@ -157,39 +158,23 @@ function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejec
 
 /** Horizons that final totals speak against, and what would do for metrics without one. */
 function horizonFindings({ name, histories }: SliceStatus): Finding[] {
-  const wrong = histories.filter(({ final_changed: changed }) => changed > 0);
-  const endless = histories.filter((each) => each.horizon_days === null && proposedOf(each) !== null);
-  const more = (metrics: number, state: HealthState, which: string): Finding[] =>
-    metrics <= 0 ? [] : [finding(state, `${name}: ${metrics} more metrics ${which}.`)];
-  return [
-    ...wrong.slice(0, MOST_FAILURES).map((each) => tooShort(name, each)),
-    ...more(wrong.length - MOST_FAILURES, 'watch', 'whose final totals changed'),
-    ...endless.slice(0, MOST_FAILURES).map((each) => {
-      const { metric, last_change_age: age, later_looks: looks } = each;
-      const message = `${name}: ${metric} never becomes final; its last change was seen at age ${age}, and ${looks} later looks found none.`;
-      const hint = `State \`horizons: { ${metric}: ${proposedOf(each)}d }\`, which would cover what was seen.`;
-      return finding('well', message, hint);
-    }),
-    ...more(endless.length - MOST_FAILURES, 'well', 'that never become final but have stopped changing'),
-  ];
-}
-
-function tooShort(name: string, history: MetricHistory): Finding {
-  const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed, last_change_age: age } = history;
-  const seen = age === null ? '' : `, as late as age ${age}`;
-  const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${seen}.`;
-  const proposed = proposedOf(history);
-  const hint =
-    proposed === null
-      ? `State a longer horizon for ${metric} under \`horizons\`; no later fetches have confirmed one yet.`
-      : `State \`horizons: { ${metric}: ${proposed}d }\`; ${history.later_looks} later looks found no change.`;
-  return finding('watch', message, hint);
-}
-
-/** In days, longer than the present one. */
-function proposedOf({ horizon_days: horizon, last_change_age: age, later_looks: looks }: MetricHistory): number | null {
-  const proposed = proposedHorizonDays({ lastChangeAge: age, laterLooks: looks ?? 0 });
-  return proposed !== null && proposed > (horizon ?? 0) ? proposed : null;
+  return histories.flatMap((history) => {
+    const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed } = history;
+    const { last_change_age: age, later_looks: looks } = history;
+    const days = proposedHorizonDays({ lastChangeAge: age, laterLooks: looks ?? 0 });
+    const proposal =
+      days === null || days <= (horizon ?? 0)
+        ? null
+        : `State \`horizons: { ${metric}: ${days}d }\`; ${looks} later looks found no change.`;
+    if (changed > 0) {
+      const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${age === null ? '' : `, as late as age ${age}`}.`;
+      return [finding('watch', message, proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`)];
+    }
+    if (horizon !== null || proposal === null) return [];
+    return [
+      finding('well', `${name}: ${metric} never becomes final; its last change was seen at age ${age}.`, proposal),
+    ];
+  });
 }
 
 const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -3,11 +3,10 @@
 import * as z from 'zod';
 
 import { MS_PER_DAY, parseWeekStart } from '../model/calendar.ts';
-import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { countReleased } from '../warehouse/ledger.ts';
-import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
-import { count, identifier, statement, timestamp, doubleSum } from '../warehouse/sql.ts';
+import { columnsOf } from '../warehouse/relations.ts';
+import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   expectedPeriods,
@@ -26,26 +25,12 @@ import {
   curvePoint,
   maturationAge,
   metricHistory,
-  moneyPeriod,
-  type MoneyMetric,
-  mover,
   restatedMetric,
-  restatedNight,
   type SliceStatus,
 } from './status-report.ts';
 
 /** A week of nights: "what moved since last Monday". */
 const RESTATED_DAYS = 7;
-/** A month of nights shows whether a week is unusual. */
-const NIGHTS_DAYS = 30;
-/** Enough for a look; `ripen.restatements` has them all. */
-const MOVERS = 10;
-/** Metrics that say what was spent and earned, the one that says most first. */
-const moneyKinds = [
-  { kind: 'spend', forms: [/^cost$/, /^network_cost$/, /^adjust_cost$/] },
-  { kind: 'revenue', forms: [/^all_revenue$/, /^revenue$/, /^all_revenue_total_d\d+$/, /^revenue_total_d\d+$/] },
-] as const;
-
 /** Half a year of months cannot be told apart. */
 const CURVED_MONTHS = 4;
 /** As many pictures as stand beside each other. */
@@ -84,61 +69,14 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     building_periods: table?.building_periods ?? null,
     released_periods: warehouse === null ? 0 : await countReleased(warehouse, name),
     restated: await read('status/restatements', restatedMetric, since(RESTATED_DAYS)),
-    movers: await read('status/movers', mover, since(RESTATED_DAYS), MOVERS),
-    restated_nights: await read('status/restated_nights', restatedNight, since(NIGHTS_DAYS)),
     maturation: await read('status/maturation', maturationAge),
     backtest: await read('status/backtest', backtestAge),
     histories: await read('status/metric_histories', metricHistory, since(AUDITED_DAYS)),
     audited: audits === undefined || audits.cells === 0 ? null : audits,
-    money: warehouse === null ? [] : await readMoney(warehouse, slice, columns, planAt),
     curves: warehouse === null || columns.length === 0 ? [] : await readCurves(warehouse, slice),
     metrics,
     ages,
   };
-}
-
-/** The totals of a slice's spend and of its revenue, each by one metric; nothing fetched later than now is final. */
-async function readMoney(
-  warehouse: Warehouse,
-  slice: Slice,
-  columns: readonly RelationColumn[],
-  planAt: Date,
-): Promise<MoneyMetric[]> {
-  const { name, grain } = slice;
-  const types = new Map(columns.map((column) => [column.name, column.type]));
-  if (grain === null || !types.has(grain)) return [];
-  // A simulator's clock may stand later than the machine's.
-  const now = timestamp(new Date(Math.max(Date.now(), planAt.getTime())));
-  const money: MoneyMetric[] = [];
-  for (const { kind, forms } of moneyKinds) {
-    const metric = forms.map((form) => slice.metrics.find((id) => form.test(id) && types.has(id))).find(Boolean);
-    if (metric === undefined) continue;
-    const sum = doubleSum(`s.${identifier(metric)}`, parseColumnType(types.get(metric) ?? '') ?? DOUBLE);
-    const sql = moneySql(name, grain, sum);
-    const periods = await warehouse.rows(sql, [name, metric, now], moneyPeriod);
-    money.push({ kind, metric, currency: slice.parameters['currency'] ?? null, periods });
-  }
-  return money;
-}
-
-function moneySql(slice: string, grain: string, sum: string): string {
-  const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;
-  return `with totals as (
-    select ${period} as start_day, ${sum} as value
-    from main.${identifier(slice)} as s
-    group by 1
-)
-
-select
-    t.start_day::varchar as first_day,
-    t.value,
-    coalesce(f.is_final and f.fetched_at <= $3::timestamp, false) as is_final,
-    t.value * p.factor as projected
-from totals as t
-left join ripen.finality as f on f.slice = $1 and f.metric = $2 and f.period = t.start_day
-left join ripen.periods as h on h.slice = $1 and h.start_day = t.start_day
-left join ripen_internal.projections as p on p.slice = $1 and p.metric = $2 and p.period = t.start_day and p.load_id = h.load_id
-order by t.start_day`;
 }
 
 async function readCurves(warehouse: Warehouse, { name, cube = [], grain }: Slice): Promise<CohortCurve[]> {

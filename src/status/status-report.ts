@@ -69,21 +69,6 @@ export const restatedMetric = z.object({
   change: z.number(),
 });
 
-/** What the loads of one day (UTC) found changed, metrics in alphabetical order: a row of `status/restated_nights`. */
-export const restatedNight = z.object({
-  seen_day: z.string(),
-  metrics: jsonOf(z.array(z.object({ metric: z.string(), periods: z.number(), change: z.number() }))),
-});
-
-/** One total of one period that changed. */
-export const mover = z.object({
-  metric: z.string(),
-  period: z.string(),
-  before: z.number().nullable(),
-  after: z.number().nullable(),
-  change: z.number(),
-});
-
 /** How much of the final total of a period was known at an age: quartiles of shares over final periods. */
 export const maturationAge = z.object({
   metric: z.string(),
@@ -142,24 +127,6 @@ export const auditedCells = z
     return { ...cells, wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn) };
   });
 
-export const moneyPeriod = z.object({
-  first_day: z.string(),
-  value: z.number().nullable(),
-  is_final: z.boolean(),
-  /** The final value to expect; null where it is final already, or nothing is projected. */
-  projected: z.number().nullable(),
-});
-
-/** What a slice spent, or earned, by the one of its metrics that says most of it. */
-export interface MoneyMetric {
-  readonly kind: 'spend' | 'revenue';
-  readonly metric: string;
-  /** As the slice states it; null where it is the account's. */
-  readonly currency: string | null;
-  /** In order; those without rows are left out. */
-  readonly periods: readonly z.infer<typeof moneyPeriod>[];
-}
-
 export const curvePoint = z.object({
   /** `2026-01`, of the first days of the periods. */
   month: z.string(),
@@ -196,10 +163,6 @@ export interface SliceStatus {
   readonly released_periods: number;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly z.infer<typeof restatedMetric>[];
-  /** Over the last 7 days, the 10 totals that moved most, measured against what they were. */
-  readonly movers: readonly z.infer<typeof mover>[];
-  /** Over the last 30 days, oldest first; days on which nothing moved are left out. */
-  readonly restated_nights: readonly z.infer<typeof restatedNight>[];
   /** By metric in configured order, then age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
@@ -207,8 +170,6 @@ export interface SliceStatus {
   readonly histories: readonly MetricHistory[];
   /** Null before a final cell was fetched again. */
   readonly audited: z.infer<typeof auditedCells> | null;
-  /** Spend before revenue; empty for a slice that has neither. */
-  readonly money: readonly MoneyMetric[];
   /** Of a cube, the first keys whose values add up; empty for any other slice. */
   readonly curves: readonly CohortCurve[];
   /** In configured order. */

@@ -7,7 +7,6 @@ import {
   amountText,
   clockText,
   countText,
-  daysText,
   elapsedText,
   groupedText,
   minuteText,
@@ -123,31 +122,17 @@ export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
     ]),
 });
 
-interface Change {
-  readonly before: number | null;
-  readonly after: number | null;
-  readonly change: number;
-}
-
-/** Both amounts, the change, and its share of what was there before. */
-function changeCells({ before, after, change }: Change, isComparable = true): string[] {
-  const amounts = [before, after].map((amount) => (amount === null ? 'none' : amountText(amount)));
-  const share = !isComparable || before === null || before === 0 ? '' : percentText(change, before, 'signed');
-  return [...amounts, amountText(change, 'signed'), share];
-}
-
-/** What moved in 7 days, by metric. */
+/** What moved in 7 days, by metric. The share is that of what was there before; a period that had no value has none. */
 export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
   title: '',
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
-  rows: restated.map((each) => [each.metric, groupedText(each.periods), ...changeCells(each, each.first_values === 0)]),
-});
-
-/** The totals of single periods that moved most in 7 days. */
-export const moversTable = ({ movers }: SliceStatus): FactTable => ({
-  title: 'What moved most, by period',
-  columns: columnsOf('~metric', '#period', '#before', '#after', '#change', '#'),
-  rows: movers.map((each) => [each.metric, each.period, ...changeCells(each)]),
+  rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
+    metric,
+    groupedText(periods),
+    ...[before, after].map((amount) => (amount === null ? 'none' : amountText(amount))),
+    amountText(change, 'signed'),
+    first > 0 || before === null || before === 0 ? '' : percentText(change, before, 'signed'),
+  ]),
 });
 
 /** As many as stand beside a name on a usual terminal. */
@@ -197,24 +182,6 @@ export function unknownMaturation({ maturation, histories }: SliceStatus): strin
     `maturation of ${namesText(unknown)} not known yet: ${FEWEST_PERIODS} periods fetched at one age have to become final`,
   ];
 }
-
-/** The periods of a slice, newest first. */
-export const periodsTable = ({ ages }: SliceStatus, most: number): FactTable => ({
-  title: `${ages.length > most ? `The newest ${most} periods` : 'Every period'}: age, state, rows`,
-  columns: columnsOf('period', '#age', 'state', '#rows', '#rejected', 'fetched', 'next refresh'),
-  rows: ages
-    .slice(-most)
-    .toReversed()
-    .map((period) => [
-      daysText(period.first_day, period.last_day),
-      period.age_days <= 0 ? '' : countText(period.age_days, 'day'),
-      cellWords[period.state],
-      known(period.rows, groupedText),
-      known(period.rejected === 0 ? null : period.rejected, groupedText),
-      known(period.fetched_at, minuteText),
-      known(period.next_refresh_at, minuteText),
-    ]),
-});
 
 /** The last runs, newest first. */
 export const runsTable = (runs: readonly RunStatus[]): FactTable => ({

@@ -164,7 +164,7 @@ slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-0
     const send = (on: RecordedShell, ...words: string[]): Promise<number> =>
       carriedOut(on, 'spend', 'send', '--quiet', '--lock-wait', '0s', ...words);
     expect(await send(shell, '--file', 'f.csv', '--dry-run')).toBe(65);
-    expect(shell.printed.join('\n')).toContain('would send 1; nothing was sent and nothing recorded');
+    expect(shell.printed.join('\n')).toContain('Nothing was sent and nothing recorded.');
     expect(existsSync(join(desk.directory, 'warehouse.duckdb'))).toBe(false);
     expect(await send(shell, '--file', 'f.csv')).toBe(65);
     expect(shell.printed.join('\n')).toContain('sent 1: 1 accepted, 0 rejected by the service');

@@ -54,7 +54,6 @@ export function sampleSlice(given: {
     newest_fetch_at: AS_OF,
     next_refresh_at: '2026-02-15T00:00:00.000Z',
     unproven_periods: 0,
-    money: [],
     curves: [],
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     periods: periodCounts(ages),
@@ -62,8 +61,6 @@ export function sampleSlice(given: {
     building_periods: null,
     released_periods: 0,
     restated: [],
-    movers: [],
-    restated_nights: [],
     maturation: [],
     backtest: [],
     histories: [],
@@ -74,33 +71,16 @@ export function sampleSlice(given: {
   };
 }
 
-/** A slice in which everything happened that the page has a picture for: 40 metrics, a hole, money, restatements, cohorts. */
+/** A slice in which everything happened that the page has a picture for: 40 metrics, a hole, restatements, cohorts. */
 export function ripenedSlice(name: string, days: number): SliceStatus {
   const names = Array.from({ length: 40 }, (_, index) => `all_revenue_total_with_a_long_name_d${index}`);
   const metrics = names.map((metric, index) => ({ metric, horizonDays: 3 * (index % 7) }));
   const seen = names.slice(0, 7);
   const base = sampleSlice({ name, days, metrics, missing: [days - 9] });
-  const money = (['spend', 'revenue'] as const).map((kind) => ({
-    kind,
-    metric: kind === 'spend' ? 'cost' : 'all_revenue',
-    currency: 'EUR',
-    periods: base.ages.map(({ first_day: day }, index) => ({
-      first_day: day,
-      value: 1000 + (index % 50) * 20,
-      is_final: index < days - 14,
-      projected: index < days - 14 ? null : 2500,
-    })),
-  }));
   const moved = { periods: 4, first_values: 1, oldest_period: '2026-02-01', before: 4_000_000, after: 3_990_000 };
   return {
     ...base,
-    money,
     restated: seen.map((metric) => ({ metric, ...moved, change: -10_000 })),
-    movers: seen.map((metric) => ({ metric, period: '2026-02-01', before: 4_000_000, after: 7, change: -3_999_993 })),
-    restated_nights: ['2026-02-12', '2026-02-14'].map((day) => ({
-      seen_day: day,
-      metrics: seen.map((metric) => ({ metric, periods: 4, change: -10 })),
-    })),
     // A browser takes no picture of a page much longer than ten of these.
     ...ripeningOf(seen.slice(0, 1)),
     maturation: ripeningOf(seen.slice(0, 5)).maturation,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 
-import { coloured, wantsColour } from '../../src/terminal/colour.ts';
 import { failureLines, failuresText } from '../../src/terminal/failure-text.ts';
 import { findingsText, type Finding } from '../../src/check/finding.ts';
 import { amountText, countText, durationText, elapsedText, percentText, sizeText } from '../../src/terminal/measure.ts';
@@ -239,28 +238,5 @@ describe('a plan', () => {
       '',
       'fresh: 1 window, 1 request, never loaded, 1 period; the first answers size the rest',
     ]);
-  });
-});
-
-describe('colour', () => {
-  test('paints codes, hints and warnings at the beginning of a line, and nothing inside one', () => {
-    expect(coloured('BUG: no\n  hint: Report it.\nwarning: odd')).toBe(
-      '\u001b[1;31mBUG\u001b[0m: no\n  \u001b[36mhint\u001b[0m: Report it.\n\u001b[33mwarning\u001b[0m: odd',
-    );
-    const plain = 'the service said BUG: no, and warning: odd';
-    expect(coloured(plain)).toBe(plain);
-  });
-
-  test.each([
-    [{}, true, true],
-    [{}, false, false],
-    [{ NO_COLOR: '1' }, true, false],
-    [{ NO_COLOR: '' }, true, true],
-    [{ NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
-    [{ FORCE_COLOR: '1' }, false, true],
-    [{ FORCE_COLOR: '0' }, true, false],
-    [{ TERM: 'dumb' }, true, false],
-  ])('under %j on a terminal (%s) is wanted: %s', (environment, isTerminal, wanted) => {
-    expect(wantsColour(environment, isTerminal)).toBe(wanted);
   });
 });

@@ -7,7 +7,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { statusPage } from '../../src/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
-import { addDays, day } from '../../src/model/calendar.ts';
 import type { SliceStatus, StatusReport } from '../../src/status/status-report.ts';
 import { ripeningOf, sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 import { carriedOut, recordedShell } from './cli-recorded-shell.ts';
@@ -72,8 +71,6 @@ describe('the page', () => {
       '#hatch-open',
       '#hatch-missing',
       '#hatch-not-loaded',
-      '#hatch-money',
-      '#dots-money',
     ]);
   });
 
@@ -193,33 +190,6 @@ describe('ripen status --html', () => {
       expect((await readdir(directory)).sort()).toStrictEqual(['folder', 'ripen.yaml']);
     },
   );
-});
-
-describe('what was spent and earned', () => {
-  const periods = Array.from({ length: 30 }, (_, index) => ({
-    first_day: addDays(day('2026-01-15'), index),
-    value: 10,
-    is_final: index < 20,
-    projected: index < 25 ? null : 12,
-  }));
-  const money = [
-    { kind: 'spend', metric: 'cost', currency: 'EUR', periods },
-    { kind: 'revenue', metric: 'all_revenue', currency: null, periods: periods.slice(0, 20) },
-  ] as const;
-
-  test('is drawn by period, the 10 maturing ones of 30 hatched, what is projected to come dotted, with its currency and sums', () => {
-    const page = statusPage(
-      sampleReport([sampleSlice({ days: 30, metrics: [{ metric: 'cost', horizonDays: 14 }], change: { money } })]),
-    );
-    const [, spend = '', revenue = ''] = page.split(/(?=<figcaption>(?:Spend|Revenue) per period)/);
-    expect(spend).toContain('Spend per period in EUR (cost)');
-    expect(spend.match(/<path[^>]*fill="url\(#hatch-money\)"/g)).toHaveLength(10);
-    expect(spend.match(/<path[^>]*fill="var\(--series-1\)"/g)).toHaveLength(20);
-    expect(wordsOf(spend)).toMatch(/final 200 .*still maturing 100 projected to come 10 /);
-    expect(spend.match(/fill="url\(#dots-money\)"/g)?.length).toBeGreaterThanOrEqual(5);
-    expect(revenue.split('<figure>')[0]).not.toContain('fill="url(#hatch-money)"');
-    expect(page).toContain('id="hatch-money"');
-  });
 });
 
 test('each metric is explained in a closed list: its meaning, when it is final and by which rule; escaped', () => {
