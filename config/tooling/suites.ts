@@ -15,7 +15,7 @@ export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts',
 /** What takes longer than a change can wait for: kills and failures at every step, chaos, many nights, fuzz. */
 export const nightly = [
   'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
-  'test/integration/{cube-half-year,insight-nights,publish-released,wide-worlds}.test.ts',
+  'test/integration/{insight-nights,publish-released,wide-worlds}.test.ts',
   'test/fuzz/*.fuzz.ts',
 ];
 

@@ -82,7 +82,8 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     if (batch.length > 1) return oneByOne(batch, request);
     return { results: batch.map(({ window }) => tooManyDigits(window)), target };
   }
-  await expectBatch(warehouse, plainBytesOf(batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages))));
+  const bytes = plainBytesOf(batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages)));
+  await expectBatch(warehouse, bytes, columns.metrics.length);
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
   for (const spooled of batch) {

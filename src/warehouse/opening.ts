@@ -56,9 +56,13 @@ const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 const threadsFor = (file: string): number =>
   existsSync(file) && statSync(file).size > SMALL.fileBytes ? engineThreads() : 1;
 
-/** Gives the engine all its threads, until the warehouse is closed, where a batch of so many bytes is worth it. */
-export async function expectBatch(warehouse: Warehouse, bytes: number): Promise<void> {
-  if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
+/** A thread takes half a megabyte a metric for its sums, however few the rows are (measured): a second one would not fit beside more. */
+const MOST_SHARED_METRICS = 200;
+
+/** Gives the engine all its threads where a batch of so many bytes is worth it, and one where it has too many metrics for two. */
+export async function expectBatch(warehouse: Warehouse, bytes: number, metrics: number): Promise<void> {
+  if (metrics > MOST_SHARED_METRICS) await warehouse.useThreads(1);
+  else if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
 
 /** From so many rows on an insertion is worth a thread of its own. */

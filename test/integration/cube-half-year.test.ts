@@ -14,7 +14,7 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { truthRows } from '../support/truth.ts';
 
-const NIGHTS = Number(process.env['RIPEN_CUBE_NIGHTS'] ?? 12);
+const NIGHTS = Number(process.env['RIPEN_CUBE_NIGHTS'] ?? 3);
 const HISTORY_DAYS = 130;
 const START = day('2025-01-01');
 /** Nothing moves any more so long after. */
