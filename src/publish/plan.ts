@@ -108,18 +108,20 @@ const stampRow = z.object({ period: ofPeriod, stamp: z.string() });
 
 /**
  * Which load brought the rows of each period of a slice, in order: the ledger says it, where it accounts for as many rows as the table
- * has; of a cube and of a table that is not divided the rows themselves do, which takes a scan.
+ * has; otherwise, as of a cube with zeros and of a table that is not divided, the rows themselves do, which takes a scan.
  */
 async function readStamps(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
 ): Promise<readonly z.infer<typeof stampRow>[]> {
   const rows = table.rows(null);
-  const ledger = `select p.start_day as period, p.rows, p.load_id as oldest, p.load_id as newest
+  // A period of a cube is in the ledger once for each age.
+  const ledger = `select p.start_day as period, sum(p.rows) as rows, min(p.load_id) as oldest, max(p.load_id) as newest
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
     where p.slice = ${literal(table.name)} and p.rows > 0
-    qualify sum(p.rows) over () = (select count(*) from ${rows})`;
+    group by 1
+    qualify sum(sum(p.rows)) over () = (select count(*) from ${rows})`;
   const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
     from ${rows}
     group by 1`;

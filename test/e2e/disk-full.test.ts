@@ -116,7 +116,7 @@ const allLoaded = { status: 'partial', loaded: 1, codes: ['STORAGE_FAILED'] };
 test.for([
   [128, 'an answer', nothingLoaded],
   [400, 'the commit of a load', nothingLoaded],
-  [5120, 'the snapshot', allLoaded],
+  [2560, 'the snapshot', allLoaded],
 ] as const)(
   'a disk with %i KiB left, too few for %s: exit code 74, the old snapshot served; with room again the next run completes',
   async ([freeKib, , summary], { skip }) => {

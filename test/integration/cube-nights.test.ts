@@ -1,8 +1,10 @@
 /** Cubes over nights: what is stored in long form, what of it is final, and what is requested. */
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -144,17 +146,30 @@ test('a replay into an empty warehouse brings back every cell of the archived ni
   expect([await query(scenario, content), await query(scenario, ledger)]).toEqual(before);
 });
 
-test('the Delta tables of a cube hold its rows, and the views over them its final rows', async () => {
+test('the copies of a cube hold its rows after each of 4 nights, and the views over Delta tables its final rows', async () => {
   const small = cubeOf({ all_revenue_total: ['d0', 'd1', 'd7'], retained_users: ['d1'] }, recent);
   scenario = await openScenario([small], { simulator });
-  const folder = join(scenario.directory, 'lake');
-  const publish: Config['publish'] = [{ kind: 'delta', path: folder, mode: 0o644, keepMs: 86_400_000 }];
-  for (const night of [1, 2]) expect((await scenario.night(nightAt(night), { publish })).failures).toEqual([]);
+  const [folder, plain] = [join(scenario.directory, 'lake'), join(scenario.directory, 'plain')];
+  const publish: Config['publish'] = [
+    { kind: 'delta', path: folder, mode: 0o644, keepMs: 86_400_000 },
+    { kind: 'parquet', path: plain, mode: 0o644 },
+  ];
+  const content = (rows: string): string =>
+    `select count(*)::varchar as rows, sum(hash(${KEY}, cohort, metric, age, age_days, value))::varchar as content from ${rows}`;
   const catalog = join(folder, 'catalog.duckdb');
-  for (const table of ['curve', 'curve_final']) {
-    const sql = `select count(*)::varchar as rows, count(distinct day)::varchar as days, sum(hash(day, app_token, network, country_code, cohort, metric, age, age_days, value))::varchar as content from ${table}`;
-    const [stored] = await query(scenario, sql);
-    expect(Number(stored?.['rows'])).toBeGreaterThan(100);
-    expect(await ask(catalog, sql)).toEqual([stored]);
+  for (const night of [1, 2, 3, 4]) {
+    expect((await scenario.night(nightAt(night), { publish })).failures).toEqual([]);
+    for (const table of ['curve', 'curve_final']) {
+      const [stored] = await query(scenario, content(table));
+      expect(Number(stored?.['rows'])).toBeGreaterThan(100);
+      expect([night, table, await ask(catalog, content(table))]).toEqual([night, table, [stored]]);
+      if (table.endsWith('_final')) continue;
+      const files = `read_parquet('${plain}/${table}/*/*.parquet')`;
+      expect([night, table, await ask(catalog, content(files))]).toEqual([night, table, [stored]]);
+    }
+    const { files } = manifestShape.parse(JSON.parse(await readFile(join(plain, '_manifest.json'), 'utf8')));
+    expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
   }
 });
+
+const manifestShape = z.object({ files: z.array(z.object({ path: z.string() })) });

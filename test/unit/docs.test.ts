@@ -27,7 +27,7 @@ const FAULTS = 51;
 
 const isThere = (path: string, from: string): boolean => existsSync(fileURLToPath(new URL(path, new URL(from, root))));
 
-const pages = readdirSync(root)
+const pages = ['sql/README.md', ...readdirSync(root)]
   .filter((name) => name.endsWith('.md'))
   .concat(
     readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
