@@ -151,7 +151,7 @@ async function run(config: Config, options: Circumstances & Monitor, order: RunO
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
-  const { metricsFile = null, mode = USUAL_MODE, signal = new AbortController().signal } = options;
+  const { metricsFile = null, mode = 0o644, signal = new AbortController().signal } = options;
   if (metricsFile !== null) await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
   const emit = guarded(options.emit ?? (() => {}));
   const asOf = options.asOf ?? simulatedNow(config);
@@ -165,8 +165,6 @@ async function run(config: Config, options: Circumstances & Monitor, order: RunO
     );
   });
 }
-
-const USUAL_MODE = 0o644;
 
 /** Loads again what the archive holds, without the service, and publishes; resolves as `sync` does. */
 export const replay = configVerb(

@@ -3,7 +3,7 @@
  * go. After a crash only those that were on the wire together are unknown.
  *
  * Stops, keeping what is recorded, when the service refuses the credential or is down, when the disk fails, on the caller's
- * signal, and when no line of a batch is answered.
+ * signal, and when no line of a batch is answered, or every one is forbidden before any was accepted.
  */
 
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
@@ -15,6 +15,7 @@ import type { JudgedLine, SpendRecord } from './rules.ts';
 
 /** Few, as each may be left in doubt; enough that the commits take little of the time. */
 const AT_ONCE = 8;
+const FORBIDDEN = 403;
 /** After a stop, lines on the wire may still be answered; then they are given up as unknown. */
 const GRACE_MS = 10_000;
 /** Often enough to watch, and no flood of lines in a log. */
@@ -68,7 +69,7 @@ export async function submitLines(
       const steps = batch.map((line): Step => ({ line, outcome: 'sending', status: null, reason: null }));
       await record(warehouse, file, steps);
       const done = await Promise.all(batch.map(async (line) => submitLine(service, line, wire.signal)));
-      failure = judged(done);
+      failure = judged(done, counts.accepted);
       const notRecorded = await record(warehouse, file, done).then(() => null, asFailure);
       const before = progress();
       for (const { line, outcome, status, reason } of done) {
@@ -96,12 +97,17 @@ export async function submitLines(
   return { ...counts, refused, failure };
 }
 
-/** What the answers to a whole batch say of all lines after it. */
-function judged(batch: readonly Submission[]): Failure | null {
+/** What the answers to a whole batch say of all lines after it, where so many were accepted before. */
+function judged(batch: readonly Submission[], accepted: number): Failure | null {
   const error = batch.map((each) => each.error).find((each) => each !== null);
   if (error !== undefined) return asFailure(error);
-  const isDoubtful = batch.every(({ outcome, status }) => outcome === 'unknown' && status === null);
-  if (batch.length < AT_ONCE || !isDoubtful) return null;
+  if (batch.length < AT_ONCE) return null;
+  if (accepted === 0 && batch.every(({ status }) => status === FORBIDDEN)) {
+    const message = `The ad spend API answered 403 to ${AT_ONCE} lines before it accepted any; no more were sent.`;
+    const hint = 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out.';
+    return new Failure('ACCESS_FORBIDDEN', message, { hint });
+  }
+  if (batch.some(({ outcome, status }) => outcome !== 'unknown' || status !== null)) return null;
   return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
     facts: { lines: AT_ONCE },
     hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',

@@ -119,6 +119,20 @@ describe('what stops everything', () => {
     expect([...before, ...later].toSorted()).toEqual(all);
   });
 
+  test('403 to every one of 60 lines: stops after 8 in a row, and exits with 78', async () => {
+    const file = await fileOf(ids(60));
+    reply = () => ({ status: 403, body: '{"message":"may not post"}' });
+    const summary = await send(file);
+    expect(summary).toMatchObject({ refused: 8, sent: 8, to_send: 60 });
+    expect(received()).toHaveLength(8);
+    expect(codes(summary)).toEqual(['ACCESS_FORBIDDEN', 'SPEND_REJECTED']);
+    expect(exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)))).toBe(78);
+    expect(summary.failures[0]?.hint).toContain('service.cost_headers');
+
+    reply = () => ({ status: 200 });
+    expect(await send(file)).toMatchObject({ accepted: 60, failures: [] });
+  });
+
   test('503 to every one of 100 lines: 8 are left in doubt, none is sent twice, the rest is sent later', async () => {
     const all = ids(100);
     const file = await fileOf(all);
