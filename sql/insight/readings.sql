@@ -1,17 +1,27 @@
 -- What each fetch found the totals of the periods of some slices to be: the totals as they are, led back through the restatements.
--- $1 the tables (JSON list of slice, fingerprint and start_day, the first day of the history); reads the temporary table
+-- $1 the tables (JSON list of slice, fingerprint, start_day, the first day of the history, and metrics); reads the temporary table
 -- "ripen period totals" (slice, start_day, metric, value)
 -- Returns one row per slice and metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is held,
 -- and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that the metric has
 -- now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
 with tables as materialized (
-    select unnest(from_json($1::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","start_day":"DATE"}]'), recursive := true)
+    select t.slice, t.fingerprint, t.start_day, t.metrics
+    from (
+        select
+            unnest(
+                from_json(
+                    $1::json,
+                    '[{"slice":"VARCHAR","fingerprint":"VARCHAR","start_day":"DATE","metrics":["VARCHAR"]}]'
+                )
+            ) as t
+    )
 ),
 
 periods as (
     select
         p.*,
-        p.load_id as held_load_id
+        p.load_id as held_load_id,
+        t.metrics
     from ripen.periods as p
     join tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.start_day <= p.start_day
     where p.whole
@@ -31,7 +41,8 @@ fetches as (
         m.metric,
         m.horizon_seconds + m.settle_seconds as settles_after
     from periods as p
-    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age and m.additive
+    join ripen.slice_metrics as m
+        on m.slice = p.slice and m.age = p.age and m.additive and list_contains(p.metrics, m.metric)
     join (
         select load_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
         from ripen.loads

@@ -38,10 +38,10 @@ const HISTORY_DAYS = 240;
 
 /** Periods times metrics that are read together: of small slices many, as a statement takes longer than what it reads of one. */
 const MOST_CELLS_AT_ONCE = 10_000;
+/** Metrics of a slice that are read together: half a year of a cube of 363 would not fit the engine's memory. */
+const MOST_METRICS_AT_ONCE = 60;
 
-const changedRow = z
-  .object({ slice: z.string(), start_day: dayShape.nullable(), periods: count })
-  .transform(({ slice, start_day: since, periods }) => ({ slice, since, periods }));
+const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable(), periods: count });
 
 /** A live table that changed, and the first day of its history; null where no period of it is whole. */
 interface Changed {
@@ -60,7 +60,7 @@ export async function measureTables(warehouse: Warehouse, tables: readonly Targe
   for (const live of tables) {
     const history = histories.get(live.slice.name);
     if (history === undefined) continue;
-    together.push({ live, since: history.since });
+    together.push({ live, since: history.start_day });
     cells += history.periods * additiveOf(live.columns).length;
     if (cells < MOST_CELLS_AT_ONCE) continue;
     await measureSome(warehouse, together);
@@ -70,9 +70,12 @@ export async function measureTables(warehouse: Warehouse, tables: readonly Targe
 }
 
 async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Promise<void> {
-  const each = (await readHistories(warehouse, tables)).map(({ slice, metric, periods }) => {
-    return { slice, metric, rows: measure(periods) };
-  });
+  const each: { readonly slice: string; readonly metric: string; readonly rows: ReturnType<typeof measure> }[] = [];
+  const most = Math.max(...tables.map(({ live }) => additiveOf(live.columns).length));
+  for (let from = 0; from < most; from += MOST_METRICS_AT_ONCE) {
+    const histories = await readHistories(warehouse, tables, from);
+    each.push(...histories.map(({ slice, metric, periods }) => ({ slice, metric, rows: measure(periods) })));
+  }
   const names = tables.map(({ live }) => literal(live.slice.name)).join(', ');
   await warehouse.transact(async () => {
     await warehouse.run(asScript(measured.map(({ table }) => `delete from ${table} where slice in (${names})`)));
@@ -124,18 +127,21 @@ type PeriodHistory = z.infer<typeof periodShape>;
 
 const metricRow = z.object({ slice: z.string(), metric: z.string(), periods: jsonOf(z.array(periodShape)) });
 
-/** The history of each additive metric; none of a slice without a date dimension. */
+/** The history of some additive metrics of each table, from the one of a number on; none of a slice without a date dimension. */
 async function readHistories(
   warehouse: Warehouse,
   tables: readonly Changed[],
+  from: number,
 ): Promise<readonly z.infer<typeof metricRow>[]> {
   const totals: string[] = [];
-  const read: Readonly<Record<string, string>>[] = [];
+  const read: object[] = [];
   for (const { live, since } of tables) {
     const { slice, fingerprint, table, columns } = live;
-    if (since === null || slice.grain === null || additiveOf(columns).length === 0) continue;
-    totals.push(periodTotals(live, since, await columnTypes(warehouse, table)));
-    read.push({ slice: slice.name, fingerprint, start_day: since });
+    const some = additiveOf(columns).slice(from, from + MOST_METRICS_AT_ONCE);
+    const metrics = some.map(({ id }) => id);
+    if (since === null || slice.grain === null || metrics.length === 0) continue;
+    totals.push(periodTotals({ live, since, metrics }, await columnTypes(warehouse, table)));
+    read.push({ slice: slice.name, fingerprint, start_day: since, metrics });
   }
   if (read.length === 0) return [];
   await warehouse.run(`create or replace temp table ${PERIOD_TOTALS} as\n${totals.join('\nunion all\n')}`);
@@ -171,12 +177,14 @@ function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
 export const PERIOD_TOTALS = '"ripen period totals"';
 
 /**
- * The total of every metric by period from a day on as it is: slice, start_day, metric and value. `types` are those of the table's
+ * The total of some metrics by period from a day on as it is: slice, start_day, metric and value. `types` are those of the table's
  * columns. Of older rows nothing is read.
  */
-function periodTotals(live: Target, since: Day, types: ReadonlyMap<string, string>): string {
+function periodTotals(
+  { live, since, metrics }: { readonly live: Target; readonly since: Day; readonly metrics: readonly string[] },
+  types: ReadonlyMap<string, string>,
+): string {
   const { slice, table } = live;
-  const metrics = additiveOf(live.columns).map(({ id }) => id);
   const grain = slice.grain ?? 'day';
   const sumOf = (column: string): string =>
     doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);

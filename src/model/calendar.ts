@@ -142,12 +142,6 @@ export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
   return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
 }
 
-/** The days of an interval in order; empty for an empty interval. */
-export function daysIn(interval: DayInterval): Day[] {
-  const count = Math.max(0, daysBetween(interval.start, interval.end));
-  return Array.from({ length: count }, (_, index) => addDays(interval.start, index));
-}
-
 /** The last day an interval holds; the form the wire wants. An empty interval has none: RangeError. */
 export function lastDay(interval: DayInterval): Day {
   if (interval.end <= interval.start) throw new RangeError('An empty interval has no last day.');

@@ -115,8 +115,6 @@ export interface SliceLedger {
   readonly building: SliceTable | null;
 }
 
-export const emptyLedger: SliceLedger = { live: null, building: null };
-
 /** The table that holds a slice under a meaning; null where there is none yet. */
 export function tableOf({ live, building }: SliceLedger, fingerprint: string): SliceTable | null {
   return [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;

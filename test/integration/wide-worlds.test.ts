@@ -5,7 +5,8 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { day, daysIn } from '../../src/model/calendar.ts';
+import { day } from '../../src/model/calendar.ts';
+import { daysIn } from '../support/plain-values.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { openInstallation, type Installation } from '../support/installation.ts';
 import { isChanged, startWideWorld, totalOf, wideConfig, wideDimensions, wideMetrics } from '../support/wide-world.ts';

@@ -6,7 +6,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { addDays, dayAt, daysIn, type Day } from '../../src/model/calendar.ts';
+import { addDays, dayAt, type Day } from '../../src/model/calendar.ts';
+import { daysIn } from '../support/plain-values.ts';
 import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { LoadedPeriod, SliceTable } from '../../src/model/ledger.ts';

@@ -3,10 +3,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { addDays, type Day, day, daysBetween, daysIn } from '../../src/model/calendar.ts';
+import { addDays, type Day, day, daysBetween } from '../../src/model/calendar.ts';
+import { daysIn } from '../support/plain-values.ts';
 import { ageIn, agesIn, cubeMetrics, metricsByAge } from '../../src/model/cube.ts';
 import { fingerprintOf } from '../../src/model/slice.ts';
-import { emptyLedger, type LoadedPeriod, periodsTogether, type SliceLedger } from '../../src/model/ledger.ts';
+import { type LoadedPeriod, periodsTogether, type SliceLedger } from '../../src/model/ledger.ts';
+import { emptyLedger } from '../support/plain-values.ts';
 import { finalMetrics } from '../../src/model/maturity.ts';
 import { metricsOf } from '../../src/model/metric.ts';
 import type { DueReason } from '../../src/model/window.ts';

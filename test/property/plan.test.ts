@@ -3,10 +3,12 @@
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 
-import { addDays, dayAt, daysBetween, daysIn, type Day } from '../../src/model/calendar.ts';
+import { addDays, dayAt, daysBetween, type Day } from '../../src/model/calendar.ts';
+import { daysIn } from '../support/plain-values.ts';
 import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
-import { emptyLedger, type SliceLedger } from '../../src/model/ledger.ts';
+import { type SliceLedger } from '../../src/model/ledger.ts';
+import { emptyLedger } from '../support/plain-values.ts';
 import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
 import type { Window } from '../../src/model/window.ts';
 import { heldBackBy, planSlice, windowDays } from '../../src/plan/plan.ts';

@@ -8,13 +8,13 @@ import * as fc from 'fast-check';
 import { sharesOf } from '../../src/load/guard.ts';
 import { addDays, day, daysBetween, utcOffset, type Day } from '../../src/model/calendar.ts';
 import {
-  emptyLedger,
   verdicts,
   type CompletenessVerdict,
   type LoadedPeriod,
   type SliceLedger,
   type SliceTable,
 } from '../../src/model/ledger.ts';
+import { emptyLedger } from './plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { DatePeriod, Slice } from '../../src/model/slice.ts';
 import type { Window } from '../../src/model/window.ts';

@@ -1,6 +1,7 @@
 /** Slices, metrics and periods for tests of pure code; apart from the installation, whose imports cost seconds. */
 
-import { addDays, day, daysIn, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { daysIn } from './plain-values.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';

@@ -1,6 +1,7 @@
 /** A service of wide reports: very many metrics or dimensions, few rows a day. Every value can be computed by hand. */
 
-import { addDays, day, type Day, daysBetween, daysIn } from '../../src/model/calendar.ts';
+import { addDays, day, type Day, daysBetween } from '../../src/model/calendar.ts';
+import { daysIn } from './plain-values.ts';
 import { json, type Received, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 /** Ages are whole days. */

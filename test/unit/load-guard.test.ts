@@ -4,16 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { emptyStretches, type Judging, lossFailure, sharesOf, type Counts, type Share } from '../../src/load/guard.ts';
-import {
-  addDays,
-  day,
-  daysIn,
-  startOfDayAt,
-  UTC,
-  utcOffset,
-  type Day,
-  type DayInterval,
-} from '../../src/model/calendar.ts';
+import { addDays, day, startOfDayAt, UTC, utcOffset, type Day, type DayInterval } from '../../src/model/calendar.ts';
+import { daysIn } from '../support/plain-values.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
 import { always } from '../support/always.ts';
 import { slice } from '../support/slice.ts';

@@ -6,7 +6,6 @@ import {
   day,
   dayAt,
   daysBetween,
-  daysIn,
   lastDay,
   parseDay,
   parseUtcOffset,
@@ -15,6 +14,7 @@ import {
   type Bucket,
   type WeekStart,
 } from '../../src/model/calendar.ts';
+import { daysIn } from '../support/plain-values.ts';
 
 const interval = (start: string, end: string): { start: string; end: string } => ({ start, end });
 

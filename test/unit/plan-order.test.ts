@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
-import { emptyLedger, type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
+import { type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
+import { emptyLedger } from '../support/plain-values.ts';
 import { labelOf, type Window } from '../../src/model/window.ts';
 import { inOrder, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
 import { always } from '../support/always.ts';

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 import { MS_PER_DAY, addDays, day, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
-import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
+import { type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
+import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
 import { heldBackBy, planSlice, rowsPerDay, type SlicePlan, windowDays } from '../../src/plan/plan.ts';

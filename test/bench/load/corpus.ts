@@ -3,7 +3,8 @@
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { addDays, day, daysIn, type Day, type DayInterval } from '../../../src/model/calendar.ts';
+import { addDays, day, type Day, type DayInterval } from '../../../src/model/calendar.ts';
+import { daysIn } from '../../support/plain-values.ts';
 import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 
 export const FIRST_DAY = day('2005-01-01');

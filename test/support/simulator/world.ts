@@ -1,6 +1,7 @@
 /** Worlds as tests want them: with names that programs have trouble with, and with quirks. */
 
-import { addDays, type Day, daysIn, parseDay } from '../../../src/model/calendar.ts';
+import { addDays, type Day, parseDay } from '../../../src/model/calendar.ts';
+import { daysIn } from '../plain-values.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
 import { counted, type WorldMetric, metricsOf, money, price, ratio } from '../../../src/simulator/world/metric.ts';
 import {
