@@ -77,8 +77,8 @@ describe('the status as text', () => {
   test('reads so in 80 columns', () => {
     expect(statusText(report).split('\n')).toStrictEqual([
       'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something wants a look.',
-      '  daily: 1 period was never loaded, the oldest 2026-01-29.',
-      '    hint: Run `ripen sync --slice daily`.',
+      '  daily: 1 period never loaded, the oldest 2026-01-29.',
+      '    hint: Run `ripen sync --slice daily`; what then fails says why.',
       '',
       '/srv/warehouse.duckdb, as of 2026-02-14 03:00 UTC',
       '',
@@ -147,8 +147,6 @@ describe('whether all is well', () => {
       message: 'The process was killed, its machine stopped, or it could not record its end, as when the disk is full.',
       hint: 'Run `ripen sync` again; what was loaded is kept.',
     });
-    const amid = sampleReport([sound], { runs: [sampleRun({ ...killed, refreshed: 'succeeded' })] }).health;
-    expect(amid.findings[0]?.message).toContain('its machine stopped, while it published, or');
   });
 
   test.each([
@@ -176,7 +174,7 @@ describe('whether all is well', () => {
   test('of 7 different failures 5 are shown, and that there are 2 more', () => {
     const failures = Array.from({ length: 7 }, (_, index) => ({ ...timeOut, message: `reason ${index}` }));
     const { findings } = sampleReport([sound], { runs: [sampleRun({ status: 'failed', failures })] }).health;
-    expect(findings.map(({ message }) => message).at(-1)).toBe('2 more failed.');
+    expect(findings.map(({ message }) => message).at(-1)).toBe('And 2 more like these.');
     expect(findings).toHaveLength(6);
   });
 });
@@ -275,8 +273,8 @@ describe('how a slice ripens', () => {
     const endless = { ...seen, horizon_days: null, last_change_age: 11 };
     const findings = healthOf({ ...sampleReport([{ ...three, histories: [endless] }]) }, null).findings;
     expect(findings).toContainEqual({
-      message: 'daily: installs never becomes final; its last change was seen at age 11, and 9 later looks found none.',
-      hint: 'State `horizons: { installs: 12d }`, which would cover what was seen.',
+      message: 'daily: installs never becomes final; its last change was seen at age 11.',
+      hint: 'State `horizons: { installs: 12d }`; 9 later looks found no change.',
     });
   });
 });
