@@ -212,7 +212,7 @@ export const startSimulator = plainVerb([], async (options: SimulatorOptions = {
   return start({ port, world, now, token, costCredential });
 });
 
-/** The guided tour: a month of simulated nights into `./data`; resolves with what came of the nights it ran. */
+/** The guided tour: a month of simulated nights into `./data`; resolves to the results of the nights it ran. */
 export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<Tour> => {
   const { runTour } = await import('./start/tour.ts');
   return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });

@@ -1,4 +1,4 @@
-/** `ripen demo`: the guided tour, and what came of it. */
+/** `ripen demo`: runs the guided tour and shows its results. */
 
 import { dirname, join } from 'node:path';
 

@@ -45,7 +45,7 @@ function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCt
   for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
 }
 
-/** Where an object store is and how it is asked; null is left to the environment. */
+/** The address of an object store and how to reach it; null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
   /** Without slashes around it; empty for the whole bucket. */

@@ -1,5 +1,5 @@
 /**
- * What an engine is told: the templates in `sql/engines`, filled. Pure.
+ * The statements for an engine: its template in `sql/engines`, filled in. Pure.
  *
  * A template is divided by lines `-- Each …:`. In it `{word}` is a value, escaped as the quotes around it want it, and a line behind
  * `[word]` is repeated for each of the values under that word, with commas between: for none the line is left out. A template without
