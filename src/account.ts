@@ -66,7 +66,7 @@ export const catalog = configVerb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-    const items = await asking(config, options, async ({ service, signal }) => service.filtersData(request, signal));
+    const items = await connected(config, options, async ({ service, signal }) => service.filtersData(request, signal));
     const wanted = word.toLowerCase();
     // Searched here: the service's own search leaves short names out.
     return items.filter(({ id, name, shortName }) =>
@@ -79,13 +79,13 @@ export const catalog = configVerb(
 export const partners = configVerb(
   [],
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
-    asking(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
+    connected(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
 /** The network links of an app, or with `parent` the children of a link, in the service's order. */
 export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
   const { app, parent = null } = options;
-  return asking(config, options, async ({ service, signal }) => allPages(service.links(app, parent, signal)));
+  return connected(config, options, async ({ service, signal }) => allPages(service.links(app, parent, signal)));
 });
 
 /**
@@ -96,7 +96,7 @@ export const createLink = configVerb(
   ['app', 'name'],
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
     const { app, name, parent = null } = options;
-    return asking(config, options, async (asked) => create(asked, { appToken: app, name, parent }));
+    return connected(config, options, async (writing) => create(writing, { appToken: app, name, parent }));
   },
 );
 
@@ -109,7 +109,7 @@ export const updateLink = configVerb(
       ...(partner === undefined ? {} : { partnerId: partner }),
       ...(costData === undefined ? {} : { costDataEnabled: costData }),
     };
-    return asking(config, options, async (asked) => update(asked, app, link, change));
+    return connected(config, options, async (writing) => update(writing, app, link, change));
   },
 );
 
@@ -134,7 +134,11 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
 });
 
 /** Connects to the service for as long as `use` runs, in the circumstances that the options state. */
-async function asking<T>(config: Config, options: Circumstances, use: (asked: LinkWriting) => Promise<T>): Promise<T> {
+async function connected<T>(
+  config: Config,
+  options: Circumstances,
+  use: (writing: LinkWriting) => Promise<T>,
+): Promise<T> {
   const standing = circumstancesOf(config, options);
   return withService(config, standing, async (service) => use({ ...standing, service }));
 }

@@ -10,7 +10,7 @@ import './commands/working-directory.ts';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 
-import { formAsked, parseCommandLine } from './commands/command-line.ts';
+import { requestedForm, parseCommandLine } from './commands/command-line.ts';
 import { failedResult, failureLines } from './terminal/failure-text.ts';
 import { JsonLine, printable } from './terminal/printable.ts';
 import type { Shell } from './terminal/shell.ts';
@@ -43,7 +43,7 @@ process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const stopping = new AbortController();
 let stoppedBy: SignalName | null = null;
-const form = formAsked(process.argv.slice(2));
+const form = requestedForm(process.argv.slice(2));
 
 const shell: Shell = {
   environment: process.env,
@@ -127,11 +127,11 @@ function report(thrown: unknown): number {
 
 async function main(): Promise<number> {
   try {
-    const asked = await parseCommandLine(process.argv.slice(2), version);
-    if (asked.kind === 'act') return await asked.act(shell);
-    if (asked.kind === 'text') shell.print(asked.text);
-    else shell.tell(asked.text);
-    return asked.kind === 'text' ? 0 : exitCodes.usage;
+    const command = await parseCommandLine(process.argv.slice(2), version);
+    if (command.kind === 'act') return await command.act(shell);
+    if (command.kind === 'text') shell.print(command.text);
+    else shell.tell(command.text);
+    return command.kind === 'text' ? 0 : exitCodes.usage;
   } catch (thrown) {
     const exitCode = report(thrown);
     return stoppedBy === null ? exitCode : exitCodes.interrupted;

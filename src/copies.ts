@@ -8,7 +8,7 @@ import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import { chosenSlices, circumstancesOf, onWarehouse, type Circumstances } from './run/circumstances.ts';
-import { asked, configVerb } from './run/library-verb.ts';
+import { called, configVerb } from './run/library-verb.ts';
 
 /**
  * Brings the published copies up to the warehouse. A target that fails does not keep the others back; one that cannot be written at
@@ -82,7 +82,7 @@ export const drop = configVerb(['slice', 'agree'], async (config: Config, option
   const standing = circumstancesOf(config, options);
   // A caller without types may answer with anything, such as the text 'false'.
   const isAgreed = async (loss: Loss): Promise<boolean> =>
-    agree === true || (await asked<unknown>('agree', standing.signal, async () => agree(loss))) === true;
+    agree === true || (await called<unknown>('agree', standing.signal, async () => agree(loss))) === true;
   return withEvents(await dropSlice(config, { ...standing, slice, before }, isAgreed), standing.emit);
 });
 

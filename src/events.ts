@@ -58,10 +58,10 @@ export function warningEvent(code: WarningCode, message: string): RunEvent {
 
 /** Wraps a listener so that its errors change nothing. If it throws or rejects, it receives one warning, `LISTENER_FAILED`. */
 export function guarded(listener: (event: RunEvent) => unknown): Emit {
-  let isTold = false;
+  let isReported = false;
   const tell = (thrown: unknown): void => {
-    if (isTold) return;
-    isTold = true;
+    if (isReported) return;
+    isReported = true;
     emit(
       warningEvent('LISTENER_FAILED', `What listens to the events failed, and is not waited for: ${textOf(thrown)}`),
     );

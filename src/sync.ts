@@ -66,7 +66,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
 
   const standing = await standingTargets(run, targets, prepared);
   if (keepersIn(run).size === 0) await letGo(run, from, standing);
-  if (source.canAsk) await warnOfChangedFinals(run);
+  if (source.canRequest) await warnOfChangedFinals(run);
   const live = standing.filter(({ state }) => state === 'live');
   await measureTables(run.warehouse, live, run.runId);
   if (!isIdleReplay(run)) await completeDimensions(run);

@@ -1,7 +1,7 @@
 -- What was last declared.
--- Returns one row per declaration: name, said, found.
+-- Returns one row per declaration: name, hash, found.
 select
     name,
-    said,
+    hash,
     found
 from ripen_internal.declarations

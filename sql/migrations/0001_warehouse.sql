@@ -836,14 +836,14 @@ comment on column ripen_internal.horizon_evidence.later_looks is 'Looks that cov
 create table ripen_internal.declarations (
     slice varchar,
     name varchar not null,
-    said varchar not null,
+    hash varchar not null,
     found varchar not null
 );
 
 comment on table ripen_internal.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or was lost is made again';
 comment on column ripen_internal.declarations.slice is 'Name of the slice they are about, null for several';
 comment on column ripen_internal.declarations.name is 'What was declared, each once';
-comment on column ripen_internal.declarations.said is 'Hash of what the statements are made from';
+comment on column ripen_internal.declarations.hash is 'Hash of what the statements are made from';
 comment on column ripen_internal.declarations.found is 'Hash of the tables and views as the statements left them';
 
 create table ripen_internal.doubted_lists (

@@ -1,13 +1,13 @@
 -- The tables and views that analysts query, with their columns. The engine looks at every column of every view for any of
 -- them, so all are read at once.
--- Returns one row per column, in the order of schema, name and column: schema_name, relation, is_table, said (the comment of
--- the relation), name, type, comment.
+-- Returns one row per column, in the order of schema, name and column: schema_name, relation, is_table, relation_comment,
+-- name, type, comment.
 with relations as (
     select
         schema_name,
         table_name as relation,
         true as is_table,
-        comment as said
+        comment as relation_comment
     from duckdb_tables()
     where database_name = current_database() and not temporary
     union all
@@ -15,7 +15,7 @@ with relations as (
         schema_name,
         view_name as relation,
         false as is_table,
-        comment as said
+        comment as relation_comment
     from duckdb_views()
     where database_name = current_database() and not internal and not temporary
 )
@@ -24,7 +24,7 @@ select
     r.schema_name,
     r.relation,
     r.is_table,
-    r.said,
+    r.relation_comment,
     c.column_name as name,
     c.data_type as type,
     c.comment

@@ -35,10 +35,10 @@ const entryShape = z.object({
   slice: z.string(),
   fingerprint: z.string(),
   metrics: z.array(z.string()),
-  asked: interval,
+  requested: interval,
   replaced: interval,
   periods: z
-    .array(z.object({ period: z.object({ bucket: interval, asked: interval }), reason: z.enum(dueReasons) }))
+    .array(z.object({ period: z.object({ bucket: interval, requested: interval }), reason: z.enum(dueReasons) }))
     .min(1),
   parts: z.array(z.record(z.string(), valueSet)).min(1),
   requests: z.number(),
@@ -93,12 +93,12 @@ export function entryOf(
   asOf: Date | null,
   bodies: readonly BodyFile[],
 ): object {
-  const { slice, fingerprint, asked, replaced, periods, parts } = window;
+  const { slice, fingerprint, requested, replaced, periods, parts } = window;
   const left = [...bodies];
   const kept = answers.map(({ partNo, metrics, pages, unfollowed }) => {
     return { partNo, metrics, bodies: left.splice(0, pages.length), unfollowed };
   });
-  const of = { slice: slice.name, fingerprint, metrics: slice.metrics, asked, replaced, periods, parts };
+  const of = { slice: slice.name, fingerprint, metrics: slice.metrics, requested, replaced, periods, parts };
   return { ...of, requests, requestedAt, receivedAt, asOf, answers: kept };
 }
 
@@ -112,8 +112,8 @@ export const bodyName = (no: number): string => `part-${no}.json.gz`;
 export const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
 
 /** The name of a window's entry, without the letters that make it one of its own. */
-export function entryStem({ window: { asked }, requestedAt }: Pick<Spooled, 'window' | 'requestedAt'>): string {
-  return `${instantName(requestedAt)}.${asked.start}_${lastDay(asked)}.`;
+export function entryStem({ window: { requested }, requestedAt }: Pick<Spooled, 'window' | 'requestedAt'>): string {
+  return `${instantName(requestedAt)}.${requested.start}_${lastDay(requested)}.`;
 }
 
 /** Whether the archive gives such names to its entries. */

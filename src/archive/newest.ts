@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 import { ageIn } from '../model/cube.ts';
-import { heldAt, type SliceTable } from '../model/ledger.ts';
+import { storedAt, type SliceTable } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { windowOf } from '../model/window.ts';
@@ -26,7 +26,8 @@ export async function newestWhole(
   const windows: ArchivedWindow[] = [];
   const damages: Damage[] = [];
   for (const { path, entry } of entries.toReversed()) {
-    const isUseful = (cell: Cell): boolean => !taken.has(keyOf(cell, slice)) && !isHeldLater(cell, slice, table, entry);
+    const isUseful = (cell: Cell): boolean =>
+      !taken.has(keyOf(cell, slice)) && !isStoredLater(cell, slice, table, entry);
     const useful = usefulParts(entry, slice, isUseful);
     if (useful.length === 0) continue;
     const because = await damageOf({ path, entry });
@@ -74,11 +75,17 @@ function usefulParts(entry: ArchiveEntry, slice: Slice, isUseful: (cell: Cell) =
 }
 
 /** Whether a table holds a cell from a later answer; under one as-of instant, from one that was requested later. */
-function isHeldLater({ age, period }: Cell, { grain }: Slice, table: SliceTable | null, entry: ArchiveEntry): boolean {
-  const held = grain === null ? [...(table?.periods.values() ?? [])].at(-1) : heldAt(table, age, period.bucket.start);
-  if (held === undefined) return false;
-  const laterMs = held.fetchedAt.getTime() - fetchedAtOf(entry).getTime();
-  return laterMs > 0 || (laterMs === 0 && held.requestedAt > entry.requestedAt);
+function isStoredLater(
+  { age, period }: Cell,
+  { grain }: Slice,
+  table: SliceTable | null,
+  entry: ArchiveEntry,
+): boolean {
+  const stored =
+    grain === null ? [...(table?.periods.values() ?? [])].at(-1) : storedAt(table, age, period.bucket.start);
+  if (stored === undefined) return false;
+  const laterMs = stored.fetchedAt.getTime() - fetchedAtOf(entry).getTime();
+  return laterMs > 0 || (laterMs === 0 && stored.requestedAt > entry.requestedAt);
 }
 
 /** What is wrong with an entry's bodies; null when every byte is as it was written. */
@@ -103,16 +110,17 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
 
 /** The answer as it was spooled, read from where it lies: whoever gets it must not discard it. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
-  const { fingerprint, metrics, asked, replaced, periods, parts, answers, requests, requestedAt, receivedAt } = entry;
+  const { fingerprint, metrics, requested, replaced, periods, parts, answers, requests, requestedAt, receivedAt } =
+    entry;
   return {
     // The days of all its periods; a newer answer may replace some of them.
-    window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), asked, replaced },
+    window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), requested, replaced },
     // Nobody can be asked again: whatever was archived had been believed.
     attempt: 1,
-    answers: answers.map(({ partNo, metrics: requested, bodies, unfollowed }) => {
+    answers: answers.map(({ partNo, metrics: batch, bodies, unfollowed }) => {
       // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
       const pages = bodies.map(({ no, ...body }) => Object.assign(body, { path: join(path, bodyName(no)) }));
-      return { partNo, metrics: requested, pages, unfollowed };
+      return { partNo, metrics: batch, pages, unfollowed };
     }),
     whole: null,
     requests,

@@ -73,13 +73,13 @@ export async function adoptCatalog(
   const [patterns, names] = [configured.filter(isStar), new Set(configured)];
   // What a star stood for once stays a column, and keeps its type.
   const isConfigured = (id: string): boolean => names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
-  const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
+  const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
   if (emptied.length > 0) {
     const message = `filters-data listed nothing in ${emptied.join(', ')}; what it listed there before was kept.`;
     await warn('CATALOG_LIST_EMPTY', message, run);
   }
-  if (held.length > 0) {
-    const message = `filters-data left out what it said before of ${held.join(', ')}; configured metrics stayed as they were last seen.`;
+  if (kept.length > 0) {
+    const message = `filters-data left out what it said before of ${kept.join(', ')}; configured metrics stayed as they were last seen.`;
     await warn('CATALOG_METRIC_GONE', message, run);
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
@@ -186,7 +186,7 @@ interface NextCatalog {
   /** Lists that held items and were answered empty; kept as they were. */
   readonly emptied: readonly string[];
   /** Configured metrics that left one of their lists, or that the listing has without formatting or section; kept as last seen. */
-  readonly held: readonly string[];
+  readonly kept: readonly string[];
 }
 
 /**
@@ -201,7 +201,7 @@ function nextCatalog(
   const listed = byKey(items);
   const answered = new Set(items.map(({ filter }) => filter));
   const emptied = new Set<string>();
-  const held = new Set<string>();
+  const kept = new Set<string>();
   for (const [key, old] of before) {
     if (!answered.has(old.filter)) {
       emptied.add(old.filter);
@@ -211,11 +211,11 @@ function nextCatalog(
       const formatting = now?.formatting || old.formatting;
       const section = now?.section || old.section;
       if (now?.formatting === formatting && now.section === section) continue;
-      held.add(old.id);
+      kept.add(old.id);
       listed.set(key, { ...(now ?? old), formatting, section });
     }
   }
-  return { catalog: [...listed.values()], emptied: [...emptied], held: [...held].toSorted() };
+  return { catalog: [...listed.values()], emptied: [...emptied], kept: [...kept].toSorted() };
 }
 
 /** By list and id; of an id that a list holds several times the last counts. */

@@ -7,7 +7,7 @@ import { isMetricItem } from '../model/metric.ts';
 export type ListedNames = ReadonlySet<string>;
 
 /** What rows contain where there is no partner, network or country to name (observed: organic, odd values); no list need have it. */
-const oddValues = ['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices'] as const;
+const placeholders = ['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices'] as const;
 
 /** Parameters whose values filters-data lists under another name than theirs. */
 const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([
@@ -44,6 +44,6 @@ export class CatalogLists {
     const isExact = filter.suffix === 'in' || filter.suffix === 'not_in';
     const source = isExact ? dimensionValues.get(filter.name) : undefined;
     const listed = source === undefined ? [] : this.of(...source);
-    return new Set(listed.length === 0 ? [] : [...listed, ...oddValues]);
+    return new Set(listed.length === 0 ? [] : [...listed, ...placeholders]);
   }
 }

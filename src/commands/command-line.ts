@@ -13,7 +13,7 @@ import { type VerbName, verbs } from './words.ts';
 type Act = (shell: Shell) => Promise<number>;
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */
-export type Asked =
+export type Requested =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }
   | { readonly kind: 'act'; readonly act: Act };
@@ -26,7 +26,7 @@ export interface Form {
 }
 
 /** The form the arguments request, also when they are refused. */
-export function formAsked(argv: readonly string[]): Form {
+export function requestedForm(argv: readonly string[]): Form {
   const isJsonLog = argv.includes('--log=json') || argv[argv.indexOf('--log') + 1] === 'json';
   const isOn = (option: string): boolean =>
     argv.some((word, at) => word.startsWith(`--${option}`) && word !== `--${option}=false` && argv[at + 1] !== 'false');
@@ -34,7 +34,7 @@ export function formAsked(argv: readonly string[]): Form {
 }
 
 /** The command the arguments choose; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
-export async function parseCommandLine(argv: readonly string[], version: string): Promise<Asked> {
+export async function parseCommandLine(argv: readonly string[], version: string): Promise<Requested> {
   if (argv.length === 0 || (argv.length === 1 && Object.hasOwn(groups, argv[0] ?? ''))) {
     const help = await parseCommandLine([...argv, '--help'], version);
     return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
@@ -44,11 +44,11 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     // Loaded alone, as other words complete without the configuration.
     return { kind: 'act', act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell) };
   }
-  const chosen: Chosen = { form: formAsked(argv), act: null, options: {} };
+  const chosen: Chosen = { form: requestedForm(argv), act: null, options: {} };
   let output = '';
   try {
     if (!isCompletion) refuseUnclear(argv);
-    const cli = parser(version, chosen, helpAsked(argv));
+    const cli = parser(version, chosen, requestedHelp(argv));
     const parsed = await cli.parseAsync(dashJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
@@ -68,9 +68,9 @@ interface Chosen {
 }
 
 /** What kind of help the arguments request: none, that of `ripen` itself, or that of a command. */
-type HelpAsked = 'none' | 'overview' | 'command';
+type RequestedHelp = 'none' | 'overview' | 'command';
 
-function helpAsked(argv: readonly string[]): HelpAsked {
+function requestedHelp(argv: readonly string[]): RequestedHelp {
   if (!argv.includes('--help') && !argv.includes('-h')) return 'none';
   return argv.some((word) => commandNames.includes(word)) ? 'command' : 'overview';
 }
@@ -84,7 +84,7 @@ Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 /** A parser that knows the options of every command. */
 type Cli = Argv<InferredOptionTypes<typeof globalOptions>>;
 
-function parser(version: string, chosen: Chosen, help: HelpAsked): Cli {
+function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
   const cli = yargs()
     .scriptName('ripen')
     .locale('en')

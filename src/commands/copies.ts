@@ -90,7 +90,7 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
 export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
   const request = { ...stated, slice, before: given(dayOf, args.before, '--before') };
-  if (!yes && !shell.canAsk) throw unasked(lossText(await dropLoss(config, request), config));
+  if (!yes && !shell.canAsk) throw unconfirmed(lossText(await dropLoss(config, request), config));
   const agree = async (loss: Loss): Promise<boolean> => {
     if (yes) return true;
     shell.tell(lossText(loss, config));
@@ -103,7 +103,7 @@ export const drop = offline(async (config, stated, args: Arguments<'drop'>, shel
   return dropped?.is_configured === true ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` } : outcome;
 });
 
-const unasked = (what: string): Failure =>
+const unconfirmed = (what: string): Failure =>
   new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
     hint: 'Add --yes to delete without being asked.',
   });

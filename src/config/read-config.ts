@@ -122,7 +122,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
   const worthy = [...read.mistakes, ...worthTelling(found, read.mistakes, effective)];
   const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
-  const told = worthy
+  const reported = worthy
     .map(({ path, at, text: wrong }) => ({ at: read.placeOf(path, at), key: settingName(path), text: wrong }))
     .toSorted((one, other) => one.at.line - other.at.line || one.at.column - other.at.column)
     .map(({ at, key, text: wrong }): Problem => ({ place: placeText(at), key, text: wrong }));
@@ -130,8 +130,8 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   const problems =
     fatal === null
       ? // A value that several paths reach, by an alias or the defaults, is reported once.
-        told.filter(({ place, text: wrong }, at) => {
-          return told.findIndex((each) => each.place === place && each.text === wrong) === at;
+        reported.filter(({ place, text: wrong }, at) => {
+          return reported.findIndex((each) => each.place === place && each.text === wrong) === at;
         })
       : [{ place: placeText(fatal.place), key: '', text: fatal.text }];
   const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };

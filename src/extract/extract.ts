@@ -10,7 +10,7 @@
 import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import {
-  asksSame,
+  haveSameMetrics,
   labelOf,
   partId,
   replacesSame,
@@ -30,7 +30,7 @@ import {
   type SpooledPages,
   type WholeAnswer,
 } from '../spool/spool.ts';
-import { type Adding, askWhole, hasWhole, wholeRequests } from './whole.ts';
+import { type Adding, requestWhole, hasWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one request of a window, and when that was sent. */
 export interface TimedAnswer extends SpooledAnswer {
@@ -42,7 +42,7 @@ export interface TimedAnswer extends SpooledAnswer {
 export type TimedAnswers = ReadonlyMap<string, TimedAnswer>;
 
 /** A window to request. */
-export interface Asking {
+export interface PendingWindow {
   readonly window: Window;
   /** How often an answer of this window was thrown away. */
   readonly attempt: number;
@@ -53,11 +53,11 @@ export interface Asking {
 }
 
 /** A window of which nothing was answered yet. */
-export const unanswered = (window: Window, attempt = 0): Asking => {
+export const unanswered = (window: Window, attempt = 0): PendingWindow => {
   return { window, attempt, answered: new Map(), whole: null };
 };
 
-export interface Missed extends Asking {
+export interface Missed extends PendingWindow {
   readonly failure: Failure;
   /** The parts (`partId`) that were too heavy; empty when something else failed, and then nothing is answered either. */
   readonly heavy: ReadonlySet<string>;
@@ -68,7 +68,7 @@ export interface Batch {
   readonly spooled: readonly Spooled[];
   readonly missed: readonly Missed[];
   /** Reports asked for since the last batch, whatever became of them; a slice may occur more than once. */
-  readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
+  readonly requested: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
 interface Extraction {
@@ -83,7 +83,7 @@ interface Extraction {
   /** Which of a slice's metrics show by their sums that rows are missing. */
   readonly adding: (slice: Slice) => Adding;
   /** Called with each answer and its plain bytes before the next window is requested; may change the queue. */
-  readonly came: (window: Window, bytes: number) => void;
+  readonly onAnswer: (window: Window, bytes: number) => void;
 }
 
 /** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
@@ -102,27 +102,27 @@ const missedWhole = (window: Window, failure: Failure): Missed => ({
 });
 
 /** Answers to the queue's windows until the queue is empty and nothing is under way. Takes windows off the queue. */
-export async function* extract(queue: Asking[], extraction: Extraction): AsyncGenerator<Batch, void> {
+export async function* extract(queue: PendingWindow[], extraction: Extraction): AsyncGenerator<Batch, void> {
   const underWay = new Set<Promise<void>>();
   const spooled: Spooled[] = [];
   const missed: Missed[] = [];
-  const asked: Batch['asked'][number][] = [];
-  const settle = async (asking: Asking): Promise<void> => {
-    const { window, answered } = asking;
-    const ofWhole = wholeRequests(window, extraction.adding(window.slice), asking.whole);
+  const requested: Batch['requested'][number][] = [];
+  const settle = async (pending: PendingWindow): Promise<void> => {
+    const { window, answered } = pending;
+    const ofWhole = wholeRequests(window, extraction.adding(window.slice), pending.whole);
     const requests = requestsOf(window).length - answered.size + ofWhole;
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
-    const answer = await fetchWindow(asking, extraction).catch((error: unknown) =>
+    const answer = await fetchWindow(pending, extraction).catch((error: unknown) =>
       missedWhole(window, asFailure(error)),
     );
     // The whole is requested once all parts were answered.
-    asked.push({ slice: window.slice, requests: 'failure' in answer ? requests - ofWhole : requests });
+    requested.push({ slice: window.slice, requests: 'failure' in answer ? requests - ofWhole : requests });
     if ('failure' in answer) {
       missed.push(answer);
       return;
     }
     spooled.push(answer);
-    extraction.came(window, bytesOf(answer));
+    extraction.onAnswer(window, bytesOf(answer));
   };
   // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
   const fill = (): void => {
@@ -139,7 +139,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   for (;;) {
     fill();
     if (spooled.length > 0 || missed.length > 0) {
-      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), asked: asked.splice(0) };
+      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), requested: requested.splice(0) };
       continue;
     }
     if (underWay.size === 0) return;
@@ -156,7 +156,7 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
   const isAlike = ({ window }: Spooled): boolean =>
-    first !== undefined && window.slice.name === first.window.slice.name && asksSame(window, first.window);
+    first !== undefined && window.slice.name === first.window.slice.name && haveSameMetrics(window, first.window);
   for (const next of waiting.filter(isAlike)) {
     bytes += bytesOf(next);
     if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
@@ -174,11 +174,11 @@ const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap((
  * All requests of a window and, of several parts, its whole; or its failure. A part that is too heavy leaves the others to be answered,
  * as they are wanted whatever it is divided into; any other failure gives them up.
  */
-async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spooled | Missed> {
-  const { window } = asking;
+async function fetchWindow(pending: PendingWindow, extraction: Extraction): Promise<Spooled | Missed> {
+  const { window } = pending;
   const giveUp = new AbortController();
   const within = { ...extraction, signal: AbortSignal.any([extraction.signal, giveUp.signal]) };
-  const answered = new Map(asking.answered);
+  const answered = new Map(pending.answered);
   const heavy = new Map<string, Failure>();
   const fetch = async (request: Request): Promise<void> => {
     try {
@@ -197,12 +197,12 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
     );
     giveUp.signal.throwIfAborted();
     const [failure] = heavy.values();
-    if (failure !== undefined) return { ...asking, failure, heavy: new Set(heavy.keys()), answered };
+    if (failure !== undefined) return { ...pending, failure, heavy: new Set(heavy.keys()), answered };
     const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<SpooledPages> =>
       fetchPages(window, parameters, within);
     const adding = extraction.adding(window.slice);
-    const whole = hasWhole(window) ? await askWhole(window, asking.whole, { ...within, pagesOf, adding }) : null;
-    return spooledOf({ ...asking, answered, whole }, extraction);
+    const whole = hasWhole(window) ? await requestWhole(window, pending.whole, { ...within, pagesOf, adding }) : null;
+    return spooledOf({ ...pending, answered, whole }, extraction);
   } catch (error) {
     await extraction.spool.discard({ answers: [...answered.values()] });
     return missedWhole(window, asFailure(error));
@@ -210,7 +210,7 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
 }
 
 /** A window all of whose requests were answered; requested when the first of them was, which finality is judged by. */
-function spooledOf({ window, attempt, answered, whole }: Asking, extraction: Extraction): Spooled {
+function spooledOf({ window, attempt, answered, whole }: PendingWindow, extraction: Extraction): Spooled {
   const answers = requestsOf(window).flatMap((request) => {
     const answer = answered.get(requestId(request));
     // Since it was answered, another part may have been divided.

@@ -23,7 +23,7 @@ import type { SavedBody } from '../service/service.ts';
 import { type BesideRows, besideRowsOf, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
 import { onDisk, type Spool, type SpooledPages, type WholeAnswer } from '../spool/spool.ts';
 
-export interface AskingWhole {
+export interface WholeContext {
   /** Every page of a report. */
   readonly pagesOf: (parameters: Readonly<Record<string, string>>) => Promise<SpooledPages>;
   readonly spool: Pick<Spool, 'discard'>;
@@ -62,21 +62,25 @@ const dividing = (window: Window, adding: Adding): readonly string[] =>
  * The whole, or why it could not be had; what is known of it is not requested again. Throws refused credentials, failures of the
  * disk and the signal's reason.
  */
-export async function askWhole(window: Window, before: WholeAnswer | null, asking: AskingWhole): Promise<WholeAnswer> {
-  const { adding } = asking;
+export async function requestWhole(
+  window: Window,
+  before: WholeAnswer | null,
+  pending: WholeContext,
+): Promise<WholeAnswer> {
+  const { adding } = pending;
   const known = before === null || 'failure' in before ? null : before;
   const values = new Map(known?.values);
   try {
-    const stated = known?.stated ?? (adding === 'none' ? [] : await askBatches([COARSEST], window, asking));
+    const stated = known?.stated ?? (adding === 'none' ? [] : await requestBatches([COARSEST], window, pending));
     for (const dimension of dividing(window, adding)) {
       if (values.has(dimension)) continue;
       try {
-        const said = await askBatches([COARSEST, dimension], window, asking);
-        const rows = said.flatMap((each) => each.rows);
+        const responses = await requestBatches([COARSEST, dimension], window, pending);
+        const rows = responses.flatMap((each) => each.rows);
         const filled = rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
         values.set(dimension, new Set(filled.flatMap((row) => valueIn(row[dimension]))));
       } catch (error) {
-        const failure = failureIn(error, asking);
+        const failure = failureIn(error, pending);
         // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
         if (adding === 'none' || isPassing(failure)) throw failure;
         values.set(dimension, null);
@@ -84,7 +88,7 @@ export async function askWhole(window: Window, before: WholeAnswer | null, askin
     }
     return { stated, values };
   } catch (error) {
-    return { failure: failureIn(error, asking) };
+    return { failure: failureIn(error, pending) };
   }
 }
 
@@ -92,7 +96,7 @@ export async function askWhole(window: Window, before: WholeAnswer | null, askin
 const COARSEST = 'year';
 
 /** What was thrown as a failure of the question; throws it on where it ends more than that. */
-function failureIn(error: unknown, { signal }: Pick<AskingWhole, 'signal'>): Failure {
+function failureIn(error: unknown, { signal }: Pick<WholeContext, 'signal'>): Failure {
   signal.throwIfAborted();
   const failure = asFailure(error);
   if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
@@ -110,18 +114,18 @@ const MOST_REPEATS = 2;
 
 type Stated = Pick<SavedReport, 'totals' | 'rows'>;
 
-async function askBatches(dimensions: readonly string[], window: Window, asking: AskingWhole): Promise<Stated[]> {
+async function requestBatches(dimensions: readonly string[], window: Window, pending: WholeContext): Promise<Stated[]> {
   const stated: Stated[] = [];
-  for (const batch of batchesIn(window)) stated.push(await askBy(dimensions, { window, batch }, asking));
+  for (const batch of batchesIn(window)) stated.push(await requestBy(dimensions, { window, batch }, pending));
   return stated;
 }
 
-async function askBy(
+async function requestBy(
   dimensions: readonly string[],
   { window, batch }: { readonly window: Window; readonly batch: PartRequest },
-  asking: AskingWhole,
+  pending: WholeContext,
 ): Promise<Stated> {
-  const { pagesOf, spool } = asking;
+  const { pagesOf, spool } = pending;
   // Sorting and index may name a dimension that is not requested here.
   const parameters = Object.fromEntries(
     Object.entries({ ...reportParameters(window, batch), dimensions: dimensions.join(',') }).filter(
@@ -132,7 +136,7 @@ async function askBy(
     try {
       const { pages, unfollowed } = await pagesOf(parameters);
       const reports = await readAll(pages, spool);
-      const error = reports.map(({ beside }) => errorIn(beside)).find((said) => said !== null);
+      const error = reports.map(({ beside }) => errorIn(beside)).find((responses) => responses !== null);
       if (error !== undefined) throw unusable(window, `the service said ${error}`);
       // An answer without content, where the parts have rows mostly.
       if (reports.length > 0 || repeats >= MOST_REPEATS) return statedIn(reports, unfollowed, window);
@@ -147,7 +151,7 @@ async function askBy(
 }
 
 /** Reads pages and removes them. */
-async function readAll(pages: readonly SavedBody[], spool: AskingWhole['spool']): Promise<SavedReport[]> {
+async function readAll(pages: readonly SavedBody[], spool: WholeContext['spool']): Promise<SavedReport[]> {
   try {
     const reports: SavedReport[] = [];
     for (const page of pages) reports.push(await readReport(page));

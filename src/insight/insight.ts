@@ -98,9 +98,9 @@ function measure(periods: readonly PeriodHistory[]) {
   const { lastChangeAge, laterLooks } = horizonEvidence(periods.flatMap(looksOf));
   return {
     maturation: maturationOf(development, ages),
-    projections: periods.flatMap(({ start_day: period, load_id, is_held: isHeld, fetches }) => {
+    projections: periods.flatMap(({ start_day: period, load_id, is_held: isStored, fetches }) => {
       const last = fetches.at(-1);
-      if (!isHeld || last === undefined || fetches.some((fetch) => fetch.is_final)) return [];
+      if (!isStored || last === undefined || fetches.some((fetch) => fetch.is_final)) return [];
       const reach = scores.find((score) => score.age_days === last.age)?.reach ?? null;
       const factor = factors.get(last.age);
       if (reach === null || factor === undefined || last.value <= 0) return [];

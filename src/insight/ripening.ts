@@ -222,11 +222,12 @@ export function scoresOf(development: Development, standingOn: (day: number) => 
 
 function scoreOf(age: number, trials: readonly Trial[]): Score {
   const off = (value: number, { final }: Trial): number => Math.abs(value / final - 1);
-  const held = trials.flatMap((trial) => {
+  const covered = trials.flatMap((trial) => {
     const reach = reachOn(trials, trial.madeOn);
     return reach === null ? [] : [missOf(trial, trial.final) <= Math.log(reach)];
   });
-  const coverage = held.length < FEWEST_PERIODS ? null : held.filter((isHeld) => isHeld).length / held.length;
+  const coverage =
+    covered.length < FEWEST_PERIODS ? null : covered.filter((isCovered) => isCovered).length / covered.length;
   const projected = median(trials.map((trial) => off(trial.projected, trial)));
   const asIs = median(trials.map((trial) => off(trial.asIs, trial)));
   const reach = reachOn(trials, Infinity);

@@ -6,7 +6,7 @@
 
 import * as z from 'zod';
 
-import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
+import { commentOn, declare, declaredHashes } from '../warehouse/declaring.ts';
 import { areApart, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -22,7 +22,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   const names = new Set(slices.map(({ slice }) => slice));
   const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
   const joinable = free.filter((slice) => isJoinable(slice));
-  const said = await lastSaid(
+  const declared = await declaredHashes(
     warehouse,
     joinable.map(({ slice }) => `slice ${slice}`),
   );
@@ -32,7 +32,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
     await declare(warehouse, {
       name: 'joins',
       slice: null,
-      from: [...free.map(({ slice }) => slice), ...views, ...said, ...joinedColumns.flat()],
+      from: [...free.map(({ slice }) => slice), ...views, ...declared, ...joinedColumns.flat()],
       relations: free.map(({ slice }) => `main.${slice}_links`),
       statements: async () => {
         const tables = await relationsIn(warehouse, 'main');

@@ -128,8 +128,8 @@ const NIGHTLY_SHIFT_MS = 3_600_000;
  */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, (links.everyMs ?? 0) - NIGHTLY_SHIFT_MS));
-  const asked = [timestamp(since), links.maxLevel, timestamp(new Date())];
-  const done = await warehouse.rows(statement('links/crawled_apps'), asked, appRow);
+  const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
+  const done = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
   if (links.apps !== 'all') {
     const tokens = [...new Set(links.apps)].toSorted();

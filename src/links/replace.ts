@@ -54,12 +54,12 @@ export async function doubtAbout(
   const [subject, name] =
     listing.of === 'links' ? [listing.appToken, `The app ${listing.appToken}`] : ['partners', 'The service'];
   const doubt = `${name} listed no more than ${open - missing} of the ${open} ${listing.of} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
-  const isOdd = missing * 2 > open;
+  const isDoubted = missing * 2 > open;
   const counted = [subject, missing, timestamp(planAt)];
-  const [agreeing] = isOdd ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow) : [];
+  const [agreeing] = isDoubted ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow) : [];
   if (agreeing?.is_earlier_night === false) return doubt;
   await warehouse.run(statement('links/forget_doubt'), [subject]);
-  if (!isOdd || agreeing !== undefined) return null;
+  if (!isDoubted || agreeing !== undefined) return null;
   await warehouse.run(statement('links/record_doubt'), counted);
   return doubt;
 }

@@ -97,8 +97,8 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
 /** Throws `USAGE_INVALID` for a name that is blank, has blanks around it, with which no label matches, or holds control characters. */
 function checkName(name: string): void {
   const bare = name.trim();
-  const odd = /\p{Cc}/u.test(name) ? 'held control characters' : bare === name ? null : 'had blanks around it';
-  const problem = bare === '' ? 'was empty' : odd;
+  const defect = /\p{Cc}/u.test(name) ? 'held control characters' : bare === name ? null : 'had blanks around it';
+  const problem = bare === '' ? 'was empty' : defect;
   if (problem === null) return;
   throw new Failure('USAGE_INVALID', `The name ${JSON.stringify(name)} of the link ${problem}.`, {
     facts: { name },

@@ -81,8 +81,8 @@ function warningsOf(
   lacked: ReadonlySet<string>,
   { unread }: WindowMaturity,
 ): LoadWarning[] {
-  const warnings = [...new Set(sound.flatMap((page) => page.warnings))].map((said): LoadWarning => {
-    return { code: 'SERVICE_WARNING', message: `The service warned: ${said}` };
+  const warnings = [...new Set(sound.flatMap((page) => page.warnings))].map((words): LoadWarning => {
+    return { code: 'SERVICE_WARNING', message: `The service warned: ${words}` };
   });
   const requested = new Set([...slice.dimensions, ...slice.metrics, 'attr_dependency']);
   const unrequested = new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !requested.has(key))));
@@ -104,7 +104,7 @@ function warningsOf(
 function notWhole(window: Window, because: string): LoadResult {
   const message = `${subjectOf(window)}: the answer was not one whole report: ${because}.`;
   const failure = new Failure('DATA_MALFORMED', message, { hint: 'Run again later; nothing was loaded.' });
-  return { kind: 'ask again', window, failure };
+  return { kind: 'request again', window, failure };
 }
 
 function lackingKeys(window: Window, page: SoundPage, metrics: readonly string[]): Failure | null {

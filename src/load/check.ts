@@ -242,7 +242,7 @@ async function readRejects(
     const facts = { rows: rows.length, tolerated: maxRejects };
     const failure = new Failure('DATA_REJECTED', message, { facts, hint: REJECTED_HINT });
     const rejects: Rejects = {
-      recorded: all.map(({ reason, row }) => ({ slice: name, days: window.asked, reason, row })),
+      recorded: all.map(({ reason, row }) => ({ slice: name, days: window.requested, reason, row })),
       days: rows.map(({ day }) => day),
       metrics: new Set(all.map(({ metric }) => metric)),
       failure: rows.length > maxRejects ? failure : null,

@@ -58,14 +58,19 @@ function fateOf(period: Period, window: Window, { answered, known }: Counts, how
  * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it, and none
  * where most of the days that are stored were left behind: the rows may have been theirs.
  */
-function leastRows({ bucket, asked }: Period, { slice }: Window, before: PeriodBefore, { fetchedAt }: Judging): number {
+function leastRows(
+  { bucket, requested }: Period,
+  { slice }: Window,
+  before: PeriodBefore,
+  { fetchedAt }: Judging,
+): number {
   const isMoved = slice.grain === null && (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
-  const [first, last] = [later(before.bucket.start, asked.start), sooner(before.bucket.end, asked.end)];
+  const [first, last] = [later(before.bucket.start, requested.start), sooner(before.bucket.end, requested.end)];
   const daysInCommon = Math.max(0, daysBetween(first, last));
   if (isMoved && daysInCommon < LEAST_SHARE * daysBetween(before.bucket.start, before.bucket.end)) return 0;
   const sinceMs = (day: Day): number => fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
   const isSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
-  if (!isSettled && sinceMs(asked.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
+  if (!isSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
   return isMoved || (slice.grain === null && !isSettled) ? Math.min(before.rows, 1) : before.rows * LEAST_SHARE;
 }
 
@@ -92,7 +97,7 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
     const own = fates[at] ?? 'load';
     const fate = isRefused && own !== 'newer' && losesAll(due.period, counts) ? 'refuse' : own;
     const last = groups.at(-1);
-    const isNext = last?.periods.at(-1)?.period.asked.end === due.period.asked.start;
+    const isNext = last?.periods.at(-1)?.period.requested.end === due.period.requested.start;
     if (isNext && last?.fate === fate) last.periods.push(due);
     else groups.push({ fate, periods: [due] });
   }
@@ -106,10 +111,12 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
 }
 
 /** Whether a window's periods are all of its days; of an archived one that was loaded in part they may not be. */
-function isUnbroken({ periods, asked }: Window): boolean {
+function isUnbroken({ periods, requested }: Window): boolean {
   return (
-    periods[0]?.period.asked.start === asked.start &&
-    periods.every(({ period }, at) => period.asked.end === (periods[at + 1]?.period.asked.start ?? asked.end))
+    periods[0]?.period.requested.start === requested.start &&
+    periods.every(
+      ({ period }, at) => period.requested.end === (periods[at + 1]?.period.requested.start ?? requested.end),
+    )
   );
 }
 
@@ -118,7 +125,7 @@ export function lossFailure({ window }: Share, { answered, known }: Counts, subj
   const starts = window.periods.map(({ period }) => period.bucket.start);
   const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);
   const before = starts.reduce((sum, start) => sum + (known.get(start)?.rows ?? 0), 0);
-  const { start, end } = window.asked;
+  const { start, end } = window.requested;
   const message =
     before === 0
       ? `${subject}: the service answered without rows.`
@@ -135,8 +142,8 @@ export function emptyStretches(window: Window, answered: ReadonlyMap<Day, number
   for (const { period } of window.periods) {
     if ((answered.get(period.bucket.start) ?? 0) > 0) continue;
     const last = stretches.at(-1);
-    if (last?.end === period.asked.start) last.end = period.asked.end;
-    else stretches.push({ ...period.asked });
+    if (last?.end === period.requested.start) last.end = period.requested.end;
+    else stretches.push({ ...period.requested });
   }
   return stretches.map((days) => `${days.start}:${lastDay(days)}`);
 }

@@ -44,7 +44,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
       } else if (fate !== 'newer') {
         const failure = lossFailure(share, counts, `${subjectOf(window)}${emptied.clause}`);
-        results.push({ kind: fate === 'doubt' ? 'ask again' : 'failed', window, failure });
+        results.push({ kind: fate === 'doubt' ? 'request again' : 'failed', window, failure });
       }
     }
   }

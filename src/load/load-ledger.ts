@@ -113,8 +113,8 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
     const rejected = rejects.days.length;
     return {
       load_id: load.loadId,
-      start_day: window.asked.start,
-      end_day: window.asked.end,
+      start_day: window.requested.start,
+      end_day: window.requested.end,
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
       parameters: JSON.stringify(reportParameters(window)),
       requests: spooled.requests,
@@ -161,7 +161,7 @@ function periodsOf(
     const rejected = rejectedIn(period, rejects.days);
     const stated = evidenceOf(sound.maturity, period, fetchedAt);
     const immature = stated.evidence?.immature ?? [];
-    const held = { fetchedAt, metrics: window.slice.metrics, rejected, emptyRuns, verdict, ...stated };
+    const stored = { fetchedAt, metrics: window.slice.metrics, rejected, emptyRuns, verdict, ...stated };
     return [...byAge].map(([age, metrics]) => ({
       age,
       load_id: loadId,
@@ -169,18 +169,18 @@ function periodsOf(
       verdict,
       start_day: start,
       end_day: end,
-      asked_start: period.asked.start,
-      asked_end: period.asked.end,
+      asked_start: period.requested.start,
+      asked_end: period.requested.end,
       ends_at: timestamp(endOf(period, slice.utcOffset)),
       whole: isWhole(period),
       rows: slice.cube === undefined ? all : (counted.ages.get(age)?.get(start) ?? 0),
       rejected,
       empty_runs: emptyRuns,
-      state: stateOf(period, metrics, slice, held),
-      sound_at: instantOrNull(soundAt(period, held)),
+      state: stateOf(period, metrics, slice, stored),
+      sound_at: instantOrNull(soundAt(period, stored)),
       computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
       immature: immature.length === 0 ? null : immature,
-      next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
+      next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, stored)),
     }));
   });
 }

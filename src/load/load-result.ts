@@ -23,7 +23,7 @@ export type LoadResult =
   /** Nothing was changed, and asking again would not help. */
   | { readonly kind: 'failed'; readonly window: Window; readonly failure: Failure }
   /** The answer was unusable or is doubted; another one may not be. */
-  | { readonly kind: 'ask again'; readonly window: Window; readonly failure: Failure }
+  | { readonly kind: 'request again'; readonly window: Window; readonly failure: Failure }
   /** Some parts of it were not shown to be complete, or are too large; smaller ones may be. */
   | SplitResult
   /** The service begins its weeks with another day than was assumed. */

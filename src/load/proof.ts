@@ -54,7 +54,7 @@ export async function proveWindow(
   const short = proofs.find(isShort);
   const whole = short === undefined ? await compareWhole(found, proofs, warehouse) : agreed;
   const because = unread ?? (short === undefined ? whole.against : clauseOf(short));
-  if (because === null) return loadable(found, proofs, whole.untold);
+  if (because === null) return loadable(found, proofs, whole.unverified);
   if (target.slice.completeness === 'warn') {
     const message = `The answer was loaded although it was not shown to be complete: ${because}.`;
     const comparisons = proofs.flatMap((proof) => proof.comparisons);
@@ -102,10 +102,10 @@ function proveAnswer(answer: JudgedAnswer, ofPart: readonly MetricSum[]): Answer
 }
 
 /** What the totals have shown of a window that nothing speaks against. */
-function loadable(found: Found, proofs: readonly AnswerProof[], untold: string | null): Judged {
+function loadable(found: Found, proofs: readonly AnswerProof[], unverified: string | null): Judged {
   const warnings: LoadWarning[] = [];
-  if (untold !== null) {
-    const message = `The rows were requested in parts, and it could not be verified that no row is in neither part: ${untold}.`;
+  if (unverified !== null) {
+    const message = `The rows were requested in parts, and it could not be verified that no row is in neither part: ${unverified}.`;
     warnings.push({ code: 'PARTS_NOT_PROVEN', message });
   }
   // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
@@ -121,7 +121,7 @@ function loadable(found: Found, proofs: readonly AnswerProof[], untold: string |
   const isSilent = proofs.some(({ verdict, answer }) => verdict === 'unverifiable' && answer.rowCount > 0);
   return {
     ...found,
-    verdict: isSilent || comparisons.length === 0 || untold !== null ? 'unverifiable' : 'proven',
+    verdict: isSilent || comparisons.length === 0 || unverified !== null ? 'unverifiable' : 'proven',
     comparisons,
     notAdditive: proofs.flatMap((proof) => proof.notAdditive),
     addsUp: proofs.flatMap((proof) => proof.addsUp),
@@ -174,11 +174,11 @@ interface Compared {
   /** What speaks against the parts. */
   readonly against: string | null;
   /** Why it is not known whether they are all there is, if nothing speaks against them. */
-  readonly untold: string | null;
+  readonly unverified: string | null;
   readonly cause: Failure | null;
 }
 
-const agreed: Compared = { against: null, untold: null, cause: null };
+const agreed: Compared = { against: null, unverified: null, cause: null };
 
 /** Compares parts that agree with their own totals with what the service stated of the undivided window. */
 async function compareWhole(
@@ -188,7 +188,7 @@ async function compareWhole(
 ): Promise<Compared> {
   const { window, whole } = spooled;
   if (window.parts.length > 1 && isFiltered(window)) {
-    return { ...agreed, untold: 'a filter of a metric looks at rows as they are grouped, so that no total tells' };
+    return { ...agreed, unverified: 'a filter of a metric looks at rows as they are grouped, so that no total tells' };
   }
   if (whole === null) return agreed;
   if ('failure' in whole) {
@@ -200,7 +200,7 @@ async function compareWhole(
   return {
     ...agreed,
     against,
-    untold: unlisted === undefined ? null : `the service did not list the values of ${unlisted}`,
+    unverified: unlisted === undefined ? null : `the service did not list the values of ${unlisted}`,
   };
 }
 

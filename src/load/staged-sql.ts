@@ -201,8 +201,8 @@ function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fet
 }
 
 /** Whether the first week of a window was requested from a later day on. */
-export const beginsInWeek = ({ slice, asked, replaced }: Window): boolean =>
-  slice.grain === 'week' && asked.start > replaced.start;
+export const beginsInWeek = ({ slice, requested, replaced }: Window): boolean =>
+  slice.grain === 'week' && requested.start > replaced.start;
 
 /**
  * Most services name a week that the date period cuts after its own first day, some after the first of its days that was
@@ -212,8 +212,8 @@ function cutWeeks(sound: readonly Sound[]): Replacing {
   const cut = sound.filter(({ spooled: { window } }) => beginsInWeek(window));
   if (cut.length === 0) return new Map();
   const cases = cut.map(({ windowNo, spooled: { window } }) => {
-    const { asked, replaced } = window;
-    return `when ${WINDOW} = ${windowNo} and week = DATE ${literal(asked.start)} then DATE ${literal(replaced.start)}`;
+    const { requested, replaced } = window;
+    return `when ${WINDOW} = ${windowNo} and week = DATE ${literal(requested.start)} then DATE ${literal(replaced.start)}`;
   });
   return new Map([['week', `case ${cases.join(' ')} else week end`]]);
 }

@@ -125,20 +125,20 @@ export interface Proof {
 export function proofOf(comparisons: readonly Comparison[]): Proof {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
   const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
-  const odd = assumed.filter(({ agrees }) => !agrees);
+  const disagreeing = assumed.filter(({ agrees }) => !agrees);
   const telling = certain.length === 0 ? assumed : certain;
   const isSomething = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
   const isShown = telling.some((each) => each.isExact && isSomething(each));
-  const against = certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (odd[0] ?? null));
+  const against = certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
   // A few values agree by chance: rows that are missing may have had none of them, and the odd metric may be right.
-  const isThin = odd.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
+  const isThin = disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
   const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
   const isSilent = comparisons.length === 0 || isThin || rounded !== null;
   const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
   const shown = (some: readonly Comparison[]): string[] =>
     verdict === 'proven' ? some.map(({ metric }) => metric) : [];
   const addsUp = shown(assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES));
-  return { verdict, comparisons, against, rounded, notAdditive: shown(odd), addsUp };
+  return { verdict, comparisons, against, rounded, notAdditive: shown(disagreeing), addsUp };
 }
 
 /**

@@ -19,16 +19,16 @@ export function canonicalJson(json: string): string {
     }
     const isEnd = token === '}' || token === ']';
     const inside = isEnd ? (open.pop() ?? []) : [];
-    const said = token === '}' ? object(inside) : token === ']' ? `[${inside.join(',')}]` : scalar(token);
-    open.at(-1)?.push(said);
+    const value = token === '}' ? object(inside) : token === ']' ? `[${inside.join(',')}]` : scalar(token);
+    open.at(-1)?.push(value);
   }
   return outside.join('');
 }
 
 /** An object from its keys and values in turn. */
-function object(said: readonly string[]): string {
-  const names = said.filter((_, at) => at % 2 === 0);
-  const members = names.map((name, at) => ({ name, text: `${name}:${said[at * 2 + 1] ?? ''}` }));
+function object(value: readonly string[]): string {
+  const names = value.filter((_, at) => at % 2 === 0);
+  const members = names.map((name, at) => ({ name, text: `${name}:${value[at * 2 + 1] ?? ''}` }));
   members.sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
   return `{${members.map(({ text }) => text).join(',')}}`;
 }

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 /** Half of a surrogate pair has no UTF-8 form, and DuckDB refuses JSON that holds one; it becomes U+FFFD. */
-const text = z.string().transform((said) => said.toWellFormed());
+const text = z.string().transform((value) => value.toWellFormed());
 
 /** One filter item; every field but `id` may be empty. */
 export const catalogItem = z.object({

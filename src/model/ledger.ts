@@ -24,7 +24,7 @@ export interface Evidence {
 export interface LoadedPeriod {
   readonly bucket: DayInterval;
   /** The days of it that were asked for. */
-  readonly asked: DayInterval;
+  readonly requested: DayInterval;
   readonly fetchedAt: Date;
   /** When it was asked for; `fetchedAt` may be an instant that stood for it. */
   readonly requestedAt: Date;
@@ -75,7 +75,7 @@ export interface SliceTable {
 }
 
 /** What is held of a period under an age; of a slice that is no cube the age is empty. */
-export function heldAt(table: SliceTable | null, age: string, start: Day): LoadedPeriod | undefined {
+export function storedAt(table: SliceTable | null, age: string, start: Day): LoadedPeriod | undefined {
   return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 }
 
@@ -90,11 +90,11 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
     }
   }
   const inOrder = [...byStart].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return new Map(inOrder.map(([start, entries]) => [start, heldTogether(entries)]));
+  return new Map(inOrder.map(([start, entries]) => [start, asOneLoad(entries)]));
 }
 
 /** What is held of one period under several ages, as one: the oldest fetch, and all rows and metrics. */
-function heldTogether(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
+function asOneLoad(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
   const [first] = entries;
   const oldest = entries.reduce((least, each) => (each.fetchedAt < least.fetchedAt ? each : least), first);
   const sumOf = (count: (entry: LoadedPeriod) => number): number => entries.reduce((sum, each) => sum + count(each), 0);
@@ -121,9 +121,9 @@ export function tableOf({ live, building }: SliceLedger, fingerprint: string): S
 }
 
 /** Every period a table holds that will be there once a meaning's own table is complete. */
-export function heldPeriods(ledger: SliceLedger, fingerprint: string): LoadedPeriod[] {
-  const mine = tableOf(ledger, fingerprint);
-  const tables = mine === ledger.live ? [ledger.live] : [ledger.live, mine];
+export function storedPeriods(ledger: SliceLedger, fingerprint: string): LoadedPeriod[] {
+  const own = tableOf(ledger, fingerprint);
+  const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
 }
 

@@ -18,7 +18,7 @@ export type PeriodState = (typeof periodStates)[number];
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */
-export type Held = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'>;
+export type LoadFacts = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'>;
 
 /** An empty answer is believed once so many runs in a row have met it. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
@@ -34,14 +34,15 @@ function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): nu
 }
 
 /** Whether a period is held without rows and only one run has said so. */
-export function isDoubtfullyEmpty({ emptyRuns }: Pick<Held, 'emptyRuns'>): boolean {
+export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): boolean {
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
 /** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */
-export function soundAt(period: Period, held: Omit<Held, 'metrics'>): Date | null {
-  const isSound = isWhole(period) && held.rejected === 0 && held.verdict !== 'unproven' && !isDoubtfullyEmpty(held);
-  return isSound ? computedAt(held.fetchedAt, held.evidence?.computedAt ?? null) : null;
+export function soundAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
+  const isSound =
+    isWhole(period) && stored.rejected === 0 && stored.verdict !== 'unproven' && !isDoubtfullyEmpty(stored);
+  return isSound ? computedAt(stored.fetchedAt, stored.evidence?.computedAt ?? null) : null;
 }
 
 /** When values were computed: when they were requested, or earlier where their answer says so. */
@@ -50,30 +51,30 @@ export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
 }
 
 /** Whether a cell is final as it is held. */
-export function isFinal(period: Period, metric: Metric, slice: Settling, held: Held): boolean {
-  return finalMetrics(period, [metric], slice, held).length > 0;
+export function isFinal(period: Period, metric: Metric, slice: Settling, stored: LoadFacts): boolean {
+  return finalMetrics(period, [metric], slice, stored).length > 0;
 }
 
 /** The metrics whose cells of a period are final as it is held; one that did not come with the load is not held at all. */
-export function finalMetrics(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): Metric[] {
-  const fetchedMs = soundAt(period, held)?.getTime();
+export function finalMetrics(period: Period, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): Metric[] {
+  const fetchedMs = soundAt(period, stored)?.getTime();
   if (fetchedMs === undefined) return [];
   const endAt = endOf(period, slice.utcOffset);
   return metrics.filter((metric) => {
     const at = finalMs(endAt, metric, slice);
-    return at !== null && at <= fetchedMs && held.metrics.includes(metric.id) && !isCalledImmature(metric, held);
+    return at !== null && at <= fetchedMs && stored.metrics.includes(metric.id) && !isCalledImmature(metric, stored);
   });
 }
 
-const isCalledImmature = ({ id }: Metric, { evidence }: Pick<Held, 'evidence'>): boolean =>
+const isCalledImmature = ({ id }: Metric, { evidence }: Pick<LoadFacts, 'evidence'>): boolean =>
   evidence?.immature.includes(id) === true;
 
 /** How a period stands as it is held. */
-export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): PeriodState {
-  if (held.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
+export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): PeriodState {
+  if (stored.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (!isWhole(period)) return 'cut';
-  if (isDoubtfullyEmpty(held)) return 'empty';
-  return finalMetrics(period, metrics, slice, held).length === metrics.length ? 'final' : 'maturing';
+  if (isDoubtfullyEmpty(stored)) return 'empty';
+  return finalMetrics(period, metrics, slice, stored).length === metrics.length ? 'final' : 'maturing';
 }
 
 /** The instants, in milliseconds, worth one more look: when each metric becomes final, or its lifetime is over. */
@@ -83,13 +84,13 @@ function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): n
 }
 
 /** As `settlingMs`, for cells that their answer keeps from being final: at the milestones after they would have been, and at the end of their lifetime. */
-function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, held: Held): number[] {
-  if (held.evidence === undefined) return [];
-  const computedMs = computedAt(held.fetchedAt, held.evidence.computedAt).getTime();
+function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): number[] {
+  if (stored.evidence === undefined) return [];
+  const computedMs = computedAt(stored.fetchedAt, stored.evidence.computedAt).getTime();
   const late = metrics.flatMap((metric) => {
     const at = finalMs(endAt, metric, slice);
-    const isKept = at !== null && (computedMs < at || isCalledImmature(metric, held));
-    return isKept && at <= held.fetchedAt.getTime() ? [at] : [];
+    const isKept = at !== null && (computedMs < at || isCalledImmature(metric, stored));
+    return isKept && at <= stored.fetchedAt.getTime() ? [at] : [];
   });
   if (computedMs < endAt.getTime()) late.push(endAt.getTime());
   const milestones = late.flatMap((from) => milestoneAges.map((age) => from + age * MS_PER_DAY));
@@ -106,15 +107,15 @@ export function dueReason(
   slice: Settling,
   planAt: Date,
 ): DueReason | null {
-  const { fetchedAt, asked } = loaded;
+  const { fetchedAt, requested } = loaded;
   // A refetch of fewer days than were loaded would lose some.
-  const hasDays = period.asked.start <= asked.start && period.asked.end >= asked.end;
+  const hasDays = period.requested.start <= requested.start && period.requested.end >= requested.end;
   if (fetchedAt > planAt || !hasDays) return null;
   if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   if (fetchedAt >= planAt) return null;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return 'open';
-  const lacksDays = period.asked.start < asked.start || period.asked.end > asked.end;
+  const lacksDays = period.requested.start < requested.start || period.requested.end > requested.end;
   if (lacksDays || loaded.rejected > 0) return 'missing';
   if (loaded.verdict === 'unproven') return 'unproven';
   if (isDoubtfullyEmpty(loaded)) return 'empty';
@@ -130,13 +131,19 @@ export function dueReason(
 }
 
 /** The instant from which something new can be expected; null when nothing more is. Open periods, and under `nightly` maturing ones, are refreshed before it too. */
-export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): Date | null {
-  const { fetchedAt } = held;
+export function nextRefreshAt(
+  period: Period,
+  metrics: readonly Metric[],
+  slice: Settling,
+  stored: LoadFacts,
+): Date | null {
+  const { fetchedAt } = stored;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
-  const isIncomplete = metrics.some(({ id }) => !held.metrics.includes(id));
-  if (isIncomplete || held.rejected > 0 || held.verdict === 'unproven' || isDoubtfullyEmpty(held)) return fetchedAt;
-  const looks = [...settlingMs(endAt, metrics, slice), ...retriesMs(endAt, metrics, slice, held)];
+  const isIncomplete = metrics.some(({ id }) => !stored.metrics.includes(id));
+  if (isIncomplete || stored.rejected > 0 || stored.verdict === 'unproven' || isDoubtfullyEmpty(stored))
+    return fetchedAt;
+  const looks = [...settlingMs(endAt, metrics, slice), ...retriesMs(endAt, metrics, slice, stored)];
   const settling = looks.filter((at) => at > fetchedAt.getTime());
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);

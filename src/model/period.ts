@@ -25,12 +25,12 @@ export interface Period {
   /** The whole calendar bucket; what a load replaces. */
   readonly bucket: DayInterval;
   /** The days of it inside the date period; what is asked for. */
-  readonly asked: DayInterval;
+  readonly requested: DayInterval;
 }
 
 /** Whether the whole bucket is asked for; a bucket the date period cuts is never final. */
 export function isWhole(period: Period): boolean {
-  return period.asked.start === period.bucket.start && period.asked.end === period.bucket.end;
+  return period.requested.start === period.bucket.start && period.requested.end === period.bucket.end;
 }
 
 /** The instant a period is over, in an offset. */
@@ -107,12 +107,12 @@ export function bucketFor(grain: DateDimension): Bucket {
 
 /** The periods of a grain that touch an interval, in order; one for a report without a date dimension. */
 export function periodsOf(interval: DayInterval, grain: DateDimension | null, weekStartsOn: WeekStart): Period[] {
-  if (grain === null) return [{ bucket: interval, asked: interval }];
+  if (grain === null) return [{ bucket: interval, requested: interval }];
   const periods: Period[] = [];
   for (let start = interval.start; start < interval.end;) {
     const bucket = bucketOf(start, bucketFor(grain), weekStartsOn);
     const end = bucket.end < interval.end ? bucket.end : interval.end;
-    periods.push({ bucket, asked: { start, end } });
+    periods.push({ bucket, requested: { start, end } });
     start = end;
   }
   return periods;
@@ -126,13 +126,13 @@ type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>
  */
 export function coverageOf(
   slice: Covering,
-  held: readonly Pick<Period, 'asked'>[],
+  stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
   weekStartsOn: WeekStart,
 ): DayInterval | null {
   const stated = resolveDatePeriod(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
-  if (slice.grain === null) return stated ?? held[0]?.asked ?? null;
-  const [first, ...others] = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
+  if (slice.grain === null) return stated ?? stored[0]?.requested ?? null;
+  const [first, ...others] = [...(stated === null ? [] : [stated]), ...stored.map(({ requested }) => requested)];
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
   // A start that has passed the end, as `month_start:yesterday` on the first of a month, leaves the days before that end wanted.
@@ -161,10 +161,10 @@ export function firstKeptDay(
 /** The periods of the coverage, in order; empty for none. */
 export function coveredPeriods(
   slice: Covering,
-  held: readonly Pick<Period, 'asked'>[],
+  stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
   weekStartsOn: WeekStart,
 ): Period[] {
-  const days = coverageOf(slice, held, planAt, weekStartsOn);
+  const days = coverageOf(slice, stored, planAt, weekStartsOn);
   return days === null ? [] : periodsOf(days, slice.grain, weekStartsOn);
 }

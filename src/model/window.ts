@@ -33,7 +33,7 @@ export interface Window {
   readonly slice: Slice;
   readonly fingerprint: string;
   /** Days to ask for. */
-  readonly asked: DayInterval;
+  readonly requested: DayInterval;
   /** Whole calendar buckets to replace; holds `asked`. */
   readonly replaced: DayInterval;
   /** In order, contiguous, at least one. */
@@ -57,7 +57,7 @@ export function windowOf(
     ),
     slice,
     fingerprint,
-    asked: { start: first.period.asked.start, end: last.period.asked.end },
+    requested: { start: first.period.requested.start, end: last.period.requested.end },
     replaced: { start: first.period.bucket.start, end: last.period.bucket.end },
     periods,
     parts,
@@ -74,12 +74,12 @@ const haveMetricInCommon = (one: Slice, other: Slice): boolean =>
   one.cube === undefined || one.metrics.some((metric) => other.metrics.includes(metric));
 
 /** Whether two windows of a slice request the same metrics. */
-export const asksSame = ({ slice: one }: Window, { slice: other }: Window): boolean =>
+export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window): boolean =>
   one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
 /** A window as people read it and as the wire wants it: `2026-01-03:2026-01-09`, both ends inclusive. */
-export function labelOf(window: Pick<Window, 'asked'>): string {
-  return `${window.asked.start}:${lastDay(window.asked)}`;
+export function labelOf(window: Pick<Window, 'requested'>): string {
+  return `${window.requested.start}:${lastDay(window.requested)}`;
 }
 
 /** How a message about a window begins. */

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../version.ts';
 import { minuteText } from '../terminal/measure.ts';
-import { crawlsText, oddTable, runsTable, slicesTable, sourceText } from '../terminal/status-facts.ts';
+import { crawlsText, warningsTable, runsTable, slicesTable, sourceText } from '../terminal/status-facts.ts';
 import { html, Markup, name } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
@@ -42,7 +42,7 @@ export function statusPage(report: StatusReport): string {
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
-            ${factTable(runsTable(report.runs))} ${failureLists(report.runs)} ${factTable(oddTable(report))}
+            ${factTable(runsTable(report.runs))} ${failureLists(report.runs)} ${factTable(warningsTable(report))}
           </section>
         </main>
       </body>

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { batchesOf, bytesForMetrics, replacesSame, type Window, windowOf } from '../model/window.ts';
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
 import { metricsByAge, ofSameAges } from '../model/cube.ts';
-import { heldAt, knownSize } from '../model/ledger.ts';
+import { storedAt, knownSize } from '../model/ledger.ts';
 import { finalMetrics } from '../model/maturity.ts';
 import { isWhole, type Period } from '../model/period.ts';
 import type { SlicePlan } from './plan.ts';
@@ -62,7 +62,7 @@ export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]):
       .filter((draw) => draw.plan === plan)
       .map(auditWindow)
       .filter((window) => !plan.windows.some((other) => replacesSame(other, window)));
-    const windows = [...plan.windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
+    const windows = [...plan.windows, ...added].toSorted((a, b) => (a.requested.start < b.requested.start ? -1 : 1));
     return added.length === 0 ? plan : { ...plan, windows };
   });
 }
@@ -76,9 +76,10 @@ function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
   const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
     const final = [...ages].flatMap(([age, metrics]) => {
-      const held = heldAt(table, age, period.bucket.start);
-      const isOld = held !== undefined && held.rows > 0 && held.fetchedAt < today && isWhole(period) && isWhole(held);
-      const found = isOld ? finalMetrics(period, metrics, slice, held) : [];
+      const stored = storedAt(table, age, period.bucket.start);
+      const isOld =
+        stored !== undefined && stored.rows > 0 && stored.fetchedAt < today && isWhole(period) && isWhole(stored);
+      const found = isOld ? finalMetrics(period, metrics, slice, stored) : [];
       return found.length === 0 ? [] : [found.map(({ id }) => id)];
     });
     const maxBytes = slice.cube === undefined ? Infinity : bytesForMetrics(slice);

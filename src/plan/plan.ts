@@ -6,14 +6,21 @@
  * has left behind.
  */
 
-import { bytesForMetrics, asksSame, type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
+import {
+  bytesForMetrics,
+  haveSameMetrics,
+  type DuePeriod,
+  type DueReason,
+  type Window,
+  windowOf,
+} from '../model/window.ts';
 import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import {
-  heldAt,
-  heldPeriods,
+  storedAt,
+  storedPeriods,
   knownSize,
   type LoadedPeriod,
   type SliceLedger,
@@ -37,7 +44,7 @@ export interface SlicePlan {
   /** In order of time; together exactly the due periods, of a cube the due ages and few others. No cell is in two of them. */
   readonly windows: readonly Window[];
   /** Periods that are held from a fetch after the as-of instant, and so left as they are. */
-  readonly heldNewer: number;
+  readonly storedNewer: number;
   readonly planAt: Date;
 }
 
@@ -57,14 +64,14 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
   const weekStartsOn = weekStartOf(ledger, meaning);
-  const held = heldPeriods(ledger, meaning);
-  const periods = coveredPeriods(slice, held, planAt, weekStartsOn);
-  const newer = held.filter(({ fetchedAt }) => fetchedAt > planAt);
+  const stored = storedPeriods(ledger, meaning);
+  const periods = coveredPeriods(slice, stored, planAt, weekStartsOn);
+  const newer = stored.filter(({ fetchedAt }) => fetchedAt > planAt);
   const wanted = forced === null ? periods : forcedPeriods(forced, { slice, weekStartsOn, table, periods, planAt });
   const { metrics } = request;
   const byAge = metricsByAge(slice, metrics);
   const due = wanted.flatMap((period): DueAges[] => {
-    if (isHeldNewer(period, newer, slice)) return [];
+    if (isStoredNewer(period, newer, slice)) return [];
     const ages = [...byAge].flatMap(([age, some]): [string, DueReason][] => {
       const reason = forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
       return reason === null ? [] : [[age, reason]];
@@ -84,7 +91,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
         }).map((rectangle) =>
           windowOf({ ...slice, metrics: rectangle.metrics }, fingerprint, rectangle.periods, parts),
         );
-  return { slice, metrics, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
+  return { slice, metrics, fingerprint, weekStartsOn, periods, table, windows, storedNewer: newer.length, planAt };
 }
 
 const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: foremost([...ages.values()]) });
@@ -94,9 +101,9 @@ const foremost = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (ranks[each] < ranks[first] ? each : first));
 
 /** Whether a table holds the period, or with another grain a part of it, from a fetch after the as-of instant. */
-function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
+function isStoredNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
   if (grain === null) return newer.length > 0;
-  return newer.some((held) => meet(held.bucket, bucket));
+  return newer.some((stored) => meet(stored.bucket, bucket));
 }
 
 /**
@@ -121,9 +128,9 @@ function forcedPeriods(
   };
   if (days.start >= days.end) return [];
   if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, days));
-  return periodsOf(days, slice.grain, weekStartsOn).map(({ bucket, asked }) => {
-    const covered = periods.find((period) => period.bucket.start === bucket.start)?.asked ?? asked;
-    return { bucket, asked: spanOf(asked, covered, table?.periods.get(bucket.start)?.asked ?? asked) };
+  return periodsOf(days, slice.grain, weekStartsOn).map(({ bucket, requested }) => {
+    const covered = periods.find((period) => period.bucket.start === bucket.start)?.requested ?? requested;
+    return { bucket, requested: spanOf(requested, covered, table?.periods.get(bucket.start)?.requested ?? requested) };
   });
 }
 
@@ -132,7 +139,7 @@ function forcedPeriods(
  * with every metric, nothing the live table holds lies outside that or was fetched after the as-of instant, and what is empty
  * although the live table has rows there was confirmed by a second run. Where nothing is served yet, nothing is held back.
  */
-export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): string | null {
+export function swapBlockedBy({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): string | null {
   if (live?.periods.size === 0) return null;
   const loaded = periods.map(({ bucket }) => table?.periods.get(bucket.start));
   const missing = loaded.filter(
@@ -144,7 +151,7 @@ export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: S
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
   if (live === null || live === table) return null;
   const doubtful = loaded.filter(
-    (period) => period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.asked),
+    (period) => period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.requested),
   ).length;
   return doubtful === 0
     ? null
@@ -152,7 +159,7 @@ export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: S
 }
 
 function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
-  return [...table.periods.values()].some(({ rows, asked }) => rows > 0 && meet(asked, days));
+  return [...table.periods.values()].some(({ rows, requested }) => rows > 0 && meet(requested, days));
 }
 
 /** Why the metrics of an age are due in a period; null when they are not. */
@@ -162,7 +169,7 @@ function reasonFor(
   metrics: readonly Metric[],
   { table, ...request }: PlanRequest & Pick<SlicePlan, 'table'>,
 ): DueReason | null {
-  const loaded = heldAt(table, age, period.bucket.start);
+  const loaded = storedAt(table, age, period.bucket.start);
   // The bucket of a slice without a date dimension is its date period, which may have grown since.
   if (loaded?.bucket.end === period.bucket.end) {
     return dueReason(period, loaded, metrics, request.slice, request.planAt);
@@ -194,8 +201,8 @@ function fits(group: Group, before: DuePeriod, maxDays: number): boolean {
   const [first] = group;
   const last = group.at(-1) ?? first;
   return (
-    before.period.asked.end === first.period.asked.start &&
-    daysBetween(before.period.asked.start, last.period.asked.end) <= maxDays
+    before.period.requested.end === first.period.requested.start &&
+    daysBetween(before.period.requested.start, last.period.requested.end) <= maxDays
   );
 }
 
@@ -222,13 +229,13 @@ const HISTORY = 2;
 export function inOrder(plans: readonly SlicePlan[]): Window[] {
   return plans
     .flatMap((plan) => plan.windows.map((window) => ({ window, rank: rankOf(window, plan) })))
-    .toSorted((a, b) => a.rank - b.rank || compare(b.window.asked.end, a.window.asked.end))
+    .toSorted((a, b) => a.rank - b.rank || compare(b.window.requested.end, a.window.requested.end))
     .map(({ window }) => window);
 }
 
 function rankOf(window: Window, { windows, table }: SlicePlan): number {
   const isFirstLoad = table === null || table.periods.size === 0;
-  if (isFirstLoad) return window.asked.end === windows.at(-1)?.asked.end ? 0 : HISTORY;
+  if (isFirstLoad) return window.requested.end === windows.at(-1)?.requested.end ? 0 : HISTORY;
   return Math.min(...window.periods.map(({ reason }) => ranks[reason]));
 }
 
@@ -250,7 +257,7 @@ const MOST_DAYS = 366;
 /** Rows a day of the slice had in its loaded periods, on average over those that had any; null before the first. */
 export function rowsPerDay(table: SliceTable | null): number | null {
   const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
-  const days = periods.reduce((sum, { asked }) => sum + daysBetween(asked.start, asked.end), 0);
+  const days = periods.reduce((sum, { requested }) => sum + daysBetween(requested.start, requested.end), 0);
   return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
 }
 
@@ -276,9 +283,9 @@ export function joined(windows: readonly Window[], bytesADay: number): Window[] 
   const [first] = windows;
   if (first === undefined) return [];
   // The batches of a cube by themselves.
-  const rest = windows.filter((window) => !asksSame(window, first));
+  const rest = windows.filter((window) => !haveSameMetrics(window, first));
   const due = windows
-    .flatMap((window) => (asksSame(window, first) ? window.periods : []))
+    .flatMap((window) => (haveSameMetrics(window, first) ? window.periods : []))
     .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
   const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MOST_JOINED_DAYS));
   const batch = groupIntoWindows(due, days).toReversed();

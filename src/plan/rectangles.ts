@@ -54,7 +54,7 @@ function runsOf(due: readonly DueAges[]): DueAges[][] {
   const runs: DueAges[][] = [];
   for (const next of due) {
     const run = runs.at(-1);
-    if (run?.at(-1)?.period.asked.end === next.period.asked.start) run.push(next);
+    if (run?.at(-1)?.period.requested.end === next.period.requested.start) run.push(next);
     else runs.push([next]);
   }
   return runs;
@@ -70,7 +70,7 @@ function divided(run: readonly DueAges[], covering: Measured): DueAges[][] {
     for (let from = end - 1; from >= 0; from -= 1) {
       const [first, last] = [run[from], run[end - 1]];
       if (first === undefined || last === undefined) break;
-      const days = daysBetween(first.period.asked.start, last.period.asked.end);
+      const days = daysBetween(first.period.requested.start, last.period.requested.end);
       if (days > covering.maxDays && from < end - 1) break;
       for (const age of first.ages.keys()) ages.add(age);
       const cost = (best[from]?.cost ?? 0) + costOf(ages, days, covering);

@@ -116,7 +116,7 @@ function stated(
   known: ReadonlyMap<string, LakeFile>,
   lying: ReadonlyMap<string, StoredFile>,
 ): StatedFiles {
-  const held = new Map<string, PeriodContent | null>();
+  const contents = new Map<string, PeriodContent | null>();
   const columns = columnsHash(table);
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
     const period = PERIOD_FILE.exec(path)?.[2] ?? '';
@@ -124,9 +124,9 @@ function stated(
     const [entry, file] = [known.get(path), lying.get(path)];
     const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);
-    held.set(period, stays ? { content: entry.content.slice(columns.length), stamp: entry.stamp } : null);
+    contents.set(period, stays ? { content: entry.content.slice(columns.length), stamp: entry.stamp } : null);
   }
-  return held;
+  return contents;
 }
 
 /** Writes what changed of a table and returns what the manifest states of all its files, in order of their paths. */

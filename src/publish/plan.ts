@@ -72,14 +72,14 @@ const contentRow = z.object({
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
-  held: StatedFiles,
+  stored: StatedFiles,
 ): Promise<TablePlan> {
   const stamps = isOfSlice(table) ? await readStamps(warehouse, table) : [];
   const write: PlannedFile[] = [];
   const keep: { readonly period: string; readonly stamp: string }[] = [];
   const unread = new Map<string, string>();
   for (const { period, stamp } of stamps) {
-    if (held.get(period)?.stamp === stamp && stamp !== '') keep.push({ period, stamp });
+    if (stored.get(period)?.stamp === stamp && stamp !== '') keep.push({ period, stamp });
     else unread.set(period, stamp);
   }
   const wanted = new Set(stamps.map(({ period }) => period));
@@ -99,9 +99,9 @@ export async function planTable(
     wanted.add(period);
     const named = Object.fromEntries(summed.map(({ name }, place) => [name, sums[place] ?? null]));
     const file = { period, rows, content, stamp: stamp ?? '', sums: named };
-    (held.get(period)?.content === content ? keep : write).push(file);
+    (stored.get(period)?.content === content ? keep : write).push(file);
   }
-  return { write, keep, removed: [...held.keys()].filter((period) => !wanted.has(period)) };
+  return { write, keep, removed: [...stored.keys()].filter((period) => !wanted.has(period)) };
 }
 
 const stampRow = z.object({ period: ofPeriod, stamp: z.string() });
@@ -135,8 +135,8 @@ async function readStamps(
  * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
  * before a publish without it, it holds nothing of those loads any more. So removals count too.
  */
-const stampPeriods = ({ name }: LakeTable, held: string): string => `with held as (
-    ${held}
+const stampPeriods = ({ name }: LakeTable, stored: string): string => `with held as (
+    ${stored}
 )
 select
     held.period::varchar as period,

@@ -14,9 +14,9 @@ type QueryWords = ReturnType<typeof queryWords>;
 export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   const { name, columns, metrics, cohorts } = table;
   if (metrics.length === 0) return [];
-  const said = table.isCube ? 'Final rows alone.' : 'Cells that are not final are NULL.';
+  const note = table.isCube ? 'Final rows alone.' : 'Cells that are not final are NULL.';
   const rows = table.isCube ? finalRows(table, words) : finalCells(table, words);
-  const final = { name: `${name}_final`, comment: `${table.comment ?? ''} ${said}`.trim(), columns, rows };
+  const final = { name: `${name}_final`, comment: `${table.comment ?? ''} ${note}`.trim(), columns, rows };
   if (cohorts === null) return [final];
   return [final, { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, words) }];
 }

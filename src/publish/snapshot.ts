@@ -72,8 +72,8 @@ async function copyDatabase(from: string, to: string, signal: AbortSignal): Prom
   await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], { signal }).catch(
     (error: unknown) => {
       signal.throwIfAborted();
-      const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-      throw storageFailed(`The file ${from} could not be copied to ${to}`, said === '' ? error : new Error(said), {
+      const words = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+      throw storageFailed(`The file ${from} could not be copied to ${to}`, words === '' ? error : new Error(words), {
         hint: 'Check free space and permissions of the target directory.',
       });
     },

@@ -19,7 +19,7 @@ import type { Catalog } from '../model/catalog.ts';
 import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import { nothingAsked } from '../service/service.ts';
+import { noRequests } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnWeekStart, tolerated } from '../warehouse/ledger.ts';
 import { recordFailed, type Run, warn } from './run.ts';
@@ -33,7 +33,7 @@ export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoo
       hint: 'Set `archive: 30d` and run `ripen sync` first; an archive lies beside its warehouse.',
     });
   }
-  return { statistics: () => nothingAsked, confirmedNow: () => null, open: openSource };
+  return { statistics: () => noRequests, confirmedNow: () => null, open: openSource };
 }
 
 function openSource(run: Run): Source {
@@ -42,7 +42,7 @@ function openSource(run: Run): Source {
   const chosen = new Map<string, { readonly spooled: Spooled; readonly asOf: Date | null }>();
   const columns = openColumns(run);
   return {
-    canAsk: false,
+    canRequest: false,
     read: columns.answers,
     async begin() {
       const catalog = await restoreCatalog(run);
@@ -55,15 +55,15 @@ function openSource(run: Run): Source {
       const plans: SlicePlan[] = [];
       for (const plan of await planTargets(run, targets)) {
         const { slice, table } = plan;
-        const mine = await loadable(entries.get(slice.name) ?? [], plan, run);
-        const { windows, damages } = await newestWhole(mine, slice, table);
+        const own = await loadable(entries.get(slice.name) ?? [], plan, run);
+        const { windows, damages } = await newestWhole(own, slice, table);
         for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
         if (windows.length === 0 && damages.length === 0) {
           await tellEmpty('The archive held nothing that the warehouse does not hold from a later fetch.', slice, run);
         }
         const all = windows.map((window) => ({ spooled: spooledFrom(window, slice), asOf: window.entry.asOf }));
         for (const each of all) chosen.set(each.spooled.window.id, each);
-        plans.push({ ...plan, heldNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
+        plans.push({ ...plan, storedNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
       }
       return plans;
     },
@@ -71,7 +71,7 @@ function openSource(run: Run): Source {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
         const found = chosen.get(next.window.id);
         if (found === undefined) continue;
-        yield { spooled: [found.spooled], missed: [], asked: [], fetchedAt: found.asOf };
+        yield { spooled: [found.spooled], missed: [], requested: [], fetchedAt: found.asOf };
       }
     },
     keep: async () => {},

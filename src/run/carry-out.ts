@@ -88,8 +88,8 @@ async function finish(
   } catch (error) {
     const failure = asFailure(error);
     // A disk or database that failed the run fails its entry as well, and is told already.
-    const isTold = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
-    if (!isTold) record.fail(failure);
+    const isReported = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
+    if (!isReported) record.fail(failure);
     return record.summary(finishedAt, statistics());
   }
 }

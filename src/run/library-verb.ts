@@ -37,13 +37,13 @@ export function plainVerb<Given extends readonly [options?: unknown], Result>(
 }
 
 /** Calls a function that the caller gave; what it throws is the caller's to correct, unless the caller's signal made it. */
-export async function asked<Answer>(
+export async function called<Answer>(
   name: OptionName,
   signal: AbortSignal | undefined,
-  ask: () => Promise<Answer>,
+  callback: () => Promise<Answer>,
 ): Promise<Answer> {
   try {
-    return await ask();
+    return await callback();
   } catch (thrown) {
     if (thrown instanceof Failure || signal?.aborted === true) throw thrown;
     throw new Failure('USAGE_INVALID', `The function given as ${name} failed: ${textOf(thrown)}`, {

@@ -7,7 +7,7 @@ import { readCatalog } from '../catalog/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
-import { heldAt, type SliceTable } from '../model/ledger.ts';
+import { storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
@@ -153,8 +153,8 @@ function unfinalPeriods({ slice, metrics, periods, table }: SlicePlan): Period[]
   const ages = metricsByAge(slice, metrics);
   return periods.filter((period) =>
     [...ages].some(([age, some]) => {
-      const held = heldAt(table, age, period.bucket.start);
-      return held === undefined || stateOf(period, some, slice, held) !== 'final';
+      const loaded = storedAt(table, age, period.bucket.start);
+      return loaded === undefined || stateOf(period, some, slice, loaded) !== 'final';
     }),
   );
 }
@@ -188,15 +188,15 @@ function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSl
 function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null): PlannedWindow {
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
-  const { asked, periods } = window;
+  const { requested, periods } = window;
   const rows = rowsOf?.(
     periods.map(({ period }) => period),
     window.slice,
   );
   return {
     ...(window.slice.cube === undefined ? {} : { metrics: window.slice.metrics.length }),
-    first_day: asked.start,
-    last_day: lastDay(asked),
+    first_day: requested.start,
+    last_day: lastDay(requested),
     periods: periods.length,
     reasons,
     requests,
@@ -214,9 +214,9 @@ function expectingRows({ slice: { metrics } }: SlicePlan, table: SliceTable | nu
     // The rows of a cube are values, so that fewer metrics are fewer rows.
     const share = slice.cube === undefined ? 1 : slice.metrics.length / metrics.length;
     const ages = new Set(slice.metrics.map(ageIn(slice)));
-    const rowsOf = ({ bucket, asked }: Period): number => {
-      const held = sumOf([...ages].map((age) => heldAt(table, age, bucket.start)?.rows ?? 0));
-      return held > 0 ? held : share * perDay * daysBetween(asked.start, asked.end);
+    const rowsOf = ({ bucket, requested }: Period): number => {
+      const loaded = sumOf([...ages].map((age) => storedAt(table, age, bucket.start)?.rows ?? 0));
+      return loaded > 0 ? loaded : share * perDay * daysBetween(requested.start, requested.end);
     };
     return Math.round(sumOf(periods.map(rowsOf)));
   };

@@ -25,9 +25,9 @@ export interface Round {
 export function courseOf(
   { values, window, shortfall }: Pick<SplitResult, 'values' | 'window' | 'shortfall'>,
   before: Round | undefined,
-  canAsk: boolean,
+  canRequest: boolean,
 ): 'divide' | 'not additive' | 'fail' {
-  if (!canAsk) return shortfall?.isAssumed === true ? 'not additive' : 'fail';
+  if (!canRequest) return shortfall?.isAssumed === true ? 'not additive' : 'fail';
   if (shortfall === null || window.periods.length > 1) return 'divide';
   const { rows, differences, isAssumed, isCut } = shortfall;
   if (before === undefined) {
@@ -63,18 +63,18 @@ export function roundAfter(
 const totalOf = (rows: Shortfall['rows']): number => [...rows.values()].reduce((sum, each) => sum + each, 0);
 
 /** The failure of an archived answer: one that is too heavy cannot be divided, nor does it get lighter with time. */
-export function beyondReplay(failure: Failure, { slice, asked }: Window): Failure {
+export function beyondReplay(failure: Failure, { slice, requested }: Window): Failure {
   const { code, message, facts, cause } = failure;
   if (code !== 'SOURCE_TOO_HEAVY') return failure;
-  const backfill = `ripen backfill --slice ${slice.name} --from ${asked.start} --to ${lastDay(asked)}`;
+  const backfill = `ripen backfill --slice ${slice.name} --from ${requested.start} --to ${lastDay(requested)}`;
   const hint = `Run \`${backfill}\`, which can request less at a time.`;
   return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
 }
 
 /** The failure of a window whose weeks begin on another day than those that are held, which no table may mix. */
-export function otherWeeks(window: Window, weekStartsOn: WeekStart, held: readonly LoadedPeriod[]): Failure {
-  const { slice, asked, replaced } = window;
-  const { start, end } = spanOf(asked, ...held.map((period) => period.asked));
+export function otherWeeks(window: Window, weekStartsOn: WeekStart, stored: readonly LoadedPeriod[]): Failure {
+  const { slice, requested, replaced } = window;
+  const { start, end } = spanOf(requested, ...stored.map((period) => period.requested));
   const names = `a ${weekdayName(weekStartsOn)}, and those loaded before on a ${weekdayName(weekdayOf(replaced.start))}`;
   const backfill = `ripen backfill --slice ${slice.name} --from ${start} --to ${lastDay({ start, end })}`;
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: its weeks began on ${names}.`, {

@@ -47,27 +47,27 @@ export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
   const { record, emit } = run;
   record.plan(plan);
   const periods = plan.windows.reduce((sum, window) => sum + window.periods.length, 0);
-  if (plan.heldNewer > 0) {
-    const message = `${plan.heldNewer} periods are held from a fetch after the as-of instant, and were left as they are.`;
+  if (plan.storedNewer > 0) {
+    const message = `${plan.storedNewer} periods are held from a fetch after the as-of instant, and were left as they are.`;
     await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
   }
   emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
-  if (run.request.forced !== null && plan.heldNewer === 0) await recordForced(plan, run.request.forced, run);
+  if (run.request.forced !== null && plan.storedNewer === 0) await recordForced(plan, run.request.forced, run);
 }
 
 /** Tells which of the days to load again were not asked for; a failure where none was. */
 async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, run: Run): Promise<void> {
   const because =
     slice.grain === null ? 'lie outside its date period' : 'have not begun, or are older than `retain` allows';
-  const [first, last] = [windows.at(0)?.asked.start, windows.at(-1)?.asked.end];
-  const days = labelOf({ asked: forced });
+  const [first, last] = [windows.at(0)?.requested.start, windows.at(-1)?.requested.end];
+  const days = labelOf({ requested: forced });
   if (first === undefined || last === undefined) {
     const message = `slice ${slice.name}: the days ${days} were not asked for: they ${because}.`;
     const hint = 'Give days that the slice covers or may cover.';
     recordFailed(new Failure('USAGE_INVALID', message, { hint }), slice.name, run);
   } else if (forced.start < first || last < forced.end) {
-    const asked = labelOf({ asked: { start: first, end: last } });
-    const message = `Of the days ${days} only ${asked} were asked for: the others ${because}.`;
+    const requested = labelOf({ requested: { start: first, end: last } });
+    const message = `Of the days ${days} only ${requested} were asked for: the others ${because}.`;
     await warn({ code: 'BACKFILL_CUT', message }, slice.name, run);
   }
 }
@@ -102,7 +102,7 @@ export async function warn(
   { warehouse, runId, emit }: Pick<Run, 'warehouse' | 'runId' | 'emit'>,
 ): Promise<void> {
   const names = namesOf(about);
-  const days = about === null || typeof about === 'string' ? null : about.asked;
+  const days = about === null || typeof about === 'string' ? null : about.requested;
   await recordWarning(warehouse, { runId, slice: names.slice, days, code, message });
   emit({ type: 'warning', code, ...names, message });
 }

@@ -43,12 +43,12 @@ function openSource(run: Run, service: Service): Source {
     await spool.discard({ answers });
   };
   return {
-    canAsk: true,
+    canRequest: true,
     read: columns.answers,
     async begin() {
       const catalog = await refreshCatalog(run, {
-        async filtersData(...asked) {
-          const listing = await service.filtersData(...asked);
+        async filtersData(...requested) {
+          const listing = await service.filtersData(...requested);
           // Before it is stored as seen at an instant that may be years away.
           clock.check();
           return listing;
@@ -62,11 +62,11 @@ function openSource(run: Run, service: Service): Source {
     async plan(targets) {
       return withNightlyAudits(run, await planTargets(run, targets));
     },
-    async *answers(queue, targets, signal, came) {
+    async *answers(queue, targets, signal, onAnswer) {
       const { maxConcurrency } = config.service;
-      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };
+      const pending = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, onAnswer };
       const batches = extract(queue, {
-        ...asking,
+        ...pending,
         // Into the columns of its slice as they are now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);

@@ -1,6 +1,6 @@
 /** Where a run's answers come from: the service, or the archive of what it once answered. */
 
-import type { Asking, Batch } from '../extract/extract.ts';
+import type { PendingWindow, Batch } from '../extract/extract.ts';
 import type { LoadRequest, LoadResult } from '../load/load-result.ts';
 import { ReadAnswers } from '../load/read-answers.ts';
 import type { Target } from '../tables/target.ts';
@@ -27,7 +27,7 @@ export type Answers = Spooled['answers'];
 /** A source, open for one run. */
 export interface Source {
   /** Whether it answers another question too; an archive gives what it has. */
-  readonly canAsk: boolean;
+  readonly canRequest: boolean;
   /** The catalog that values are typed by, and the slices it has something of; refreshes partners and links where it has them. Throws where no catalog is to be had. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
   /** What is to be loaded into each table, by the ledger or by what the archive holds. */
@@ -37,10 +37,10 @@ export interface Source {
    * before the next window is requested, and may change the queue. Throws when nothing may be loaded any more.
    */
   answers(
-    queue: Asking[],
+    queue: PendingWindow[],
     targets: Targets,
     signal: AbortSignal,
-    came: (window: Window, bytes: number) => void,
+    onAnswer: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
   /** Answers that were read into columns already. */
   readonly read: LoadRequest['read'];

@@ -93,7 +93,7 @@ export class RunRecord {
     this.#of(slice).windows.planned += windows;
   }
 
-  asked(slice: Slice, requests: number): void {
+  requested(slice: Slice, requests: number): void {
     this.#of(slice.name).requests += requests;
   }
 

@@ -13,7 +13,7 @@ import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, withStars } from '../model/stars.ts';
 import { type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
-import { heldBackBy, planSlice, type SlicePlan } from '../plan/plan.ts';
+import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../links/joins.ts';
@@ -93,10 +93,10 @@ async function swapIfComplete(run: Run, target: Target): Promise<void> {
   const { slice, columns } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
   const plan = planSlice({ slice, metrics: columns.metrics, ledger, planAt: run.planAt, forced: null });
-  const heldBack = heldBackBy(plan, ledger.live);
-  if (heldBack === null) await swapTables(run.warehouse, target, run.runId);
-  if (heldBack === null || ledger.live === null) return;
-  const message = `The changed meaning is not served yet: ${heldBack}. Until then readers see the rows of the old one, which are not refreshed.`;
+  const reason = swapBlockedBy(plan, ledger.live);
+  if (reason === null) await swapTables(run.warehouse, target, run.runId);
+  if (reason === null || ledger.live === null) return;
+  const message = `The changed meaning is not served yet: ${reason}. Until then readers see the rows of the old one, which are not refreshed.`;
   await warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 

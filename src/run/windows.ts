@@ -6,7 +6,7 @@
  */
 
 import type { Failure } from '../errors.ts';
-import { type Asking, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
+import { type PendingWindow, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../tables/slice-metrics.ts';
 import { turnWeeks } from '../tables/slice-table.ts';
@@ -35,7 +35,7 @@ export async function loadWindows(
   source: Source,
   targets: Targets,
 ): Promise<void> {
-  const ofUnknownSize = plans.filter(({ table }) => source.canAsk && rowsPerDay(table) === null);
+  const ofUnknownSize = plans.filter(({ table }) => source.canRequest && rowsPerDay(table) === null);
   const loader = new WindowLoader(run, source, targets, new Set(ofUnknownSize.map(({ slice }) => slice.name)));
   await loader.load(inOrder(plans));
 }
@@ -45,7 +45,7 @@ class WindowLoader {
   readonly #source: Source;
   readonly #targets: Targets;
   /** The windows that wait, the next one first; the source takes them off. */
-  readonly #waiting: Asking[] = [];
+  readonly #waiting: PendingWindow[] = [];
   /** By the window's id, what it had before it was divided for falling short. */
   readonly #rounds = new Map<string, Round>();
   /** By slice, the weekday its windows were aligned to since the run began. */
@@ -68,10 +68,10 @@ class WindowLoader {
     this.#waiting.push(...windows.map((window) => unanswered(window)));
     try {
       const until = AbortSignal.any([signal, this.#stop.signal]);
-      const came = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
-      for await (const batch of this.#source.answers(this.#waiting, this.#targets, until, came)) {
+      const onAnswer = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
+      for await (const batch of this.#source.answers(this.#waiting, this.#targets, until, onAnswer)) {
         for (const miss of batch.missed) await this.#afterMiss(miss);
-        for (const { slice, requests } of batch.asked) record.asked(slice, requests);
+        for (const { slice, requests } of batch.requested) record.requested(slice, requests);
         const results = await this.#loadCurrent(batch);
         for (const result of results) await this.#afterLoad(result, batch.spooled);
         await this.#source.keep(batch.spooled, results);
@@ -84,9 +84,9 @@ class WindowLoader {
   }
 
   /** Puts what is to be requested of a window, in its place, in front of all others. */
-  #putBack({ slice }: Window, askings: readonly Asking[]): void {
-    this.#run.record.planMore(slice.name, askings.length - 1);
-    this.#waiting.unshift(...askings);
+  #putBack({ slice }: Window, pending: readonly PendingWindow[]): void {
+    this.#run.record.planMore(slice.name, pending.length - 1);
+    this.#waiting.unshift(...pending);
   }
 
   /** Puts windows of a slice behind all others, in place of those that wait. */
@@ -116,7 +116,7 @@ class WindowLoader {
       target: narrowedTo(target, first.window.slice.metrics),
       fetchedAt,
       // Whatever was archived had been accepted, losses too.
-      acceptLoss: request.acceptLoss || !this.#source.canAsk,
+      acceptLoss: request.acceptLoss || !this.#source.canRequest,
       read: this.#source.read,
     });
     this.#targets.set(target.slice.name, withChanges(target, loaded.target));
@@ -164,10 +164,10 @@ class WindowLoader {
   }
 
   /** Joins the waiting windows of a slice whose first answer came, where they may be twice as long. */
-  #joinWaiting({ slice, asked }: Window, bytes: number): void {
+  #joinWaiting({ slice, requested }: Window, bytes: number): void {
     if (!this.#unsized.delete(slice.name)) return;
     const waiting = this.#waiting.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
-    const longer = joined(waiting, bytes / daysBetween(asked.start, asked.end));
+    const longer = joined(waiting, bytes / daysBetween(requested.start, requested.end));
     if (2 * longer.length > waiting.length) return;
     this.#replaceWaiting(slice.name, longer);
     this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });
@@ -175,7 +175,7 @@ class WindowLoader {
 
   /** Requests a window once more, unless that was done often enough or cannot be done. */
   #afterDoubt(window: Window, failure: Failure, attempt: number): void {
-    if (!this.#source.canAsk || attempt >= MOST_REPEATS) {
+    if (!this.#source.canRequest || attempt >= MOST_REPEATS) {
       recordFailed(failure, window, this.#run);
       return;
     }
@@ -187,15 +187,15 @@ class WindowLoader {
   /** Divides a window that fell short or is too large, takes its rows for whole, or fails it. */
   async #afterSplit(result: SplitResult, spooled: Spooled): Promise<void> {
     const { window, failure, shortfall, parts, values } = result;
-    const { canAsk } = this.#source;
+    const { canRequest } = this.#source;
     const before = this.#rounds.get(window.id);
-    const course = courseOf(result, before, canAsk);
+    const course = courseOf(result, before, canRequest);
     if (course === 'not additive' && shortfall !== null) {
       await this.#stopSumming([...shortfall.differences.keys()], spooled);
-      const undivided = canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window;
+      const undivided = canRequest ? windowOf(window.slice, window.fingerprint, window.periods) : window;
       this.#putBack(window, [unanswered(undivided, spooled.attempt)]);
     } else if (course === 'fail') {
-      recordFailed(canAsk ? failure : beyondReplay(failure, window), window, this.#run);
+      recordFailed(canRequest ? failure : beyondReplay(failure, window), window, this.#run);
     } else {
       const answered = provenAnswers(spooled, parts);
       const divided = await this.#divide({ ...spooled, failure, heavy: parts, answered }, values);
@@ -217,7 +217,7 @@ class WindowLoader {
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     const halves = splitByPeriods(window);
     if (halves !== null) {
-      const days = Math.max(...halves.map(({ asked }) => daysBetween(asked.start, asked.end)));
+      const days = Math.max(...halves.map(({ requested }) => daysBetween(requested.start, requested.end)));
       await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
       // First what was requested first: the newest.
@@ -228,9 +228,9 @@ class WindowLoader {
       return null;
     }
     const target = this.#targets.get(slice.name);
-    const held: KnownValues = target === undefined ? new Map() : await readKnownValues(warehouse, target);
+    const stored: KnownValues = target === undefined ? new Map() : await readKnownValues(warehouse, target);
     // An answer cut to one row shows one value of each dimension, and nothing to divide by.
-    const divided = splitParts(window, heavy, new Map([...held, ...seen])) ?? splitParts(window, heavy, held);
+    const divided = splitParts(window, heavy, new Map([...stored, ...seen])) ?? splitParts(window, heavy, stored);
     if (divided === null) {
       recordFailed(failure, window, this.#run);
       return null;
@@ -267,10 +267,10 @@ class WindowLoader {
       return;
     }
     const target = this.#targets.get(name);
-    const held = [...(tableOf(await readSliceLedger(warehouse, name), window.fingerprint)?.periods.values() ?? [])];
-    const isFixed = this.#weekStarts.has(name) || !this.#source.canAsk || held.some(({ rows }) => rows > 0);
+    const stored = [...(tableOf(await readSliceLedger(warehouse, name), window.fingerprint)?.periods.values() ?? [])];
+    const isFixed = this.#weekStarts.has(name) || !this.#source.canRequest || stored.some(({ rows }) => rows > 0);
     if (target === undefined || isFixed) {
-      recordFailed(otherWeeks(window, weekStartsOn, held), window, this.#run);
+      recordFailed(otherWeeks(window, weekStartsOn, stored), window, this.#run);
       return;
     }
     this.#weekStarts.set(name, weekStartsOn);

@@ -131,8 +131,8 @@ const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
-  const said = firstWords((await readStart(answer, HEAD_BYTES)).text);
-  const what = `${firstWords(type)} instead of JSON${said === '' ? '' : `: ${said}`}`;
+  const words = firstWords((await readStart(answer, HEAD_BYTES)).text);
+  const what = `${firstWords(type)} instead of JSON${words === '' ? '' : `: ${words}`}`;
   throw garbled(answer.status, 'content type', what);
 }
 

@@ -12,7 +12,7 @@ import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Clock, statedAt, waitMs } from './clock.ts';
-import { type WireAnswer, type Ask, endpointOf, exchange, type WireTally } from './exchange.ts';
+import { type WireAnswer, type WireRequest, endpointOf, exchange, type WireTally } from './exchange.ts';
 import { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
@@ -38,7 +38,7 @@ export interface ChannelSettings {
   readonly refused: AbortController;
 }
 
-type Sending = Pick<Ask, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
+type Sending = Pick<WireRequest, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
 
 /** What all calls of a connection share. */
 export interface Wire {
@@ -71,7 +71,7 @@ export class Channel {
   readonly #lane: Lane;
   readonly #refused: AbortController;
   readonly #prefix: string;
-  readonly #plain: Pick<Ask, 'origin' | 'headers' | 'deadlineMs'>;
+  readonly #plain: Pick<WireRequest, 'origin' | 'headers' | 'deadlineMs'>;
 
   constructor(wire: Wire, { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings) {
     const { origin, pathname } = new URL(address);
@@ -96,8 +96,8 @@ export class Channel {
 
   /** Asks for a target. */
   get<T>(target: string, signal: AbortSignal, read: Reader<T>, triesWhenSlow = TRIES_WHEN_SLOW): Promise<T> {
-    const ask = { ...this.#plain, target, method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
-    return this.#call(ask, signal, read);
+    const request = { ...this.#plain, target, method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
+    return this.#call(request, signal, read);
   }
 
   /** Sends a body to a target. Throws the bare `Setback` after which it must not be repeated. */
@@ -110,35 +110,35 @@ export class Channel {
    * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
    * `Setback` of an ask that must not be repeated after it, as of a write that was stopped on the wire or before its next try.
    */
-  async #call<T>(ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
+  async #call<T>(request: WireRequest, signal: AbortSignal, read: Reader<T>): Promise<T> {
     const onWire = AbortSignal.any([signal, this.#wire.life]);
     // A refused credential cancels what waits, not what is already being answered.
     const ends = { onWire, waiting: AbortSignal.any([onWire, this.#refused.signal]) };
     const seen: SetbackKind[] = [];
     for (;;) {
       try {
-        return await this.#attempt(ask, seen.length + 1, ends, read);
+        return await this.#attempt(request, seen.length + 1, ends, read);
       } catch (error) {
         if (!(error instanceof Setback)) throw error;
         seen.push(error.setback);
-        await this.#pause(ask, error, seen, ends.waiting).catch((ended: unknown) => {
+        await this.#pause(request, error, seen, ends.waiting).catch((ended: unknown) => {
           // What the last try of a write came to is not known less because there is to be no other one.
-          throw ask.method === 'GET' || ended instanceof Failure ? ended : error;
+          throw request.method === 'GET' || ended instanceof Failure ? ended : error;
         });
       }
     }
   }
 
-  async #attempt<T>(ask: Ask, tries: number, ends: Ends, read: Reader<T>): Promise<T> {
+  async #attempt<T>(request: WireRequest, tries: number, ends: Ends, read: Reader<T>): Promise<T> {
     const { tally, clock } = this.#wire;
     const slot = await this.#lane.enter(ends.waiting);
     tally.requests += 1;
     try {
-      const value = await exchange(this.#wire, ask, ends.onWire, async (answer) => {
+      const value = await exchange(this.#wire, request, ends.onWire, async (answer) => {
         const now = clock.now();
         const statedNow = statedAt(answer.header('date'), answer.header('age'));
         if (statedNow !== null) tally.skewMs = statedNow - now;
-        return read(answer, await judge(ask, answer, tries, now));
+        return read(answer, await judge(request, answer, tries, now));
       });
       slot.leave('answered');
       tally.answered += 1;
@@ -146,7 +146,7 @@ export class Channel {
       return value;
     } catch (error) {
       if (error instanceof Setback) {
-        tally.lastSetback = `${endpointOf(ask)} ${error.message}`;
+        tally.lastSetback = `${endpointOf(request)} ${error.message}`;
         slot.leave(policies[error.setback].sign, error.because);
       } else if (error instanceof Failure) {
         // Before the place is given to another call that waits.
@@ -161,34 +161,39 @@ export class Channel {
   }
 
   /** Waits before the next try, or throws because there is to be none. */
-  async #pause(ask: Ask, setback: Setback, seen: readonly SetbackKind[], waiting: AbortSignal): Promise<void> {
+  async #pause(
+    request: WireRequest,
+    setback: Setback,
+    seen: readonly SetbackKind[],
+    waiting: AbortSignal,
+  ): Promise<void> {
     const { tally, maxConcurrency, clock, emit } = this.#wire;
-    const { setback: kind, because, retryAfterMs: askedMs } = setback;
+    const { setback: kind, because, retryAfterMs: requestedMs } = setback;
     const tries = seen.length;
-    if (ask.repeats !== 'all' && !ask.repeats.includes(kind)) throw setback;
+    if (request.repeats !== 'all' && !request.repeats.includes(kind)) throw setback;
     const failed = seen.filter((each) => each !== 'overload').length;
     const ofItsKind = seen.filter((each) => each === kind).length;
-    const allowed = policies[kind].tries ?? ask.triesWhenSlow;
-    if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, ask, tries);
+    const allowed = policies[kind].tries ?? request.triesWhenSlow;
+    if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, request, tries);
     const budget = Math.max(LEAST_RETRIES, ROUNDS * maxConcurrency) + Math.floor(tally.answered / SUCCESSES_PER_RETRY);
     if (tally.retries >= budget) {
-      throw failureOf(setback, ask, tries, `; the run's budget of ${budget} retries was used up`);
+      throw failureOf(setback, request, tries, `; the run's budget of ${budget} retries was used up`);
     }
     tally.retries += 1;
-    const ms = waitMs({ tries, askedMs, isOverload: kind === 'overload', random: clock.random() });
-    emit({ type: 'request_retried', endpoint: endpointOf(ask), attempt: tries, because, waitMs: ms });
+    const ms = waitMs({ tries, requestedMs, isOverload: kind === 'overload', random: clock.random() });
+    emit({ type: 'request_retried', endpoint: endpointOf(request), attempt: tries, because, waitMs: ms });
     await clock.sleep(ms, waiting);
   }
 }
 
 /** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
-function failureOf(setback: Setback, ask: Ask, tries: number, afterword = ''): Failure {
+function failureOf(setback: Setback, request: WireRequest, tries: number, afterword = ''): Failure {
   const { code, hint } = policies[setback.setback];
   const { because, status } = setback;
-  const endpoint = endpointOf(ask);
+  const endpoint = endpointOf(request);
   const count = tries === 1 ? '' : ` (try ${tries})`;
   return new Failure(code, `${endpoint} ${setback.message}${count}${afterword}`, {
-    facts: { origin: ask.origin, endpoint, status, attempts: tries, because },
+    facts: { origin: request.origin, endpoint, status, attempts: tries, because },
     hint,
     cause: setback,
   });

@@ -36,14 +36,14 @@ export function campaignApi(channel: Channel): CampaignApi {
     // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
     partners: (signal) => {
       const first = channel.targetOf('/public/v1/partners');
-      return pages({ origin, first, ask: async (target) => read(target, partnerPage, signal) });
+      return pages({ origin, first, readPage: async (target) => read(target, partnerPage, signal) });
     },
 
     async *links(appToken, parent, signal) {
       const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
       const first = channel.targetOf(`/public/${version}${path}`);
       const older = channel.targetOf(`/public/v1${path}`);
-      const ask = async (target: string): Promise<ListPage<Link>> => {
+      const readPage = async (target: string): Promise<ListPage<Link>> => {
         try {
           return await read(target, linkPage, signal);
         } catch (error) {
@@ -54,7 +54,7 @@ export function campaignApi(channel: Channel): CampaignApi {
         version = 'v1';
         return { ...page, target: older };
       };
-      yield* pages({ origin, first, ask });
+      yield* pages({ origin, first, readPage });
     },
 
     async createLink(appToken, name, parent, signal) {

@@ -56,7 +56,7 @@ export function retryAfterMs(header: string | null, answeredAt: number): number 
 interface Backoff {
   /** 1 after the first try. */
   readonly tries: number;
-  readonly askedMs: number | null;
+  readonly requestedMs: number | null;
   /** Half of the wait fixed, for an overloaded service; else all of it random. */
   readonly isOverload: boolean;
   /** In [0, 1). */
@@ -64,8 +64,8 @@ interface Backoff {
 }
 
 /** Milliseconds to wait: what the service asked for, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
-export function waitMs({ tries, askedMs, isOverload, random }: Backoff): number {
-  if (askedMs !== null) return Math.min(LONGEST_ASKED_MS, askedMs);
+export function waitMs({ tries, requestedMs, isOverload, random }: Backoff): number {
+  if (requestedMs !== null) return Math.min(LONGEST_ASKED_MS, requestedMs);
   const bound = Math.min(LONGEST_MS, BASE_MS * 2 ** (tries - 1));
   return Math.round(isOverload ? bound / 2 + (random * bound) / 2 : random * bound);
 }

@@ -9,8 +9,8 @@ import { campaignApi } from './campaign.ts';
 import { Channel, type ChannelSettings, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
-import { askFiltersData } from './filters-data.ts';
-import { askReport } from './report.ts';
+import { requestFiltersData } from './filters-data.ts';
+import { requestReport } from './report.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
@@ -59,8 +59,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 
   return {
     report: (parameters, saveAs, signal, page) =>
-      askReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
-    filtersData: (request, signal) => askFiltersData(reports, request, signal),
+      requestReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
+    filtersData: (request, signal) => requestFiltersData(reports, request, signal),
     ...campaignApi(campaign),
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
     statistics: () => {

@@ -34,15 +34,15 @@ const MAX_WAITING_BYTES = 1024 * 1024;
  */
 export async function exchange<T>(
   { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
-  ask: Ask,
+  request: WireRequest,
   signal: AbortSignal,
   read: (answer: WireAnswer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const deadline = AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(ask.deadlineMs)));
+  const deadline = AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(request.deadlineMs)));
   let isAnswered = false;
   try {
-    const { origin, target, method, headers, body } = ask;
+    const { origin, target, method, headers, body } = request;
     const response = await dispatcher.request({
       origin,
       path: target,
@@ -62,12 +62,12 @@ export async function exchange<T>(
     }
   } catch (error) {
     if (error instanceof Failure) throw error;
-    if (deadline.aborted) throw lateness(ask, isAnswered, error);
+    if (deadline.aborted) throw lateness(request, isAnswered, error);
     if (signal.aborted) {
-      if (ask.method === 'GET') throw signal.reason;
+      if (request.method === 'GET') throw signal.reason;
       throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', { cause: error });
     }
-    throw error instanceof Setback ? error : lossOf(error, ask, isAnswered);
+    throw error instanceof Setback ? error : lossOf(error, request, isAnswered);
   }
 }
 
@@ -90,9 +90,9 @@ async function* countedChunks(body: Readable, tally: WireTally): AsyncGenerator<
   }
 }
 
-function lateness(ask: Ask, isAnswered: boolean, cause: unknown): Setback {
+function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Setback {
   const what = isAnswered ? 'the whole answer' : 'an answer';
-  return new Setback('late', 'deadline', `did not bring ${what} within ${ask.deadlineMs / 1000} s`, { cause });
+  return new Setback('late', 'deadline', `did not bring ${what} within ${request.deadlineMs / 1000} s`, { cause });
 }
 
 /** Codes that only a connection attempt has: nothing was sent yet. */
@@ -108,29 +108,29 @@ const CONNECTION =
 /** Of an answer that breaks the rules of HTTP/1.1, or is none of it. */
 const NO_HTTP = 'INVALID_HTTP';
 
-function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
+function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unknown {
   const code = codeOf(error);
   const cause = error;
   const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
-    const where = proxy === '' ? ask.origin : `the proxy ${proxy}`;
+    const where = proxy === '' ? request.origin : `the proxy ${proxy}`;
     return new Setback('untrusted', code, `found no certificate to trust at ${where}: ${code}`, { cause });
   }
   if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
   if (refusal !== undefined) {
-    const message = `could not reach ${ask.origin}: the proxy answered ${refusal}`;
+    const message = `could not reach ${request.origin}: the proxy answered ${refusal}`;
     return new Setback('unsent', `proxy ${refusal}`, message, { cause });
   }
-  if (UNDICI_DEADLINES.has(code)) return lateness(ask, isAnswered, error);
-  const said = code === NO_HTTP ? textOf(error) : code;
-  if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${said}`, { cause });
+  if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, error);
+  const words = code === NO_HTTP ? textOf(error) : code;
+  if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${words}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
-    const way = proxy === '' ? ask.origin : `${ask.origin} through the proxy ${proxy}`;
+    const way = proxy === '' ? request.origin : `${request.origin} through the proxy ${proxy}`;
     return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
   }
   const met = code === NO_HTTP ? 'met something else than an answer' : 'lost its connection before an answer came';
-  return new Setback('unanswered', code, `${met}: ${said}`, { cause });
+  return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 
 /** The code of an error; undici's parser of HTTP/1.1 says in words alone what it could not read. */
@@ -145,7 +145,7 @@ function textField(error: unknown, name: 'code' | 'syscall' | 'proxy'): string {
   return typeof value === 'string' ? value : '';
 }
 
-export interface Ask {
+export interface WireRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
   readonly origin: string;
   /** Path and query, percent-encoded. */
@@ -161,8 +161,8 @@ export interface Ask {
 }
 
 /** What an ask is called in messages: method and path, without the query. */
-export function endpointOf(ask: Ask): string {
-  return `${ask.method} ${ask.target.split('?', 1)[0] ?? ask.target}`;
+export function endpointOf(request: WireRequest): string {
+  return `${request.method} ${request.target.split('?', 1)[0] ?? request.target}`;
 }
 
 /**

@@ -28,7 +28,7 @@ const answerSchema = z.record(z.string(), z.unknown());
  * list that the service refuses by name, as names drift over the years. An answer with none of the lists, an error object under
  * 200 say, is `SOURCE_GARBLED`; a request of which every list is refused is `SOURCE_REFUSED`.
  */
-export async function askFiltersData(
+export async function requestFiltersData(
   channel: Channel,
   request: FiltersDataRequest,
   signal: AbortSignal,
@@ -39,7 +39,7 @@ export async function askFiltersData(
   const parts = [request.filters];
   for (let filters = parts.shift(); filters !== undefined; filters = parts.shift()) {
     try {
-      items.push(...(await askLists(channel, filters, request.section, signal)));
+      items.push(...(await requestLists(channel, filters, request.section, signal)));
       isAnswered = true;
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'SOURCE_REFUSED')) throw error;
@@ -52,7 +52,7 @@ export async function askFiltersData(
   return items;
 }
 
-async function askLists(
+async function requestLists(
   channel: Channel,
   filters: readonly CatalogFilter[],
   section: FiltersDataRequest['section'],
@@ -69,8 +69,8 @@ async function askLists(
 function listsSchema(filters: readonly CatalogFilter[]) {
   return answerSchema.transform((answer, context) => {
     if (!filters.some((filter) => Array.isArray(answer[filter]))) {
-      const said = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
-      context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${said}` });
+      const words = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
+      context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${words}` });
     }
     return filters.flatMap((filter) => {
       const list = z.array(z.unknown()).safeParse(answer[filter]);

@@ -30,26 +30,26 @@ export interface Paged<T> {
   readonly origin: string;
   /** Path and query of the first page. */
   readonly first: string;
-  readonly ask: (target: string) => Promise<ListPage<T>>;
+  readonly readPage: (target: string) => Promise<ListPage<T>>;
 }
 
 /** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
-export async function* pages<T>({ origin, first, ask }: Paged<T>): AsyncGenerator<readonly T[], void> {
-  const asked = new Set<string>();
+export async function* pages<T>({ origin, first, readPage }: Paged<T>): AsyncGenerator<readonly T[], void> {
+  const visited = new Set<string>();
   for (let next: string | null = first; next !== null;) {
-    asked.add(next);
-    const { items, paging, target = next }: ListPage<T> = await ask(next);
+    visited.add(next);
+    const { items, paging, target = next }: ListPage<T> = await readPage(next);
     if (items.length > 0) yield items;
     next = nextTarget(paging, target, origin);
     if (next === null) return;
-    const problem = asked.has(next)
-      ? `repeated after ${asked.size} pages`
-      : asked.size >= MAX_PAGES
+    const problem = visited.has(next)
+      ? `repeated after ${visited.size} pages`
+      : visited.size >= MAX_PAGES
         ? `did not end within ${MAX_PAGES} pages`
         : null;
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
-      facts: { pages: asked.size },
+      facts: { pages: visited.size },
       hint: 'Run again later, and report it to the operator of the service if it stays.',
     });
   }
@@ -96,10 +96,10 @@ export function nextTarget(pagination: unknown, target: string, origin: string):
   const named = data === undefined ? null : namedTarget(data, target, origin);
   const isEnd = data !== undefined && isLast(data, Object.keys(Object(pagination)));
   if (named === null && !isEnd) {
-    const said = firstWords(JSON.stringify(pagination));
-    const message = `The pagination of ${pathOf(target)} named no next page and no end that is known: ${said}`;
+    const words = firstWords(JSON.stringify(pagination));
+    const message = `The pagination of ${pathOf(target)} named no next page and no end that is known: ${words}`;
     throw new Failure('DATA_MALFORMED', message, {
-      facts: { said },
+      facts: { response: words },
       hint: 'Narrow the slice until the service answers in one page, and report what it said.',
     });
   }

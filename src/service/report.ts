@@ -18,14 +18,14 @@ interface ReportQuestion {
  * Asks for a page and saves it; null for an empty one (204). Throws `SOURCE_TOO_HEAVY` for 504 and `SOURCE_TIMEOUT` for
  * a deadline that passed, at the first try: the caller asks for less.
  */
-export async function askReport(
+export async function requestReport(
   channel: Channel,
   { parameters, page, saveAs, maxBytes }: ReportQuestion,
   signal: AbortSignal,
 ): Promise<SavedBody | null> {
-  const asked = page ?? channel.targetOf('/reports-service/report') + encodeQuery(parameters);
+  const requested = page ?? channel.targetOf('/reports-service/report') + encodeQuery(parameters);
   // Human or local dates come unless told (observed: format_dates), also where the service names the address.
-  const target = withParameter(asked, 'format_dates', 'false');
+  const target = withParameter(requested, 'format_dates', 'false');
   const read: Reader<SavedBody | null> = async (answer, verdict) => {
     if (verdict === 'empty') return null;
     await expectJson(answer);

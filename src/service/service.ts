@@ -50,7 +50,7 @@ export interface ServiceStatistics {
 }
 
 /** Of a service that was asked nothing. */
-export const nothingAsked: ServiceStatistics = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
+export const noRequests: ServiceStatistics = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
 
 export interface Service {
   /**

@@ -59,8 +59,8 @@ async function doubtOf(answer: WireAnswer): Promise<string | null> {
   return /^[[{]/.test(body) && parsed(body) === null ? 'with broken JSON' : null;
 }
 
-function undocumented(status: number, said: string): SpendOutcome {
-  const words = said === '' ? '' : `: ${said}`;
+function undocumented(status: number, stated: string): SpendOutcome {
+  const words = stated === '' ? '' : `: ${stated}`;
   return { outcome: 'unknown', reason: `was answered ${status}, of which the interface says nothing${words}` };
 }
 
@@ -69,13 +69,13 @@ function outcomeOfFailure(failure: Failure): SpendOutcome {
   if (failure.code === 'CREDENTIALS_REFUSED') throw credentialRefused(failure);
   if (typeof status !== 'number') throw failure;
   if (isRedirectedAfter(status)) return { outcome: 'unknown', reason: failure.message, failure };
-  const said = typeof failure.facts['said'] === 'string' ? failure.facts['said'] : '';
+  const stated = typeof failure.facts['response'] === 'string' ? failure.facts['response'] : '';
   if (rejections.has(status)) {
-    return { outcome: 'rejected', status, reason: said === '' ? 'without a reason' : said };
+    return { outcome: 'rejected', status, reason: stated === '' ? 'without a reason' : stated };
   }
   const verdict = verdictOn(status);
   // The others say of any line that nothing was taken: no such address, the credential, overload, a redirect of the whole request.
-  if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, said);
+  if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, stated);
   throw failure;
 }
 

@@ -11,7 +11,7 @@
 import { Failure, type FailureCode } from '../errors.ts';
 import { retryAfterMs, statedAt } from './clock.ts';
 import { serviceWords } from './error-words.ts';
-import { type WireAnswer, type Ask, endpointOf } from './exchange.ts';
+import { type WireAnswer, type WireRequest, endpointOf } from './exchange.ts';
 import { readStart } from './plain-text.ts';
 import { originWords, Setback, type SetbackKind } from './setback.ts';
 
@@ -72,25 +72,34 @@ const isRefusal = (verdict: Verdict): verdict is keyof typeof refusals => Object
  * Passes an answer to read, or an empty one. Throws a `Setback` for what may be tried again, else `SOURCE_REFUSED`,
  * `SOURCE_UNAVAILABLE`, `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
  */
-export async function judge(ask: Ask, answer: WireAnswer, tries: number, now: number): Promise<'answer' | 'empty'> {
+export async function judge(
+  request: WireRequest,
+  answer: WireAnswer,
+  tries: number,
+  now: number,
+): Promise<'answer' | 'empty'> {
   const { status } = answer;
   const verdict = verdictOn(status);
   if (verdict === 'answer' || verdict === 'empty') return verdict;
-  const facts = { origin: ask.origin, endpoint: endpointOf(ask), status, attempts: tries };
+  const facts = { origin: request.origin, endpoint: endpointOf(request), status, attempts: tries };
   if (verdict === 'redirected') {
     // Only the origin: path and query of a sign-in redirect may carry credentials.
-    const target = originOf(answer.header('location') ?? '', ask.origin);
-    throw new Failure('SOURCE_REDIRECTED', `${endpointOf(ask)} was redirected to ${target} (${status})`, {
+    const target = originOf(answer.header('location') ?? '', request.origin);
+    throw new Failure('SOURCE_REDIRECTED', `${endpointOf(request)} was redirected to ${target} (${status})`, {
       facts: { ...facts, target },
       hint: 'Configure the address the service answers at; redirects are not followed.',
     });
   }
-  const said = serviceWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text);
-  const message = `was answered ${status}${said === '' ? ' without a reason' : `: ${said}`}`;
+  const words = serviceWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text);
+  const message = `was answered ${status}${words === '' ? ' without a reason' : `: ${words}`}`;
   if (isRefusal(verdict)) {
     const { code, hint } = refusals[verdict];
-    const where = verdict === 'too long' ? `, an address of ${ask.origin.length + ask.target.length} bytes,` : '';
-    throw new Failure(code, `${endpointOf(ask)}${where} ${message}`, { facts: { ...facts, said }, hint });
+    const where =
+      verdict === 'too long' ? `, an address of ${request.origin.length + request.target.length} bytes,` : '';
+    throw new Failure(code, `${endpointOf(request)}${where} ${message}`, {
+      facts: { ...facts, response: words },
+      hint,
+    });
   }
   const answeredAt = statedAt(answer.header('date'), answer.header('age')) ?? now;
   const waitMs = retryAfterMs(answer.header('retry-after'), answeredAt);

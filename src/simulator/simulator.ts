@@ -75,10 +75,10 @@ const MAX_REQUEST_BYTES = 1_048_576;
 
 /** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
 export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): Promise<RunningSimulator> {
-  const { port: wanted = 0, world: asked = {}, cap = 50 } = options;
+  const { port: wanted = 0, world: chosen = {}, cap = 50 } = options;
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
-  const world = 'report' in asked ? asked : createWorld(asked);
+  const world = 'report' in chosen ? chosen : createWorld(chosen);
   const campaign = { world, links: createLinkStore(world.links) };
   const acceptedSpend = new Map<string, number>();
   let token = firstToken;

@@ -77,8 +77,8 @@ function csvRecords(file: string, text: string): SpendRecord[] {
   const header = first.done === true ? [] : first.value.values;
   checkHeader(file, header);
   return Array.from(lines, ({ line, values, defect }) => {
-    const odd = `the line had ${values.length} values for ${header.length} columns`;
-    const defects = [...(values.length === header.length ? [] : [odd]), ...(defect === null ? [] : [defect])];
+    const countDefect = `the line had ${values.length} values for ${header.length} columns`;
+    const defects = [...(values.length === header.length ? [] : [countDefect]), ...(defect === null ? [] : [defect])];
     // Of a line that fell apart the columns are a guess, and must not be shown as if they were meant.
     const given =
       defects.length > 0 ? { raw: values } : Object.fromEntries(header.map((name, at) => [name, values[at]]));

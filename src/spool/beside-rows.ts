@@ -47,8 +47,8 @@ const MOST_SAID = 200;
 /** The error, in its words; null for none. Rows beside one are what was there when it happened, not an answer. */
 export function errorIn(beside: BesideRows): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
-    const said = beside[name];
-    if (said !== null && !isNothing(said)) return `${name}: ${scrub(said).slice(0, MOST_SAID)}`;
+    const stated = beside[name];
+    if (stated !== null && !isNothing(stated)) return `${name}: ${scrub(stated).slice(0, MOST_SAID)}`;
   }
   const statuses = innerStatuses(beside);
   return statuses.length === 0 ? null : `debug.service_urls: status_code ${statuses.join(', ')}`;

@@ -87,7 +87,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   const nights = nightsBefore(now ?? new Date(), count);
   const summaries = await runNights(config, nights, { emit, signal });
   const status = await statusOf(config, nights.at(-1) ?? new Date(), LOCK_WAIT_MS, { emit, signal });
-  return { config, nights: summaries, status, questions: options.file === undefined ? await askedCopy(config) : [] };
+  return { config, nights: summaries, status, questions: options.file === undefined ? await exampleCopy(config) : [] };
 }
 
 /** The configuration of the tour in the working directory, put there unless an earlier tour did. Throws `STORAGE_FAILED`. */
@@ -168,7 +168,7 @@ function reportsAlone(door: SourceDoor): SourceDoor {
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
 /** Asks the first snapshot what the tour's own slices can answer. */
-async function askedCopy({ publish }: Config): Promise<readonly Question[]> {
+async function exampleCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
   if (copy === undefined || !existsSync(copy)) return [];
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });

@@ -47,14 +47,14 @@ export function healthOf(
 ): Health {
   const [newest] = report.runs;
   // What an archive gives says nothing of what the service would not.
-  const asking = report.runs.find(({ command }) => command !== 'replay') ?? newest;
-  const judged = newest === undefined || asking === undefined ? [] : [...new Set([newest, asking])];
+  const online = report.runs.find(({ command }) => command !== 'replay') ?? newest;
+  const judged = newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
   const failedStart = start !== null && !report.runs.some(({ started_at: at }) => at > start.at) ? start : null;
   const findings = [
     ...(failedStart === null
       ? []
       : [finding('failed', `${failedStart.code}: ${failedStart.message}`, failedStart.hint)]),
-    ...(asking === undefined
+    ...(online === undefined
       ? [finding('watch', 'Nothing was loaded yet.', 'Run `ripen sync`.')]
       : [
           ...judged.flatMap(runFindings),
@@ -77,7 +77,7 @@ export function healthOf(
     state,
     headline:
       failedStart === null
-        ? headlineOf(state, judged.find(({ status }) => status !== 'succeeded') ?? asking)
+        ? headlineOf(state, judged.find(({ status }) => status !== 'succeeded') ?? online)
         : `The last run, at ${minuteOf(failedStart.at)}, did not start.`,
     findings: findings.map(({ message, hint }) => ({ message, hint })),
   };
@@ -125,8 +125,8 @@ function runFindings({ status, failures }: RunStatus): Finding[] {
 
 /** Of the runs up to the instant the latest counts: the newest may have planned for an earlier one, or by a wrong clock. */
 function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
-  const asking = runs.filter(({ command }) => command !== 'replay');
-  const instants = (asking.length === 0 ? runs : asking).map(({ as_of: at }) => at).filter((at) => at <= planAt);
+  const online = runs.filter(({ command }) => command !== 'replay');
+  const instants = (online.length === 0 ? runs : online).map(({ as_of: at }) => at).filter((at) => at <= planAt);
   const latest = instants.toSorted().at(-1);
   const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
   if (latest === undefined || agoMs <= LATE_MS) return [];

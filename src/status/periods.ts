@@ -57,7 +57,7 @@ export function expectedPeriods(
   planAt: Date,
 ): Expected[] {
   const byStart = new Map(stored.map((period) => [period.start_day, period]));
-  const loaded = stored.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
+  const loaded = stored.map((period) => ({ requested: { start: period.asked_start, end: period.asked_end } }));
   return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const sameStart = byStart.get(period.bucket.start);
     // Of a slice that has another date dimension, or another date period and none, what is stored is not this period.
@@ -65,8 +65,8 @@ export function expectedPeriods(
     return {
       start: period.bucket.start,
       status: {
-        first_day: period.asked.start,
-        last_day: lastDay(period.asked),
+        first_day: period.requested.start,
+        last_day: lastDay(period.requested),
         age_days: ageOf(period, planAt, slice.utcOffset),
         state: found?.state ?? 'missing',
         fetched_at: found?.fetched_at ?? null,

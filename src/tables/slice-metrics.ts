@@ -137,12 +137,12 @@ async function recordStates(
   const states = [...metricsByAge(slice, columns.metrics)].flatMap(([age, some]) => {
     const periods = age === '' ? table?.periods : table?.ages?.get(age);
     const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
-    return meant.map((held) => {
-      const next = nextRefreshAt(held, some, slice, held);
+    return meant.map((stored) => {
+      const next = nextRefreshAt(stored, some, slice, stored);
       return {
         age,
-        start_day: held.bucket.start,
-        state: stateOf(held, some, slice, held),
+        start_day: stored.bucket.start,
+        state: stateOf(stored, some, slice, stored),
         next_refresh_at: next === null ? null : timestamp(next),
       };
     });

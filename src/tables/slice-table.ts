@@ -16,7 +16,7 @@ import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { type SliceLedger, tableOf, weekStartOf } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../model/period.ts';
-import { heldColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
+import { storedColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
@@ -71,7 +71,7 @@ export async function prepareTable(
     await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
   });
   if (slice.cube !== undefined && known !== null) await removeMetrics(warehouse, made, runId);
-  const existing = await heldColumnTypes(warehouse, table, slice.name);
+  const existing = await storedColumnTypes(warehouse, table, slice.name);
   const target = { ...made, columns: columnsOf(slice, metrics, existing) };
   const names = tableColumns(target.columns).map(({ name }) => name);
   return warehouse.transact(async () => {
@@ -187,7 +187,7 @@ export async function refuseUnloadable(
   }
   const periods = live?.periods.size ?? 0;
   if (grain !== null || periods === 0) return;
-  const columns = await heldColumnTypes(warehouse, liveTable(name), name);
+  const columns = await storedColumnTypes(warehouse, liveTable(name), name);
   if (![...columns.keys()].some(isDateDimension)) return;
   const message = `slice ${name}: it has no date dimension any more, and its table holds ${periods} periods, which would be lost.`;
   const hint = `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`;

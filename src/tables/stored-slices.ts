@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { count, heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
+import { count, storedColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -35,7 +35,7 @@ export const readSliceTables = remembering(async (warehouse): Promise<readonly S
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
   const slices: StoredSlice[] = [];
   for (const { slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds } of rows) {
-    const columns = [...(await heldColumnTypes(warehouse, table, slice)).keys()];
+    const columns = [...(await storedColumnTypes(warehouse, table, slice)).keys()];
     slices.push({ slice, table, isLive, columns, aheadSeconds });
   }
   return slices;

@@ -206,7 +206,7 @@ function runStatusText({ status, failures, exit_code: exitCode }: RunStatus): st
 }
 
 /** Warnings and rejected rows of the newest run. */
-export const oddTable = ({ warnings, rejected_rows: rejected }: StatusReport): FactTable => ({
+export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusReport): FactTable => ({
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),
   rows: [

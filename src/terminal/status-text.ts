@@ -9,7 +9,7 @@ import {
   backtestTable,
   cellWords,
   maturationTable,
-  oddTable,
+  warningsTable,
   restatedTable,
   runsTable,
   sliceFacts,
@@ -42,7 +42,7 @@ const shownUsually: Shown = { maturation: false, backtest: false };
 export function statusText(report: StatusReport, terminal: number | null = null, shown: Shown = shownUsually): string {
   const { health, slices, runs } = report;
   const hasDetails = shown.details === true || shown.maturation || shown.backtest;
-  const odd = tableLines(oddTable(report), terminal);
+  const warnings = tableLines(warningsTable(report), terminal);
   const body = hasDetails
     ? [...slices.flatMap((slice) => [...sliceLines(slice, report.as_of, shown, terminal), '']), ...legend(slices)]
     : slices.length === 0
@@ -60,7 +60,7 @@ export function statusText(report: StatusReport, terminal: number | null = null,
     '',
     ...body,
     runs.length === 0 ? 'no runs yet' : tableText(runsTable(runs.slice(0, SHOWN)), terminal),
-    ...(odd.length === 0 ? [] : ['', 'warnings of the last run:', ...odd.map(indented)]),
+    ...(warnings.length === 0 ? [] : ['', 'warnings of the last run:', ...warnings.map(indented)]),
     ...(hasDetails || slices.length === 0 ? [] : ['', '`ripen status --slice NAME` shows a slice in detail']),
   ].join('\n');
 }

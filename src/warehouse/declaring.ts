@@ -26,7 +26,7 @@ export interface Declaration {
   readonly statements: () => Promise<readonly string[]>;
 }
 
-const declarationRow = z.object({ name: z.string(), said: z.string(), found: z.string() });
+const declarationRow = z.object({ name: z.string(), hash: z.string(), found: z.string() });
 const relationRow = z.object({ name: z.string(), state: z.string() });
 
 const readDeclarations = remembering(async (warehouse) => {
@@ -42,19 +42,19 @@ const readRelations = remembering(async (warehouse) => {
 /** Runs the statements of a declaration where they have something to do. Inside the caller's transaction. */
 export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {
   const { name, slice, from, relations } = declaration;
-  const said = hashOf(from);
+  const hash = hashOf(from);
   const before = (await readDeclarations(warehouse)).get(name);
-  if (before?.said === said && before.found === (await stateOf(warehouse, relations))) return;
+  if (before?.hash === hash && before.found === (await stateOf(warehouse, relations))) return;
   const forgotten = `delete from ripen_internal.declarations where name = ${literal(name)}`;
   await warehouse.run(asScript([...(await declaration.statements()), forgotten]));
   const found = await stateOf(warehouse, relations);
-  await warehouse.run(statement('ledger/record_declaration'), [slice, name, said, found]);
+  await warehouse.run(statement('ledger/record_declaration'), [slice, name, hash, found]);
 }
 
 /** Hashes of what was last declared under names, for what is made from that in turn; empty before the first time. */
-export async function lastSaid(warehouse: Warehouse, names: readonly string[]): Promise<string[]> {
+export async function declaredHashes(warehouse: Warehouse, names: readonly string[]): Promise<string[]> {
   const declared = await readDeclarations(warehouse);
-  return names.map((name) => declared.get(name)?.said ?? '');
+  return names.map((name) => declared.get(name)?.hash ?? '');
 }
 
 async function stateOf(warehouse: Warehouse, relations: readonly string[]): Promise<string> {

@@ -8,7 +8,7 @@ import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from 
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 /** A table that holds a slice under one meaning. */
-export interface HeldTable {
+export interface SliceTables {
   /** Quoted, with its schema. */
   readonly name: string;
   /** Whether the warehouse has it; somebody may have removed it by hand. */
@@ -25,7 +25,7 @@ const tableRow = z.object({ table_name: z.string(), periods: count, end_day: day
 const rowCount = z.object({ rows: count });
 
 /** The tables of a slice, the live one first; none for a slice that was never loaded. */
-export async function heldTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<HeldTable[]> {
+export async function sliceTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<SliceTables[]> {
   const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
   return Promise.all(
     rows.map(async ({ table_name: name, periods, end_day: endDay }) => {
@@ -42,7 +42,7 @@ export async function heldTables(warehouse: Warehouse, slice: string, before: Da
 }
 
 /** The bare column is compared, so that only the blocks of those days are read. */
-function isForgotten({ grain, endDay }: Pick<HeldTable, 'grain' | 'endDay'>): string {
+function isForgotten({ grain, endDay }: Pick<SliceTables, 'grain' | 'endDay'>): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
   return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
@@ -52,7 +52,7 @@ const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_
 const viewRow = z.object({ view_name: z.string() });
 
 /** Removes a slice's tables and views and whatever the ledger says of it. Inside the caller's transaction. */
-export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly HeldTable[]): Promise<void> {
+export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly SliceTables[]): Promise<void> {
   for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow)) {
     await warehouse.run(`drop view main.${identifier(view)}`);
   }
@@ -68,7 +68,7 @@ export async function forgetPeriods(
   warehouse: Warehouse,
   slice: string,
   before: Day,
-  tables: readonly HeldTable[],
+  tables: readonly SliceTables[],
 ): Promise<void> {
   for (const table of tables.filter(({ isThere }) => isThere))
     await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);

@@ -90,7 +90,7 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
     ages.set(row.age, periods);
     periods.set(start, {
       bucket: { start, end: day(row.end_day) },
-      asked: { start: day(row.asked_start), end: day(row.asked_end) },
+      requested: { start: day(row.asked_start), end: day(row.asked_end) },
       fetchedAt: instantOf(row.fetched_at),
       requestedAt: instantOf(row.requested_at),
       metrics: metrics.get(row.load_id) ?? [],
@@ -171,12 +171,12 @@ export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Look
   if (found === undefined) return null;
   const { slice: name, periods, fetched_at: fetchedAt } = found;
   const slice = slices.find((each) => each.name === name);
-  const held = { start: found.start_day, end: found.end_day };
+  const stored = { start: found.start_day, end: found.end_day };
   // A slice without a date dimension is loaded again as its date period is by now.
-  const days = slice?.grain === null ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? held) : held;
+  const days = slice?.grain === null ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? stored) : stored;
   const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
   const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
-  const facts = { slice: name, periods, from: held.start, to: lastDay(held), fetched_at: fetchedAt.toISOString() };
+  const facts = { slice: name, periods, from: stored.start, to: lastDay(stored), fetched_at: fetchedAt.toISOString() };
   return new Failure(
     'FETCH_IN_FUTURE',
     `slice ${name}: ${periods} of its periods, from ${facts.from} to ${facts.to}, were recorded as fetched up to ${facts.fetched_at}, but this machine's clock says ${now.toISOString()}.`,

@@ -128,7 +128,7 @@ async function acquire(
   { mode, lockWaitMs, emit, signal }: OpenRequest,
 ): Promise<{ instance: DuckDBInstance; letGo: () => void }> {
   const giveUpAt = Date.now() + lockWaitMs;
-  for (let told = false; ; told = true) {
+  for (let isReported = false; ; isReported = true) {
     const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));
     if (!('holder' in attempt)) return attempt;
     if (Date.now() >= giveUpAt) {
@@ -137,7 +137,7 @@ async function acquire(
         hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
       });
     }
-    if (!told) emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: lockWaitMs });
+    if (!isReported) emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: lockWaitMs });
     await sleep(Math.min(LOCK_POLL_MS, lockWaitMs), undefined, signal === undefined ? {} : { signal });
   }
 }

@@ -32,7 +32,7 @@ const columnRow = z.object({
   schema_name: z.string(),
   relation: z.string(),
   is_table: z.boolean(),
-  said: z.string().nullable(),
+  relation_comment: z.string().nullable(),
   name: z.string(),
   type: z.string(),
   comment: z.string().nullable(),
@@ -46,11 +46,13 @@ const readColumns = remembering(
 /** Those of a schema by name, in order of their names. Read once between two changes of any. */
 export async function relationsIn(warehouse: Warehouse, schema: string): Promise<ReadonlyMap<string, Relation>> {
   const found = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
-  for (const { schema_name: of, relation, is_table: isTable, said, ...column } of await readColumns(warehouse)) {
+  for (const { schema_name: of, relation, is_table: isTable, relation_comment, ...column } of await readColumns(
+    warehouse,
+  )) {
     if (of !== schema) continue;
-    const held = found.get(relation) ?? { name: relation, isTable, comment: said, columns: [] };
-    found.set(relation, held);
-    held.columns.push(column);
+    const entry = found.get(relation) ?? { name: relation, isTable, comment: relation_comment, columns: [] };
+    found.set(relation, entry);
+    entry.columns.push(column);
   }
   return found;
 }

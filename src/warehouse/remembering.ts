@@ -6,7 +6,7 @@ interface Kept<T> {
   readonly changes: number;
   readonly values: Map<string, T>;
   /** What is about to be read together. */
-  asked: { readonly keys: Set<string>; readonly read: Promise<ReadonlyMap<string, T>> } | null;
+  pending: { readonly keys: Set<string>; readonly read: Promise<ReadonlyMap<string, T>> } | null;
 }
 
 /**
@@ -21,20 +21,20 @@ export function rememberingEach<T>(
   return async (warehouse, key) => {
     const changes = warehouse.changes(of);
     const before = known.get(warehouse);
-    const kept: Kept<T> = before?.changes === changes ? before : { changes, values: new Map(), asked: null };
+    const kept: Kept<T> = before?.changes === changes ? before : { changes, values: new Map(), pending: null };
     known.set(warehouse, kept);
     const found = kept.values.get(key);
     if (found !== undefined) return found;
-    if (kept.asked === null) {
+    if (kept.pending === null) {
       const keys = new Set<string>();
       const read = Promise.resolve().then(async () => {
-        kept.asked = null;
+        kept.pending = null;
         return readSome(warehouse, [...keys]);
       });
-      kept.asked = { keys, read };
+      kept.pending = { keys, read };
     }
-    kept.asked.keys.add(key);
-    const value = (await kept.asked.read).get(key);
+    kept.pending.keys.add(key);
+    const value = (await kept.pending.read).get(key);
     if (value === undefined) throw new RangeError(`Nothing was read of ${key}.`);
     // What was changed meanwhile may or may not be in it.
     if (warehouse.changes(of) === changes) kept.values.set(key, value);

@@ -62,8 +62,8 @@ interface Warning {
 
 export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
   const { runId, slice, days, code, message } = warning;
-  const odd = [runId, slice, days?.start ?? null, days?.end ?? null, code, scrub(message)];
-  await warehouse.run(statement('ledger/record_warning'), odd);
+  const row = [runId, slice, days?.start ?? null, days?.end ?? null, code, scrub(message)];
+  await warehouse.run(statement('ledger/record_warning'), row);
 }
 
 /** A change of a table or of a column of it, which `name` is. */

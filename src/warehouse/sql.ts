@@ -98,7 +98,7 @@ export const columnTypes = remembering(async (warehouse, table): Promise<Readonl
 }, 'relations');
 
 /** The same of a table that the ledger names. Throws `STORAGE_FAILED` where it is gone: ripen removes none without its entry. */
-export async function heldColumnTypes(
+export async function storedColumnTypes(
   warehouse: Parameters<typeof columnTypes>[0],
   table: string,
   slice: string,

@@ -40,7 +40,7 @@ const configureText = (text: string): Promise<void> => writeFile(installation.pa
 async function refused(environment: Readonly<Record<string, string>> = {}): Promise<string> {
   const { code, out, err } = await installation.run(['sync', ...AS_OF], environment);
   expect([code, out]).toStrictEqual([78, '']);
-  expect(simulator.asked.requests).toHaveLength(0);
+  expect(simulator.requested.requests).toHaveLength(0);
   expect(await installation.files()).toStrictEqual([]);
   expect(err).toContain('CONFIG_INVALID');
   expect(err).not.toContain(TOKEN);
@@ -72,7 +72,7 @@ test(
       ['links', 'list', '--app', app],
     ];
     for (const argv of commands) expect([argv[0], (await installation.run(argv)).code]).toStrictEqual([argv[0], 0]);
-    const { requests } = simulator.asked;
+    const { requests } = simulator.requested;
     expect(requests.length).toBeGreaterThan(10);
     expect([...new Set(requests.map(({ method }) => method))]).toStrictEqual(['GET']);
     expect(requests.map(({ path, query }) => path + query).join()).not.toContain(encodeURIComponent(TOKEN));

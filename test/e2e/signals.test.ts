@@ -76,19 +76,19 @@ async function runs(): Promise<unknown[]> {
   return rows.map((row) => [row['status'], row['exit_code']]);
 }
 
-const reportsAsked = (): number => simulator.asked.requests.filter(({ path }) => path.endsWith('/report')).length;
+const reportsAsked = (): number => simulator.requested.requests.filter(({ path }) => path.endsWith('/report')).length;
 
 describe('a signal in the middle, while a request hangs', () => {
   test('SIGTERM ends with 143: nothing new is asked, what was loaded is kept and summed up as JSON', async () => {
     const letCome = hangJanuary();
     const running = await hangingSync('--json');
-    const asked = reportsAsked();
+    const requested = reportsAsked();
     const killedAt = performance.now();
     running.kill('SIGTERM');
     const ended = await running.ended;
     expect(performance.now() - killedAt).toBeLessThan(MAX_STOPPING_MS);
     expect(ended.code).toBe(143);
-    expect(reportsAsked()).toBe(asked);
+    expect(reportsAsked()).toBe(requested);
     expect(ended.err).not.toContain('BUG');
     expect(summaryShape.parse(JSON.parse(ended.out))).toStrictEqual({
       status: 'interrupted',

@@ -107,7 +107,7 @@ test('29 empty lists on the first night fail the run before a report is asked fo
   scriptListing(emptied);
   const failed = await runNight(scenario, firstNight);
   expect(failed).toMatchObject({ status: 'failed', failures: [{ code: 'SOURCE_GARBLED' }] });
-  expect(scenario.simulator.asked.counts.report).toBe(0);
+  expect(scenario.simulator.requested.counts.report).toBe(0);
 
   await runNight(scenario, firstNight);
   const before = await known();

@@ -76,12 +76,12 @@ test('periods fetched 60 days ahead are refused before any request, and mended b
   expect(await runWith(60)).toEqual([]);
   expect(await finalRows('daily')).not.toEqual(['0']);
   const before = await contentOf(scenario, 'ripen.periods');
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   const naming = { ...refused, message: textWith('of its periods, from ') };
   await expect(runWith(0)).rejects.toMatchObject(naming);
   await expect(plan(scenario.config)).rejects.toMatchObject(naming);
   await expect(publish(scenario.config)).rejects.toMatchObject(naming);
-  expect(scenario.simulator.asked.requests).toEqual([]);
+  expect(scenario.simulator.requested.requests).toEqual([]);
   expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
   const { health } = await status(scenario.config);
   expect(health).toMatchObject({ state: 'failed' });
@@ -136,11 +136,11 @@ test.each([180, -180])(
     skew(minutes);
     const summary = await runNight(scenario, 'now');
     expect(summary.failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
-    expect(scenario.simulator.asked.counts.report).toBe(0);
+    expect(scenario.simulator.requested.counts.report).toBe(0);
     expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
     // Nor does the next one, which finds no catalog of that instant.
     expect((await runNight(scenario, 'now')).failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
-    expect(scenario.simulator.asked.counts).toMatchObject({ filters_data: 2, report: 0 });
+    expect(scenario.simulator.requested.counts).toMatchObject({ filters_data: 2, report: 0 });
   },
 );
 

@@ -48,9 +48,9 @@ async function found(change: Partial<Config>): Promise<string[]> {
 
 /** The failure of a sync that asked for nothing and made nothing; `check` says the same. */
 async function refusal(change: Partial<Config>): Promise<Failure> {
-  const [asked, before] = [scenario.simulator.asked.requests.length, await readdir(inside())];
+  const [requested, before] = [scenario.simulator.requested.requests.length, await readdir(inside())];
   const failure = await failureFrom(scenario.night(NOW, change));
-  expect(scenario.simulator.asked.requests).toHaveLength(asked);
+  expect(scenario.simulator.requested.requests).toHaveLength(requested);
   expect(await readdir(inside())).toEqual(before);
   const messages = await found(change);
   expect(messages.length > 1 ? messages.join('; ') : messages).toContain(failure.message);
@@ -146,7 +146,7 @@ test('a disk that is mounted read-only is told for the warehouse and each copy',
   const publish = [snapshotAt(inside('disk', 'snapshot.duckdb')), lakeAt(inside('disk', 'new', 'lake'))];
   const { message } = await failureFrom(scenario.night(NOW, { warehouse: inside('disk', 'w.duckdb'), publish }));
   expect(message.match(/\(EROFS\)/g)).toHaveLength(3);
-  expect(scenario.simulator.asked.requests).toEqual([]);
+  expect(scenario.simulator.requested.requests).toEqual([]);
 });
 
 test('a lake where Delta tables lie, and Delta tables where a lake lies, are refused: who reads the folder would read both', async () => {

@@ -98,9 +98,9 @@ test('31 days that are empty in fact are confirmed by the second night, final th
   const later = new Date('2026-07-20T02:30:00Z');
   await runNight(scenario, later);
   expect(await states()).toEqual(['final 31']);
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   await runNight(scenario, new Date('2026-07-21T02:30:00Z'));
-  expect(scenario.simulator.asked.counts.report).toBe(0);
+  expect(scenario.simulator.requested.counts.report).toBe(0);
 });
 
 const nightly = slice({
@@ -171,7 +171,7 @@ describe('of settled days', () => {
   beforeEach(async () => {
     scenario = await openScenario([daily], { simulator: { world: smallWorld } });
     await runNight(scenario, LOADED);
-    scenario.simulator.asked.reset();
+    scenario.simulator.requested.reset();
   });
 
   const backfill = (acceptLoss = false): ReturnType<typeof runNight> =>
@@ -201,7 +201,7 @@ describe('of settled days', () => {
       script(Infinity, fault);
       const summary = await backfill();
 
-      expect(scenario.simulator.asked.counts.report).toBe(2);
+      expect(scenario.simulator.requested.counts.report).toBe(2);
       expect(summary.failures).toMatchObject([
         {
           code: 'DATA_SHRUNK',
@@ -251,7 +251,7 @@ describe('of settled days', () => {
   test.each<[string, readonly string[], string]>([
     ['a report without a date dimension over 50 days', ['app_token', 'os_name'], '2026-05-01:2026-06-19'],
     ['a month of 19 days so far', ['month', 'app_token'], '2026-06-01:2026-06-19'],
-  ])('204 twice for %s, which is not over, leaves its rows, with exit code 65', async (_, dimensions, asked) => {
+  ])('204 twice for %s, which is not over, leaves its rows, with exit code 65', async (_, dimensions, requested) => {
     const long = slice({
       name: 'long',
       dimensions: [...dimensions],
@@ -262,11 +262,11 @@ describe('of settled days', () => {
     await runNight(other, new Date('2026-06-19T02:30:00Z'));
     const before = await contentOf(other, 'long');
     expect(before.length).toBeGreaterThan(0);
-    other.simulator.asked.reset();
+    other.simulator.requested.reset();
     other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
     const summary = await runNight(other, new Date('2026-06-20T02:30:00Z'));
 
-    expect(askedReports(other).map(({ period }) => period)).toEqual([asked, asked]);
+    expect(askedReports(other).map(({ period }) => period)).toEqual([requested, requested]);
     expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
     expect(await contentOf(other, 'long')).toEqual(before);
   });
@@ -278,7 +278,7 @@ describe('of settled days', () => {
     const summary = await backfill(true);
 
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(scenario.simulator.asked.counts.report).toBe(1);
+    expect(scenario.simulator.requested.counts.report).toBe(1);
     expect(await contentOf(scenario, inSettled)).toEqual([]);
     expect(await contentOf(scenario, others)).toEqual(before);
     expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-10'")).toEqual(['0']);

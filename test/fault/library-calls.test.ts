@@ -145,14 +145,14 @@ describe('a signal that stops the work', () => {
   });
 
   test('status, sync and drop, while they wait for the warehouse, reject with INTERRUPTED', async () => {
-    const [ended, asked] = [new AbortController(), new AbortController()];
+    const [ended, requested] = [new AbortController(), new AbortController()];
     const agree = async (): Promise<boolean> => {
-      asked.abort();
+      requested.abort();
       await once(ended.signal, 'abort');
       return false;
     };
     const dropping = ripen.drop(config, { slice: 'daily', agree });
-    await once(asked.signal, 'abort');
+    await once(requested.signal, 'abort');
     for (const verb of ['status', 'sync', 'drop']) {
       const stop = new AbortController();
       const emit: ripen.Emit = ({ type }) => void (type === 'lock_waiting' && stop.abort());

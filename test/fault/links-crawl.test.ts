@@ -26,7 +26,7 @@ async function crawledAndChanged(
     links.rename(second ?? '', 'renamed');
     links.add(token, null, { name: 'new', children: [{ name: 'below' }] });
   }
-  scene.simulator.asked.reset();
+  scene.simulator.requested.reset();
   const [first = '', second = ''] = scene.simulator.world.apps.map(({ token }) => token);
   return [first, second];
 }
@@ -55,10 +55,10 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
   expect(await scene.rows('select token from ripen_internal.staged_links')).toEqual([]);
 
   stop();
-  scene.simulator.asked.reset();
+  scene.simulator.requested.reset();
   expect((await scene.crawl(secondNight)).failures).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
-  expect(scene.simulator.asked.requests.every(({ path }) => path.includes(broken))).toBe(true);
+  expect(scene.simulator.requested.requests.every(({ path }) => path.includes(broken))).toBe(true);
 });
 
 /** Lists in pages of 5 by their offset, and removes an item once the first page was read. */
@@ -111,13 +111,13 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
   // The list that the first crawl began with still had them.
   expect(await closed()).toEqual([]);
   expect(await scene.rows('select count(*)::integer as n from main.links')).toEqual([{ n: 13 }]);
-  const asked = campaign.received.length;
+  const requested = campaign.received.length;
   expect(await night(3)).toEqual([]);
   expect(await closed()).toEqual([{ gone: '3' }, { gone: 'n3' }]);
   // 3 pages each, twice, and the sub-links of one.
-  expect(campaign.received.length - asked).toBe(13);
+  expect(campaign.received.length - requested).toBe(13);
   expect(await night(4)).toEqual([]);
-  expect(campaign.received.length - asked).toBe(20);
+  expect(campaign.received.length - requested).toBe(20);
 });
 
 test('a token that is reset mid-crawl ends the refresh, and no app is half replaced', async () => {

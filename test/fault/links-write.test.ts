@@ -73,7 +73,7 @@ test('what is wrong before the call is never sent', async () => {
     () => updateLink(writing, app, '../x', { costDataEnabled: true }),
   ];
   for (const call of wrong) expect((await failureFrom(call())).code).toBe('USAGE_INVALID');
-  expect(scene.simulator.asked.requests).toEqual([]);
+  expect(scene.simulator.requested.requests).toEqual([]);
 });
 
 describe('an answer that says something else than what was asked for', () => {

@@ -357,9 +357,9 @@ describe('alone', () => {
     await runNight(scenario, NOW);
     const before = await contentOf(scenario, 'daily');
     scenario.simulator.setToken('another');
-    scenario.simulator.asked.reset();
+    scenario.simulator.requested.reset();
     const summary = await runNight(scenario, new Date('2026-06-02T02:30:00Z'));
-    expect(scenario.simulator.asked.requests.map(({ status }) => status)).toEqual([401]);
+    expect(scenario.simulator.requested.requests.map(({ status }) => status)).toEqual([401]);
     expect(summary.failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED', slice: null }]);
     expect(await contentOf(scenario, 'daily')).toEqual(before);
     expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 78 });

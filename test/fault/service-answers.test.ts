@@ -271,9 +271,9 @@ describe('many calls at once', () => {
     // At most the round that was in flight when it opened, and one probe after each of its six waits.
     expect(server.received.length).toBeLessThanOrEqual(10 + 10 + 6);
     expect(events.filter(({ type }) => type === 'breaker_opened')).toHaveLength(6);
-    const asked = server.received.length;
+    const requested = server.received.length;
     expect((await failureFrom(ask())).message).toContain('stayed unavailable');
-    expect(server.received).toHaveLength(asked);
+    expect(server.received).toHaveLength(requested);
   });
 
   test('a service that comes back closes the breaker and every call succeeds', async () => {
@@ -295,10 +295,10 @@ describe('many calls at once', () => {
     });
     expect((await askAll(200)).saved).toBe(5);
     expect(server.received.length).toBeLessThanOrEqual(10);
-    const asked = server.received.length;
+    const requested = server.received.length;
     const campaign = await failureFrom(service.partners(connection.signal).next());
     expect([(await failureFrom(ask())).code, campaign.code]).toEqual(['CREDENTIALS_REFUSED', 'CREDENTIALS_REFUSED']);
-    expect(server.received).toHaveLength(asked);
+    expect(server.received).toHaveLength(requested);
   });
 
   test('20 answers cut by a reset, each twice, of connections that were to be closed, are requested again', async () => {
@@ -361,8 +361,8 @@ describe('one call', () => {
     const items = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
     expect(await items).toMatchObject([{ id: 'a', name: 'x\ud83d' }]);
     await serve(always({ headers, body: '{"apps":[]}', dripMs: 50 }), { requestTimeoutMs: 60 });
-    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(await failureFrom(asked)).toMatchObject({ code: 'SOURCE_TIMEOUT', facts: { attempts: 3 } });
+    const requested = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(await failureFrom(requested)).toMatchObject({ code: 'SOURCE_TIMEOUT', facts: { attempts: 3 } });
   });
 
   test.each([
@@ -381,9 +381,9 @@ describe('one call', () => {
   test('an abort, or closing the connection, ends a call under way, which is not repeated and leaves no file', async () => {
     await serve(always({ headers, body: whole, dripMs: 20 }));
     const controller = new AbortController();
-    const asked = ask('a', controller.signal);
+    const requested = ask('a', controller.signal);
     setTimeout(() => controller.abort(new Error('SIGTERM')), 60);
-    await expect(asked).rejects.toThrow('SIGTERM');
+    await expect(requested).rejects.toThrow('SIGTERM');
     const closed = failureFrom(ask('b'));
     await connection.service.close();
     expect((await closed).message).toBe('The connection was used after it was closed');

@@ -86,7 +86,7 @@ describe('the proxy of an environment', () => {
 interface RunningProxy {
   readonly address: string;
   /** What each CONNECT asked for, and its headers. */
-  readonly asked: readonly { readonly target: string; readonly headers: IncomingMessage['headers'] }[];
+  readonly requested: readonly { readonly target: string; readonly headers: IncomingMessage['headers'] }[];
   /** Most tunnels open at once. */
   readonly peak: () => number;
   /** Every byte that clients sent through. */
@@ -96,13 +96,13 @@ interface RunningProxy {
 
 /** A proxy that opens tunnels to one port of this machine, whatever host is asked for; or answers with a status. */
 async function startProxy(port: number, status = 200): Promise<RunningProxy> {
-  const asked: { target: string; headers: IncomingMessage['headers'] }[] = [];
+  const requested: { target: string; headers: IncomingMessage['headers'] }[] = [];
   const carried: Buffer[] = [];
   const open = new Set<Socket>();
   let peak = 0;
   const server = createServer();
   server.on('connect', (request: IncomingMessage, client: Socket) => {
-    asked.push({ target: request.url ?? '', headers: request.headers });
+    requested.push({ target: request.url ?? '', headers: request.headers });
     client.on('error', () => {});
     if (status !== 200) {
       client.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
@@ -125,7 +125,7 @@ async function startProxy(port: number, status = 200): Promise<RunningProxy> {
   const bound = server.address();
   return {
     address: `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`,
-    asked,
+    requested,
     peak: () => peak,
     carried: () => Buffer.concat(carried).toString('latin1'),
     close: async () => {
@@ -164,9 +164,9 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
   test('goes through the proxy in a tunnel, which learns neither token nor path; the service does not learn of the proxy', async () => {
     await serve();
     expect(await ask()).not.toBeNull();
-    expect(proxy.asked.map(({ target }) => target)).toEqual([`${HOST}:443`]);
-    expect(proxy.asked[0]?.headers['proxy-authorization']).toBe('Basic cHJveHk6bWFya2Vk');
-    expect(JSON.stringify(proxy.asked) + proxy.carried()).not.toContain(markedToken);
+    expect(proxy.requested.map(({ target }) => target)).toEqual([`${HOST}:443`]);
+    expect(proxy.requested[0]?.headers['proxy-authorization']).toBe('Basic cHJveHk6bWFya2Vk');
+    expect(JSON.stringify(proxy.requested) + proxy.carried()).not.toContain(markedToken);
     expect(proxy.carried().length).toBeGreaterThan(500);
     expect(server.received[0]?.headers).toMatchObject({ authorization: `Bearer ${markedToken}`, host: HOST });
     expect(server.received[0]?.headers).not.toHaveProperty('proxy-authorization');
@@ -183,7 +183,7 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
         requestTimeoutMs: 2000,
       });
       expect((await failureFrom(ask())).code).toMatch(/SOURCE_(UNAVAILABLE|TIMEOUT)/);
-      expect(proxy.asked).toEqual([]);
+      expect(proxy.requested).toEqual([]);
       await Promise.all([connection.service.close(), proxy.close(), server.close()]);
     }
   });

@@ -102,11 +102,11 @@ class Service {
 
   /** Most reports in flight at once. */
   get peak(): number {
-    return Math.max(this.#peak, this.#simulator.asked.peak);
+    return Math.max(this.#peak, this.#simulator.requested.peak);
   }
 
-  get asked(): readonly AskedRequest[] {
-    return [...this.#gone, ...this.#simulator.asked.requests];
+  get requested(): readonly AskedRequest[] {
+    return [...this.#gone, ...this.#simulator.requested.requests];
   }
 
   async close(): Promise<void> {
@@ -115,10 +115,10 @@ class Service {
   }
 
   async #restart(): Promise<void> {
-    const { port, asked } = this.#simulator;
+    const { port, requested } = this.#simulator;
     await this.#simulator.close();
-    this.#gone.push(...asked.requests);
-    this.#peak = Math.max(this.#peak, asked.peak);
+    this.#gone.push(...requested.requests);
+    this.#peak = Math.max(this.#peak, requested.peak);
     await delay(DOWN_MS);
     this.#simulator = await startSimulator({ token: TOKEN, port, world, now: NOW, answerDelayMs: ANSWER_DELAY_MS });
     this.#lives += 1;
@@ -175,7 +175,7 @@ describe(`chaos drawn from seed ${SEED}`, () => {
 
       // That it was as bad as it was meant to be.
       expect(service.lives).toBe(3);
-      const statuses = service.asked.map(({ status }) => status);
+      const statuses = service.requested.map(({ status }) => status);
       expect(statuses).toEqual(expect.arrayContaining([200, 429, 504, null]));
       const answers = Number((await column(scenario, 'select sum(requests) from ripen.loads'))[0]);
       expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(answers);

@@ -115,13 +115,13 @@ test('no report that was answered is asked for again while its day is divided fu
   scenario = await openScenario([wide]);
   tooHeavy(15);
   const summary = await scenario.night(NOW);
-  const asked = askedReports(scenario);
-  const answered = asked.filter(({ status }) => status !== 504).map(({ query }) => query.toString());
+  const requested = askedReports(scenario);
+  const answered = requested.filter(({ status }) => status !== 504).map(({ query }) => query.toString());
   const parts = (await column(scenario, 'select requests from ripen.loads')).map(Number);
   expect(Math.min(...parts)).toBeGreaterThan(8);
   expect(answered.length).toBe(parts.reduce((sum, count) => sum + count, 0));
   expect(new Set(answered).size).toBe(answered.length);
-  expect(summary.slices[0]?.requests).toBe(asked.length);
+  expect(summary.slices[0]?.requests).toBe(requested.length);
 });
 
 test("a slice's own filters on the dividing dimension keep their meaning in every part", async () => {
@@ -149,7 +149,7 @@ test('a slice that was too heavy in one bad hour requests all of its days again 
   scenario = await openScenario([week]);
   const heal = tooHeavy(300);
   const longest = async (night: number): Promise<number> => {
-    scenario.simulator.asked.reset();
+    scenario.simulator.requested.reset();
     expect((await scenario.night(new Date(Date.UTC(2026, 5, night, 2, 30)))).failures).toEqual([]);
     return Math.max(...askedReports(scenario).map(({ period }) => daysOf(period)));
   };

@@ -93,12 +93,12 @@ test('a signal after the first window starts nothing new, keeps whole windows on
     onEvent: ({ type }) => {
       if (type !== 'window_loaded' || stop.signal.aborted) return;
       stop.abort();
-      askedAtStop = scenario.simulator.asked.counts.report;
+      askedAtStop = scenario.simulator.requested.counts.report;
     },
   });
 
   expect(summary).toMatchObject({ status: 'interrupted', failures: [] });
-  expect(scenario.simulator.asked.counts.report).toBeLessThanOrEqual(askedAtStop + 2);
+  expect(scenario.simulator.requested.counts.report).toBeLessThanOrEqual(askedAtStop + 2);
   expect(await column(scenario, 'select status from ripen.runs')).toEqual(['interrupted']);
   await expectWholeLoads();
   await runNight(scenario, NOW);
@@ -145,11 +145,11 @@ test('22 windows of a first load are asked for from the newest to the oldest, an
   expect(first).toEqual(first.toSorted().toReversed());
   restore();
 
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   await runNight(scenario, new Date('2026-06-02T02:30:00Z'), { service });
-  const asked = askedReports(scenario).map(({ period }) => period);
-  expect(asked[0]?.endsWith(':2026-06-01')).toBe(true);
-  expect(asked.at(-1)).toBe('2026-01-12:2026-01-18');
+  const requested = askedReports(scenario).map(({ period }) => period);
+  expect(requested[0]?.endsWith(':2026-06-01')).toBe(true);
+  expect(requested.at(-1)).toBe('2026-01-12:2026-01-18');
 });
 
 test.each([

@@ -41,9 +41,9 @@ async function inDatabase(path: string, ...statements: readonly string[]): Promi
 async function refusal(): Promise<object> {
   const { warehouse } = scenario.config;
   const before = await digestOf(warehouse);
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   const { code, kind, message } = await failureFrom(runNight(scenario, NOW));
-  expect(scenario.simulator.asked.requests).toEqual([]);
+  expect(scenario.simulator.requested.requests).toEqual([]);
   expect(await digestOf(warehouse)).toBe(before);
   return { code, kind, message };
 }
@@ -110,7 +110,7 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
 /** Another process, which holds the warehouse that a night has left. */
 async function heldAfterNight(mode: 'READ_ONLY' | 'READ_WRITE'): Promise<Holder> {
   await runNight(scenario, new Date('2026-05-31T02:30:00Z'));
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   const holder = await hold(scenario.config.warehouse, mode);
   onTestFinished(() => holder.release());
   return holder;
@@ -124,7 +124,7 @@ test.each(['READ_ONLY', 'READ_WRITE'] as const)(
 
     expect(failure).toMatchObject({ code: 'WAREHOUSE_LOCKED', kind: 'unavailable' });
     expect(failure.message).toContain(`process ${holder.pid}`);
-    expect(scenario.simulator.asked.requests).toEqual([]);
+    expect(scenario.simulator.requested.requests).toEqual([]);
   },
 );
 

@@ -152,9 +152,9 @@ async function expectLaws(scenario: Scenario, first: Slice, nights: readonly Nig
     expect(cellsOf(stored, served).filter((cell) => !allowed.has(cell))).toEqual([]);
     expect(each.isPublished ? await countPublished(tables) : stored.length).toBe(stored.length);
     rows = stored;
-    scenario.simulator.asked.reset();
+    scenario.simulator.requested.reset();
     await runNight(scenario, at, { slices: [declared] });
-    expect(scenario.simulator.asked.counts.report).toBe(0);
+    expect(scenario.simulator.requested.counts.report).toBe(0);
     if (isHeldBack) continue;
     finals.push(
       ...valuesOf(await scenario.inWarehouse((it) => storedRows(it, { ...declared, name: 'facts_final' })), declared),

@@ -37,18 +37,18 @@ const totalRow = z.object({ day: z.string(), total: z.number() });
 
 async function pass(of: Slice, nights: number, audit: number, world: object = smallWorld) {
   scenario = await openScenario([of], { simulator: { world } });
-  const [asked, rows]: [number[], number[]] = [[], []];
+  const [requested, rows]: [number[], number[]] = [[], []];
   for (let night = 0; night < nights; night += 1) {
     const before = askedReports(scenario).length;
     const summary = await scenario.night(nightAt(night), { audit });
     expect(summary.failures).toEqual([]);
     rows.push(summary.slices[0]?.rows.fetched ?? 0);
-    asked.push(askedReports(scenario).length - before);
+    requested.push(askedReports(scenario).length - before);
   }
   const audits = await scenario.inWarehouse((warehouse) =>
     warehouse.rows('select * from ripen.audits order by audited_at', [], auditRow),
   );
-  return { asked, rows, audits, changes: changesOf(scenario), report: await statusAt(nights - 1) };
+  return { requested, rows, audits, changes: changesOf(scenario), report: await statusAt(nights - 1) };
 }
 
 const statusAt = (night: number): Promise<StatusReport> =>
@@ -102,13 +102,13 @@ test('a horizon of 2 days where values move for 7: audits find a share within th
 test('a horizon that holds is confirmed: 2 audits find nothing changed, cost one request a night and no row of the table, and audit 0 none', async () => {
   const without = await pass(daily(8), 3, 0);
   await scenario.close();
-  const { audits, changes, asked, rows, report } = await pass(daily(8), 3, 1);
+  const { audits, changes, requested, rows, report } = await pass(daily(8), 3, 1);
   expect(rows.map((fetched, night) => fetched - (without.rows[night] ?? 0))).toEqual([0, 2, 2]);
   expect(without.audits).toEqual([]);
   expect(audits.map(({ changed }) => changed)).toEqual([0, 0]);
   expect(changes).toEqual([]);
   expect(report.health.state).toBe('well');
-  expect(asked.map((requests, night) => requests - (without.asked[night] ?? 0))).toEqual([0, 1, 1]);
+  expect(requested.map((requests, night) => requests - (without.requested[night] ?? 0))).toEqual([0, 1, 1]);
 });
 
 const heldRow = z.object({ day: z.string(), n: count });

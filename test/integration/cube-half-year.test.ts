@@ -41,11 +41,11 @@ test(
     const requested = { cells: 0, requests: 0, allCells: 0, allRequests: 0 };
     const nightAt = (night: number): Date => new Date(`${addDays(START, HISTORY_DAYS + night)}T06:00:00Z`);
     for (let night = 0; night < NIGHTS; night += 1) {
-      scenario.simulator.asked.reset();
+      scenario.simulator.requested.reset();
       expect((await runNight(scenario, nightAt(night))).failures).toEqual([]);
       if (night === 0) continue;
-      for (const { period, query: asked } of askedReports(scenario)) {
-        requested.cells += (asked.get('metrics') ?? '').split(',').length * daysOf(period);
+      for (const { period, query } of askedReports(scenario)) {
+        requested.cells += (query.get('metrics') ?? '').split(',').length * daysOf(period);
         requested.requests += 1;
       }
       const maturing = Number(

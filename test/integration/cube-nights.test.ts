@@ -68,9 +68,9 @@ const differing = (ending: string): string =>
 /** Metrics times days of the report requests of each slice; the wide one sorts. */
 function cellsRequested(of: Scenario): { readonly cube: number; readonly wide: number } {
   const cells = { cube: 0, wide: 0 };
-  for (const { period, query: asked } of askedReports(of)) {
-    const metrics = (asked.get('metrics') ?? '').split(',').length;
-    cells[asked.has('sort') ? 'wide' : 'cube'] += metrics * daysOf(period);
+  for (const { period, query: requested } of askedReports(of)) {
+    const metrics = (requested.get('metrics') ?? '').split(',').length;
+    cells[requested.has('sort') ? 'wide' : 'cube'] += metrics * daysOf(period);
   }
   return cells;
 }
@@ -79,7 +79,7 @@ test('5 nights of a cube and of the same slice requested whole: every final row 
   scenario = await openScenario([curve, wide], { simulator });
   await runNight(scenario, nightAt(1));
   expect(await column(scenario, differing(''))).toEqual(['0']);
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   for (let night = 2; night <= 5; night += 1) {
     const summary = await runNight(scenario, nightAt(night));
     expect(summary.failures).toEqual([]);
@@ -105,14 +105,16 @@ test('a metric that is added is loaded for every period, one that is removed lea
   scenario = await openScenario([small], { simulator });
   await runNight(scenario, nightAt(1));
   const other = cubeOf({ all_revenue_total: ['d0', 'd7', 'd14'] });
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   await runNight(scenario, nightAt(1), { slices: [other] });
   expect(await column(scenario, 'select distinct metric from curve order by 1')).toEqual([
     'all_revenue_total_d0',
     'all_revenue_total_d14',
     'all_revenue_total_d7',
   ]);
-  expect(askedReports(scenario).map(({ query: asked }) => asked.get('metrics'))).toEqual(['all_revenue_total_d14']);
+  expect(askedReports(scenario).map(({ query: requested }) => requested.get('metrics'))).toEqual([
+    'all_revenue_total_d14',
+  ]);
   expect(await column(scenario, "select count(*) from ripen.periods where age = 'd14'")).toEqual(['31']);
   expect(await column(scenario, "select count(*) from ripen.periods where age = 'd1'")).toEqual(['0']);
 });

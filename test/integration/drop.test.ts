@@ -176,7 +176,7 @@ describe('a slice that is no longer configured', () => {
     expect(shell.told.join()).toContain(
       `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}. It goes from ${path('analytics.duckdb')}, too. It goes from ${path('lake')}, too. It goes from ${path('tables')}, too; older versions there answer for 3 days more.`,
     );
-    expect(shell.asked).toEqual(['Delete it? [y/N] ']);
+    expect(shell.requested).toEqual(['Delete it? [y/N] ']);
     expect(await relationsOf('daily')).toEqual([]);
     expect(Object.values(await ledgerRows('daily')).every((count) => count === 0)).toBe(true);
     expect(Object.keys(await ledgerRows('daily')).length).toBeGreaterThan(6);
@@ -228,9 +228,9 @@ describe('nothing is deleted', () => {
     { slice: 'daily', before: '2026-03-25' },
     { slice: 'dateless', before: '2026-12-31' },
     { slice: 'daily', before: 'yesterday' },
-  ])('of %j', async (asked) => {
+  ])('of %j', async (requested) => {
     const was = await before();
-    await expect(dropped({ ...asked, yes: true })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    await expect(dropped({ ...requested, yes: true })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
     expect(await before()).toEqual(was);
   });
 });

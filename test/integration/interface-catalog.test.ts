@@ -54,8 +54,8 @@ afterAll(async () => {
   await scenario.close();
 });
 
-const queriesOf = ({ asked }: Simulator): readonly URLSearchParams[] =>
-  asked.requests
+const queriesOf = ({ requested }: Simulator): readonly URLSearchParams[] =>
+  requested.requests
     .filter(({ path }) => path === '/reports-service/filters_data')
     .map(({ query }) => new URLSearchParams(query));
 
@@ -93,7 +93,7 @@ describe('ripen catalog', () => {
   test.each(catalogSections)(
     '--section %s asks for that section of the metrics and prints no other',
     async (section) => {
-      scenario.simulator.asked.reset();
+      scenario.simulator.requested.reset();
       const shell = recordedShell({ directory });
       expect(await carriedOut(shell, 'catalog', '--section', section, '--json')).toBe(0);
       const [query] = queriesOf(scenario.simulator);

@@ -122,8 +122,10 @@ describe('a slice', () => {
 
   /** Each once: an answer without rows is asked for in the same words again before it is loaded. */
   const reports = (): readonly URLSearchParams[] => {
-    const asked = server.received.filter(({ path }) => path === '/reports-service/report').map(({ query }) => query);
-    return [...new Map(asked.map((query) => [query.toString(), query])).values()];
+    const requested = server.received
+      .filter(({ path }) => path === '/reports-service/report')
+      .map(({ query }) => query);
+    return [...new Map(requested.map((query) => [query.toString(), query])).values()];
   };
 
   test('sends dimensions, metrics, date_period with both its days, and format_dates=false, each once', () => {

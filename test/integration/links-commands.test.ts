@@ -45,7 +45,7 @@ test('links create and links update print the link as JSON, and make no warehous
 
 test('links create run 2 times creates 1 link and shows it; an archived one of the name is none', async () => {
   const { shell, app } = await opened();
-  const { links, asked } = scenario.simulator;
+  const { links, requested } = scenario.simulator;
   const named = () => links.list(app, null).filter(({ item }) => item.label === 'Again');
   const run = async (): Promise<unknown> => {
     await ran(shell, 'create', '--app', app, '--name', 'Again', '--json');
@@ -56,7 +56,7 @@ test('links create run 2 times creates 1 link and shows it; an archived one of t
   expect(await run()).toMatchObject({ created: true });
   const token = named()[1]?.item.token;
   expect(await run()).toMatchObject({ created: false, link: { token, label: 'Again' } });
-  expect([named().length, asked.counts.create_link]).toEqual([2, 1]);
+  expect([named().length, requested.counts.create_link]).toEqual([2, 1]);
 });
 
 test('links create prints a table without control characters, also while a run holds the warehouse', async () => {

@@ -30,18 +30,18 @@ test(
   { timeout: 240_000 },
   async () => {
     scene = await openLinksScene({ world: { apps: 2, partners: 12, links: 1500 } });
-    const { links, asked, world } = scene.simulator;
+    const { links, requested, world } = scene.simulator;
 
     const first = await scene.crawl(firstNight);
     expect(first).toEqual({ rows: 1500, removed: 0, failures: [] });
     const before = trueTree(scene);
     expect(before).toHaveLength(1500);
     expect(await storedTree(scene)).toEqual(before);
-    expect(asked.counts.links + asked.counts.children).toBe(pagesNeeded(scene));
+    expect(requested.counts.links + requested.counts.children).toBe(pagesNeeded(scene));
 
-    asked.reset();
+    requested.reset();
     expect(await scene.crawl(firstNight)).toEqual({ rows: 1500, removed: 0, failures: [] });
-    expect(asked.counts.links + asked.counts.children).toBe(0);
+    expect(requested.counts.links + requested.counts.children).toBe(0);
 
     const app = world.apps[0]?.token ?? '';
     const [renamed, archived, moved, removed] = links.list(app, null).map(({ item }) => item.token);
@@ -78,7 +78,7 @@ test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same 
   await scene.crawl(firstNight, 2);
   expect(await storedTree(scene)).toEqual(trueTree(scene, 2));
   const withCampaigns = trueTree(scene, 1).filter((link) => link['has_subtrackers']).length;
-  expect(scene.simulator.asked.counts.children).toBe(withCampaigns);
+  expect(scene.simulator.requested.counts.children).toBe(withCampaigns);
   await scene.crawl(firstNight, 4);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
 });
@@ -152,13 +152,13 @@ test('an app the configuration names and the service does not know is a failure 
 
 test('an app is crawled every 7 days if that is said, also where a night begins 20 minutes early, and again at once to another depth', async () => {
   scene = await openLinksScene({ world: { apps: 1, partners: 3, links: 20 } });
-  const { links, asked, world } = scene.simulator;
+  const { links, requested, world } = scene.simulator;
   const [app] = world.apps;
   const crawl = async (asOf: string, maxLevel = 3): Promise<number> => {
-    asked.reset();
+    requested.reset();
     const settings = { apps: [app?.token ?? ''], maxLevel, everyMs: 7 * 86_400_000 };
     expect((await refreshLinks(scene.run(asOf), settings)).failures).toEqual([]);
-    return asked.counts.links;
+    return requested.counts.links;
   };
   expect(await crawl('2026-06-01T02:30:00Z')).toBeGreaterThan(0);
   links.rename(links.list(app?.token ?? '', null)[0]?.item.token ?? '', 'Renamed');

@@ -30,8 +30,12 @@ const night = (day: number): Date => new Date(`2026-06-0${day}T02:30:00Z`);
 function newcomer({ simulator: { world } }: Scenario): WorldLink {
   const pathsIn = (of: number): readonly string[] => {
     const day = `2026-06-0${of - 1}`;
-    const asked = { dimensions: ['app_token', ...labels].join(','), metrics: 'installs', date_period: `${day}:${day}` };
-    const report = world.report(new URLSearchParams({ ...asked, attribution_type: 'all' }), night(of));
+    const requested = {
+      dimensions: ['app_token', ...labels].join(','),
+      metrics: 'installs',
+      date_period: `${day}:${day}`,
+    };
+    const report = world.report(new URLSearchParams({ ...requested, attribution_type: 'all' }), night(of));
     return z
       .array(z.record(z.string(), z.unknown()))
       .parse(report?.rows)
@@ -51,11 +55,11 @@ function newcomer({ simulator: { world } }: Scenario): WorldLink {
 test('under every: 7d an app is crawled the night its rows name a new link, no other app with it, and none where nothing new is named', async () => {
   const { simulator, config } = scenario;
   const crawledApps = async (day: number): Promise<readonly string[]> => {
-    simulator.asked.reset();
+    simulator.requested.reset();
     const summary = await scenario.night(night(day), weekly);
     expect(summary.failures).toEqual([]);
     const found = await query(scenario, `select app_token from ripen.link_crawls where run_id = '${summary.run_id}'`);
-    expect(found.length === 0).toBe(simulator.asked.counts.links === 0);
+    expect(found.length === 0).toBe(simulator.requested.counts.links === 0);
     return found.map((row) => String(row['app_token'])).toSorted();
   };
   const link = newcomer(scenario);

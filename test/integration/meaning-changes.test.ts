@@ -80,7 +80,7 @@ test('an added metric stands in configured order, leaves old values readable, an
   expect(meanwhile.length).toBe(before.length);
   expect(Number((await column(scenario, 'select count(distinct day) from daily where clicks is not null'))[0])).toBe(3);
 
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   const resumed = await runNight(scenario, NOW, { slices: [wider] });
   expect(resumed.slices[0]?.periods).toMatchObject({ 'metric added': 17, new: 0 });
   expect(askedReports(scenario).reduce((sum, { period }) => sum + daysOf(period), 0)).toBe(17);
@@ -96,10 +96,10 @@ test('an added metric stands in configured order, leaves old values readable, an
 test('a removed metric takes its column with it and has nothing requested', async () => {
   scenario = await openScenario([wider], { simulator });
   await runNight(scenario, NOW);
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   await runNight(scenario, NOW, { slices: [daily] });
 
-  expect(scenario.simulator.asked.counts.report).toBe(0);
+  expect(scenario.simulator.requested.counts.report).toBe(0);
   const columns = 'day app_token os_name installs cost attr_dependency _extra _load_id';
   for (const table of ['daily', 'daily_final']) expect(await columnsOf(table)).toBe(columns);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);

@@ -58,8 +58,8 @@ async function expectSame(of: Scenario): Promise<void> {
 test('60 metrics in addresses of 1000 bytes are stored, final and restated over 2 nights, a heavy day and a replay as they are in one of 8000', async () => {
   scenario = await openScenario([wide, batched], { simulator });
   expect((await scenario.night(nightAt(1), archived)).failures).toEqual([]);
-  const asked = askedReports(scenario).map(({ query: each }) => each.toString().length);
-  expect(asked.filter((length) => length < 1000).length).toBeGreaterThan(2);
+  const requested = askedReports(scenario).map(({ query: each }) => each.toString().length);
+  expect(requested.filter((length) => length < 1000).length).toBeGreaterThan(2);
   await expectSame(scenario);
   expect(await column(scenario, 'select count(*) > 50 from batched')).toEqual(['true']);
   // The newest day of a night, in batches and whole.

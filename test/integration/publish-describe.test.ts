@@ -34,14 +34,14 @@ interface Asked {
 }
 
 /** Runs the command over a configuration with these targets, and returns what it printed. */
-async function printed(targets: string, asked: Asked): Promise<string> {
+async function printed(targets: string, requested: Asked): Promise<string> {
   await writeFile(
     join(sample.directory, 'ripen.yaml'),
     `service: simulator\nwarehouse: warehouse.duckdb\npublish:\n${targets}${SLICES}`,
   );
   shell.printed.length = 0;
   await sample.lend(async () => {
-    await carriedOut(shell, 'publish', ...flags({ quiet: true, lockWait: '5s', ...asked }));
+    await carriedOut(shell, 'publish', ...flags({ quiet: true, lockWait: '5s', ...requested }));
   });
   return shell.printed.join('\n');
 }

@@ -109,7 +109,7 @@ test('a backfill of 3 days asks for exactly those days and leaves the load of ev
   await runNight(scenario, FIRST);
   const outside = "day < '2026-05-20' or day >= '2026-05-23'";
   const before = await contentOf(scenario, `(from daily where ${outside})`);
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   const forced = { start: day('2026-05-20'), end: day('2026-05-23') };
   const summary = await runNight(scenario, SECOND, { request: { command: 'backfill', slices: ['daily'], forced } });
 
@@ -129,7 +129,7 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   });
   scenario = await openScenario([whole], { simulator });
   await runNight(scenario, FIRST);
-  scenario.simulator.asked.reset();
+  scenario.simulator.requested.reset();
   await runNight(scenario, SECOND);
   expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-05-23:2026-06-01']);
   const second = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);

@@ -53,7 +53,7 @@ describe('a lost warehouse', () => {
     // Without `partners` nobody looks for those that rows carry.
     expect(before.map((part) => part.length > 0).indexOf(false)).toBe(before.length - 1);
     await loseWarehouse(scenario);
-    scenario.simulator.asked.reset();
+    scenario.simulator.requested.reset();
     const summary = await replayInto(scenario);
 
     expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0, bytes: 0 } });
@@ -64,7 +64,7 @@ describe('a lost warehouse', () => {
     }
     // A report without a date is replaced whole each night: only the newest answer counts.
     expect(summary.slices.map(({ windows }) => windows.loaded)[2]).toBe(1);
-    expect(scenario.simulator.asked.requests).toEqual([]);
+    expect(scenario.simulator.requested.requests).toEqual([]);
     expect(await loadedState(scenario, names)).toEqual(before);
     expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
     expect(await column(scenario, 'select distinct command from ripen.runs')).toEqual(['replay']);

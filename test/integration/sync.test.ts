@@ -42,8 +42,8 @@ test('420 days of hours are asked for with at most 20 calls at once, as the serv
   const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
   expect(summary.failures).toEqual([]);
   expect(await column(scenario, 'select count(distinct hour::date) from hourly')).toEqual(['420']);
-  expect(scenario.simulator.asked.peak).toBeLessThanOrEqual(cap);
-  expect(scenario.simulator.asked.peak).toBeGreaterThan(cap / 2);
+  expect(scenario.simulator.requested.peak).toBeLessThanOrEqual(cap);
+  expect(scenario.simulator.requested.peak).toBeGreaterThan(cap / 2);
   expect(summary.service.peak_concurrency).toBeLessThanOrEqual(cap);
 });
 

@@ -59,7 +59,7 @@ const periods = fc
   )
   .map(([after, kind, weekStartsOn]): Period => {
     const bucket = bucketOf(addDays(day('2023-01-01'), after), kind, weekStartsOn);
-    return { bucket, asked: bucket };
+    return { bucket, requested: bucket };
   });
 
 type Answer = Pick<LoadedPeriod, 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;

@@ -12,7 +12,7 @@ import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { LoadedPeriod, SliceTable } from '../../src/model/ledger.ts';
 import { stateOf } from '../../src/model/maturity.ts';
-import { heldBackBy } from '../../src/plan/plan.ts';
+import { swapBlockedBy } from '../../src/plan/plan.ts';
 import { always } from '../support/always.ts';
 import {
   datePeriods,
@@ -73,13 +73,13 @@ function configured(
   });
 }
 
-const daysOf = (periods: Iterable<LoadedPeriod>): Day[] => [...periods].flatMap(({ asked }) => daysIn(asked));
+const daysOf = (periods: Iterable<LoadedPeriod>): Day[] => [...periods].flatMap(({ requested }) => daysIn(requested));
 const inTable = (table: SliceTable | null): LoadedPeriod[] => [...(table?.periods.values() ?? [])];
 
 /** Days with rows, each with whether it is still held with rows, or its emptiness was confirmed. */
 function holdsRows(table: SliceTable | null, each: Day): boolean {
   return inTable(table).some(
-    ({ asked, rows, emptyRuns }) => asked.start <= each && each < asked.end && (rows > 0 || emptyRuns >= 2),
+    ({ requested, rows, emptyRuns }) => requested.start <= each && each < requested.end && (rows > 0 || emptyRuns >= 2),
   );
 }
 
@@ -117,7 +117,7 @@ test(
     fc.pre(plan.periods.length > 0);
     expect(done.ledger.building).toBeNull();
     expect(done.ledger.live?.fingerprint).toBe(fingerprintOf(newest));
-    expect([plan.windows, heldBackBy(plan, done.ledger.live) === null]).toEqual([[], true]);
+    expect([plan.windows, swapBlockedBy(plan, done.ledger.live) === null]).toEqual([[], true]);
     const [held, kept] = [new Set(daysOf(inTable(done.ledger.live))), firstKeptDay(newest, done.asOf, 1)];
     const today = dayAt(done.asOf, newest.utcOffset);
     const stated = resolveDatePeriod(newest.datePeriod, done.asOf, newest.utcOffset);
@@ -143,7 +143,7 @@ test(
       const loaded = [...(far.ledger.live?.periods ?? [])];
       expect(
         daysOf(inTable(old.ledger.live)).filter(
-          (each) => !loaded.some(([, { asked }]) => asked.start <= each && each < asked.end),
+          (each) => !loaded.some(([, { requested }]) => requested.start <= each && each < requested.end),
         ),
       ).toEqual([]);
       const unripe = inTable(old.ledger.live)
@@ -166,8 +166,8 @@ test(
       replaced.filter(({ start, end }) => newer.some(({ bucket }) => bucket.start < end && start < bucket.end)),
     ).toEqual([]);
     const tomorrow = addDays(dayAt(asOf, of.utcOffset), 1);
-    expect(plan.windows.filter(({ asked }) => asked.end > tomorrow)).toEqual([]);
-    expect([plan.heldNewer, heldBackBy(plan, lived.ledger.live) === null && newer.length > 0]).toEqual([
+    expect(plan.windows.filter(({ requested }) => requested.end > tomorrow)).toEqual([]);
+    expect([plan.storedNewer, swapBlockedBy(plan, lived.ledger.live) === null && newer.length > 0]).toEqual([
       newer.length,
       false,
     ]);
@@ -186,17 +186,17 @@ test(
     expect(first.bucket.end > oldest).toBe(true);
     const plan = planAt({ ...of, retainDays: null }, lived.ledger, asOf);
     const cutByRetain = plan.periods.some(({ bucket }) => bucket.start < first.bucket.start);
-    expect(cutByRetain && first.asked.start !== first.bucket.start).toBe(false);
-    const asked = planAt(keeping, lived.ledger, asOf).windows.flatMap(({ periods }) => periods);
-    expect(asked.filter(({ period }) => period.bucket.end <= oldest)).toEqual([]);
+    expect(cutByRetain && first.requested.start !== first.bucket.start).toBe(false);
+    const requested = planAt(keeping, lived.ledger, asOf).windows.flatMap(({ periods }) => periods);
+    expect(requested.filter(({ period }) => period.bucket.end <= oldest)).toEqual([]);
     const whole = plan.windows
       .flatMap(({ periods }) => periods)
       .filter(({ period }) => period.bucket.start >= first.bucket.start);
-    expect(asked.map(({ period, reason }) => [period, reason])).toEqual(
+    expect(requested.map(({ period, reason }) => [period, reason])).toEqual(
       whole.map(({ period, reason }) => [period, reason]),
     );
-    expect(asked.filter(({ period }) => endOf(period, of.utcOffset) < later(asOf, -24 * (retainDays + 366)))).toEqual(
-      [],
-    );
+    expect(
+      requested.filter(({ period }) => endOf(period, of.utcOffset) < later(asOf, -24 * (retainDays + 366))),
+    ).toEqual([]);
   }),
 );

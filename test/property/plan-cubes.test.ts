@@ -34,7 +34,7 @@ test('rectangles hold every due cell, no cell twice, no period without a due age
         const periods = due.flatMap((some, at) => {
           const bucket = { start: addDays(START, at), end: addDays(START, at + 1) };
           const reasons = some.map((age): [string, DueReason] => [age, 'maturing']);
-          return some.length === 0 ? [] : [{ period: { bucket, asked: bucket }, ages: new Map(reasons) }];
+          return some.length === 0 ? [] : [{ period: { bucket, requested: bucket }, ages: new Map(reasons) }];
         });
         const found = rectanglesOf(periods, { metrics, maxDays, maxBytes, foremost: () => 'maturing' });
         const cells = found.flatMap((each) =>
@@ -49,7 +49,7 @@ test('rectangles hold every due cell, no cell twice, no period without a due age
         );
         expect(wanted.filter((cell) => !cells.includes(cell))).toEqual([]);
         for (const { periods: some, metrics: names } of found) {
-          const [first, last] = [some.at(0)?.period.asked.start, some.at(-1)?.period.asked.end];
+          const [first, last] = [some.at(0)?.period.requested.start, some.at(-1)?.period.requested.end];
           expect(some).toHaveLength(daysBetween(first ?? START, last ?? START));
           expect(some.length).toBeLessThanOrEqual(maxDays);
           const bytes = encodeURIComponent(names.join(',')).length;
@@ -74,7 +74,7 @@ const metrics = metricsOf(curve, []);
 const byAge = metricsByAge(curve, metrics);
 
 /** What a ledger holds of the cube, in which each load tells the truth at once. */
-class Held {
+class LoadFacts {
   readonly #ages = new Map([...byAge.keys()].map((age) => [age, new Map<Day, LoadedPeriod>()]));
 
   get ledger(): SliceLedger {
@@ -108,7 +108,7 @@ class Held {
 }
 
 test('60 nights of 363 metrics request at most 0.15 of the cells of all maturing periods, in at most 1.5 times the requests, and none late', () => {
-  const held = new Held();
+  const held = new LoadFacts();
   const totals = { cells: 0, requests: 0, allCells: 0, allRequests: 0 };
   for (let night = 0; night < 60; night += 1) {
     const planAt = new Date(Date.UTC(2026, 4, 20 + night, 6));
@@ -121,7 +121,7 @@ test('60 nights of 363 metrics request at most 0.15 of the cells of all maturing
     expect(again?.windows ?? []).toEqual([]);
     const maturing = held.maturing(plan);
     totals.cells += plan.windows.reduce(
-      (sum, { asked, slice: of }) => sum + daysIn(asked).length * of.metrics.length,
+      (sum, { requested, slice: of }) => sum + daysIn(requested).length * of.metrics.length,
       0,
     );
     totals.requests += plan.windows.length;

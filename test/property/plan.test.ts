@@ -11,7 +11,7 @@ import { type SliceLedger } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
 import type { Window } from '../../src/model/window.ts';
-import { heldBackBy, planSlice, windowDays } from '../../src/plan/plan.ts';
+import { swapBlockedBy, planSlice, windowDays } from '../../src/plan/plan.ts';
 import { splitByPeriods } from '../../src/plan/split.ts';
 import { always } from '../support/always.ts';
 import {
@@ -44,7 +44,7 @@ const moments = fc.tuple(slices, nights, hours).map(([of, series, wait]) => {
 function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
   const stated = resolveDatePeriod(of.datePeriod, asOf, of.utcOffset);
   const statedDays = stated === null ? [] : daysIn(stated);
-  const held = [...(ledger.live?.periods.values() ?? [])].flatMap(({ asked }) => daysIn(asked));
+  const held = [...(ledger.live?.periods.values() ?? [])].flatMap(({ requested }) => daysIn(requested));
   if (of.grain === null) return stated === null ? held : statedDays;
   // A rolling start that has passed a fixed end leaves that end standing.
   const { first: from, last } = of.datePeriod;
@@ -61,9 +61,11 @@ function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
 test(
   'what is requested and what is settled are disjoint, and together everything stated or ever loaded, holes too',
   always([moments], runs, ({ of, ledger, asOf, plan }) => {
-    const requested = plan.windows.flatMap((window) => daysIn(window.asked));
+    const requested = plan.windows.flatMap((window) => daysIn(window.requested));
     const due = new Set(plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)));
-    const settled = plan.periods.filter(({ bucket }) => !due.has(bucket.start)).flatMap(({ asked }) => daysIn(asked));
+    const settled = plan.periods
+      .filter(({ bucket }) => !due.has(bucket.start))
+      .flatMap(({ requested }) => daysIn(requested));
     expect([...requested, ...settled].sort()).toEqual(coveredDays(of, ledger, asOf));
   }),
 );
@@ -73,15 +75,15 @@ test(
   always([moments], runs, ({ of, plan }) => {
     const most = windowDays(of, plan.table, plan.planAt);
     const buckets = new Map(plan.periods.map(({ bucket }) => [bucket.start, bucket.end]));
-    for (const { asked, replaced, periods } of plan.windows) {
+    for (const { requested, replaced, periods } of plan.windows) {
       const parts = periods.map(({ period }) => period);
       expect(parts.slice(1).map(({ bucket }) => bucket.start)).toEqual(
         parts.slice(0, -1).map(({ bucket }) => bucket.end),
       );
-      expect(parts.flatMap((part) => daysIn(part.asked))).toEqual(daysIn(asked));
+      expect(parts.flatMap((part) => daysIn(part.requested))).toEqual(daysIn(requested));
       expect([replaced.start, replaced.end]).toEqual([parts.at(0)?.bucket.start, parts.at(-1)?.bucket.end]);
       expect(parts.every(({ bucket }) => buckets.get(bucket.start) === bucket.end)).toBe(true);
-      expect(parts.length === 1 || daysBetween(asked.start, asked.end) <= most).toBe(true);
+      expect(parts.length === 1 || daysBetween(requested.start, requested.end) <= most).toBe(true);
     }
   }),
 );
@@ -93,8 +95,8 @@ test(
     const wasteful = plan.windows.slice(1).filter((window, index) => {
       const before = plan.windows[index];
       const last = before?.periods.at(-1);
-      if (before === undefined || last === undefined || before.asked.end !== window.asked.start) return false;
-      return daysBetween(last.period.asked.start, window.asked.end) <= most;
+      if (before === undefined || last === undefined || before.requested.end !== window.requested.start) return false;
+      return daysBetween(last.period.requested.start, window.requested.end) <= most;
     });
     expect(wasteful).toEqual([]);
   }),
@@ -116,7 +118,7 @@ test(
       expect((halves ?? [window]).flatMap(({ periods }) => periods)).toEqual(window.periods);
       const [first, second] = (halves ?? []).map(({ periods }) => periods.length);
       expect([0, 1]).toContain((first ?? 0) - (second ?? 0));
-      expect(pieces.flatMap(({ asked }) => daysIn(asked))).toEqual(daysIn(window.asked));
+      expect(pieces.flatMap(({ requested }) => daysIn(requested))).toEqual(daysIn(window.requested));
       expect(pieces.flatMap(({ replaced }) => daysIn(replaced))).toEqual(daysIn(window.replaced));
       expect(pieces.every(({ periods }) => periods.length === 1)).toBe(true);
       expect(pieces.every((each) => each.slice === window.slice && each.fingerprint === window.fingerprint)).toBe(true);
@@ -129,7 +131,7 @@ test(
   always([moments], runs, ({ of, ledger, asOf, plan }) => {
     const after = planAt(of, withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf }), asOf);
     expect(after.windows).toEqual([]);
-    expect(heldBackBy(after, ledger.live)).toBeNull();
+    expect(swapBlockedBy(after, ledger.live)).toBeNull();
   }),
 );
 
@@ -204,22 +206,22 @@ const february = slice({
 test(
   'over 150 nights a period is asked for once at each of 8 ages and once for each of its horizons, and no more',
   always([fc.nat(23)], { numRuns: 3 }, (hour) => {
-    const asked = new Map<Day, number>();
+    const requested = new Map<Day, number>();
     let ledger = emptyLedger;
     for (let night = 1; night < 150; night += 1) {
       const asOf = startOf(night * 24 + hour);
       const plan = planAt(february, ledger, asOf);
       for (const { period } of plan.windows.flatMap(({ periods }) => periods)) {
         const isOver = endOf(period, february.utcOffset) <= asOf;
-        if (isOver) asked.set(period.bucket.start, (asked.get(period.bucket.start) ?? 0) + 1);
+        if (isOver) requested.set(period.bucket.start, (requested.get(period.bucket.start) ?? 0) + 1);
       }
       if (plan.windows.length > 0) ledger = withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf });
     }
     // A run within an hour of midnight meets no horizon on the night of a milestone: it settles the night after.
     const most = milestoneAges.length + horizonDays.length;
-    expect(asked.size).toBe(10);
-    expect(Math.max(...asked.values())).toBeLessThanOrEqual(most);
-    expect(Math.min(...asked.values())).toBeGreaterThanOrEqual(milestoneAges.length);
+    expect(requested.size).toBe(10);
+    expect(Math.max(...requested.values())).toBeLessThanOrEqual(most);
+    expect(Math.min(...requested.values())).toBeGreaterThanOrEqual(milestoneAges.length);
   }),
 );
 
@@ -255,15 +257,15 @@ test(
       const kept = firstKeptDay(of, asOf, 1) ?? forced.start;
       const begun = daysIn(forced).filter((each) => each >= kept && each <= dayAt(asOf, of.utcOffset));
       expect(new Set(periods.map(({ reason }) => reason))).toEqual(new Set(begun.length > 0 ? ['forced'] : []));
-      const asked = new Set(plan.windows.flatMap((window) => daysIn(window.asked)));
-      expect(begun.filter((each) => !asked.has(each))).toEqual([]);
-      expect([...asked].filter((each) => each > dayAt(asOf, of.utcOffset))).toEqual([]);
+      const requested = new Set(plan.windows.flatMap((window) => daysIn(window.requested)));
+      expect(begun.filter((each) => !requested.has(each))).toEqual([]);
+      expect([...requested].filter((each) => each > dayAt(asOf, of.utcOffset))).toEqual([]);
       expect(
         periods.filter(({ period }) => period.bucket.end <= forced.start || period.bucket.start >= forced.end),
       ).toEqual([]);
       const lost = periods.flatMap(({ period }) => {
         const held = plan.table?.periods.get(period.bucket.start);
-        return held === undefined ? [] : daysIn(held.asked).filter((each) => !asked.has(each));
+        return held === undefined ? [] : daysIn(held.requested).filter((each) => !requested.has(each));
       });
       expect(lost).toEqual([]);
     },

@@ -57,13 +57,13 @@ export function versionsOf(table: string): number[] {
 }
 
 /** A table at a version, the newest by default; throws where an engine would. */
-export async function readLog(table: string, asked?: number) {
+export async function readLog(table: string, requested?: number) {
   const names = readdirSync(join(table, '_delta_log'));
   const numbered = (pattern: RegExp): number[] =>
     names.flatMap((name) => (pattern.test(name) ? [Number(name.slice(0, 20))] : [])).sort((a, b) => a - b);
   const commits = numbered(/^\d{20}\.json$/);
   const checkpoints = numbered(/^\d{20}\.checkpoint\.parquet$/);
-  const version = asked ?? Math.max(commits.at(-1) ?? -1, checkpoints.at(-1) ?? -1);
+  const version = requested ?? Math.max(commits.at(-1) ?? -1, checkpoints.at(-1) ?? -1);
   const checkpoint = checkpoints.findLast((each) => each <= version) ?? -1;
   const lines: Line[] = [];
   const at = (number: number): string => join(table, '_delta_log', String(number).padStart(20, '0'));
@@ -121,8 +121,8 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
 /** What stands after `from` to read a table at a version: every file by itself, absent columns NULL. */
-export async function deltaRows(table: string, asked?: number): Promise<string> {
-  const { files, fields, partitionColumns, configuration } = await readLog(table, asked);
+export async function deltaRows(table: string, requested?: number): Promise<string> {
+  const { files, fields, partitionColumns, configuration } = await readLog(table, requested);
   const isMapped = configuration['delta.columnMapping.mode'] === 'name';
   const physical = new Map(
     fields.map(({ name, metadata }) => [
@@ -176,8 +176,8 @@ export async function answersOf(ddl: string, queries: readonly string[]): Promis
 }
 
 /** Every row of a table at a version, in an order that depends on the rows alone. */
-export async function readDelta(table: string, asked?: number): Promise<Row[]> {
-  return sortedRows(await ask(':memory:', `select * from ${await deltaRows(table, asked)}`));
+export async function readDelta(table: string, requested?: number): Promise<Row[]> {
+  return sortedRows(await ask(':memory:', `select * from ${await deltaRows(table, requested)}`));
 }
 
 /** Rows as JSON, sorted. */

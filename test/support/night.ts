@@ -90,7 +90,7 @@ export function daysOf(datePeriod: string): number {
 
 /** The report requests so far, in the order they came. */
 export function askedReports({ simulator }: Scenario) {
-  return simulator.asked.requests
+  return simulator.requested.requests
     .filter(({ path }) => path.endsWith('/report'))
     .map(({ query, status }) => {
       const parameters = new URLSearchParams(query);

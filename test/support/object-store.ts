@@ -85,14 +85,14 @@ export async function useObjectStore(): Promise<RunningStore> {
   const counted = { now: 0, peak: 0 };
   let turn: Promise<unknown> = Promise.resolve();
   const front = createServer((request, response) => {
-    const asked = requestOf(request);
-    requests.push(asked);
+    const requested = requestOf(request);
+    requests.push(requested);
     counted.now += 1;
     counted.peak = Math.max(counted.peak, counted.now);
     response.on('close', () => {
       counted.now -= 1;
     });
-    const refused = store.refuse(asked);
+    const refused = store.refuse(requested);
     if (refused !== null) {
       refuseWith(refused, request, response);
       return;
@@ -103,9 +103,9 @@ export async function useObjectStore(): Promise<RunningStore> {
       if (response.destroyed) return;
       const done = once(response, 'close');
       // The server takes no notice of the condition.
-      if (asked.isConditional && existsSync(join(root, `${asked.key}${OBJECT}`))) {
+      if (requested.isConditional && existsSync(join(root, `${requested.key}${OBJECT}`))) {
         refuseWith(refusal(412, 'PreconditionFailed'), request, response);
-      } else if (store.isAnswerLost(asked)) {
+      } else if (store.isAnswerLost(requested)) {
         serve(request, lost(response));
       } else serve(request, response);
       await done;

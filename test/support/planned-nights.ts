@@ -18,7 +18,7 @@ import { emptyLedger } from './plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { DatePeriod, Slice } from '../../src/model/slice.ts';
 import type { Window } from '../../src/model/window.ts';
-import { heldBackBy, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { swapBlockedBy, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from './slice.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -144,7 +144,7 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
 /** The ledger after a run, which ends by swapping a new table that is complete, also where nothing was left to load. */
 function swapped(ledger: SliceLedger, plan: SlicePlan): SliceLedger {
   const { building: table, live: old } = ledger;
-  const isDone = table?.fingerprint === plan.fingerprint && heldBackBy({ ...plan, table }, old) === null;
+  const isDone = table?.fingerprint === plan.fingerprint && swapBlockedBy({ ...plan, table }, old) === null;
   return isDone && table !== null ? { live: { ...table, state: 'live' }, building: null } : ledger;
 }
 

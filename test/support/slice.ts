@@ -55,14 +55,14 @@ export function countMetric(id: string, days: number | null): Metric {
 export function loadedPeriod(given: Partial<LoadedPeriod> & Pick<LoadedPeriod, 'bucket' | 'fetchedAt'>): LoadedPeriod {
   const requestedAt = given.fetchedAt;
   const held = { metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven' } as const;
-  return { asked: given.bucket, requestedAt, ...held, ...given };
+  return { requested: given.bucket, requestedAt, ...held, ...given };
 }
 
 /** A window of so many new days of a slice, from the first on. */
 export function windowOfDays(of: Slice, first: string, days = 1, parts?: readonly Part[]): Window {
   const periods = daysIn({ start: day(first), end: addDays(day(first), days) }).map((start) => {
     const bucket = { start, end: addDays(start, 1) };
-    return { period: { bucket, asked: bucket }, reason: 'new' as const };
+    return { period: { bucket, requested: bucket }, reason: 'new' as const };
   });
   return windowOf(of, 'f', periods, parts);
 }

@@ -58,15 +58,15 @@ export async function startWideWorld(given: {
   let reports = 0;
   const report = (query: URLSearchParams): object => {
     const [first = '', last = ''] = (query.get('date_period') ?? '').split(':');
-    const asked = (query.get('metrics') ?? '').split(',');
-    const totals = new Map(asked.map((metric) => [metric, 0]));
+    const requested = (query.get('metrics') ?? '').split(',');
+    const totals = new Map(requested.map((metric) => [metric, 0]));
     const rows: Record<string, unknown>[] = [];
     for (const date of daysIn({ start: day(first), end: addDays(day(last), 1) })) {
       if (date < launchDay) continue;
       for (let row = 0; row < rowsPerDay; row += 1) {
         const cells: Record<string, unknown> = { attr_dependency: {}, day: date };
         for (const [at, name] of dimensions.entries()) cells[name] = `value ${at === 0 ? row : (row + at) % 3}`;
-        for (const metric of asked) {
+        for (const metric of requested) {
           const value = valueOf(places.get(metric) ?? 0, row, date, night);
           cells[metric] = isCount(metric) ? String(value / 1000) : (value / 1000).toFixed(3);
           totals.set(metric, (totals.get(metric) ?? 0) + value);

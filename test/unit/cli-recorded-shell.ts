@@ -10,7 +10,7 @@ export interface RecordedShell extends Shell {
   readonly printed: string[];
   readonly told: string[];
   readonly painted: string[];
-  readonly asked: string[];
+  readonly requested: string[];
   advance(ms: number): void;
 }
 
@@ -21,7 +21,7 @@ export function recordedShell(
   const printed: string[] = [];
   const told: string[] = [];
   const painted: string[] = [];
-  const asked: string[] = [];
+  const requested: string[] = [];
   let at = Date.parse('2026-02-14T02:30:00Z');
   return {
     environment: {},
@@ -38,13 +38,13 @@ export function recordedShell(
     paint: (text) => painted.push(text),
     canAsk: options.answer !== undefined,
     async ask(question) {
-      asked.push(question);
+      requested.push(question);
       return options.answer ?? '';
     },
     printed,
     told,
     painted,
-    asked,
+    requested,
     advance: (ms) => {
       at += ms;
     },
@@ -65,7 +65,7 @@ export function flags(options: Readonly<Record<string, string | boolean | undefi
 
 /** Carries out a command line; resolves to its exit code, rejects with what stopped it. */
 export async function carriedOut(shell: Shell, ...argv: readonly string[]): Promise<number> {
-  const asked = await parseCommandLine(argv, '1.2.3');
-  if (asked.kind !== 'act') throw new Error(asked.text);
-  return asked.act(shell);
+  const requested = await parseCommandLine(argv, '1.2.3');
+  if (requested.kind !== 'act') throw new Error(requested.text);
+  return requested.act(shell);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { formAsked, parseCommandLine } from '../../src/commands/command-line.ts';
+import { requestedForm, parseCommandLine } from '../../src/commands/command-line.ts';
 import { dayRange, durationOf, instantOf } from '../../src/commands/verb.ts';
 import { verbs } from '../../src/commands/words.ts';
 import { Failure } from '../../src/errors.ts';
@@ -26,9 +26,9 @@ async function refused(...argv: string[]): Promise<Failure> {
 }
 
 async function printed(...argv: string[]): Promise<string> {
-  const asked = await parseCommandLine(argv, VERSION);
-  if (asked.kind !== 'text') throw new Error('a command was chosen');
-  return asked.text;
+  const requested = await parseCommandLine(argv, VERSION);
+  if (requested.kind !== 'text') throw new Error('a command was chosen');
+  return requested.text;
 }
 
 const commands = [...Object.keys(verbs), 'links', 'spend', 'completion'].map((name) => name.split(' '));
@@ -179,8 +179,8 @@ describe('the command line', () => {
     [['--file=--dry-run=yes']],
   ])('what is clear is taken as it stands, such as %j', async (stated) => {
     const named = stated.some((word) => word.startsWith('--file')) ? stated : ['--file', 'b', ...stated];
-    const asked = await parseCommandLine(['spend', 'send', ...named], VERSION);
-    expect(asked.kind).toBe('act');
+    const requested = await parseCommandLine(['spend', 'send', ...named], VERSION);
+    expect(requested.kind).toBe('act');
   });
 
   test('the value of an unknown option is never repeated', async () => {
@@ -198,7 +198,7 @@ test.each([
   [['status', '--json', 'false'], false],
   [['status'], false],
 ])('whoever wrote %j wants the failure as JSON: %j', (argv, json) => {
-  expect(formAsked(argv).json).toBe(json);
+  expect(requestedForm(argv).json).toBe(json);
 });
 
 describe('an instant on the command line', () => {

@@ -178,7 +178,7 @@ test('the table of refreshes is what is planned, night by night, for a day with 
   for (let age = 2; age < 200; age += 1) {
     const fetchedAt = nightAt(planned.at(-1) ?? 1);
     const held = loadedPeriod({ bucket: period, fetchedAt, metrics: of.metrics });
-    const reason = dueReason({ bucket: period, asked: period }, held, metricsOf(of, []), of, nightAt(age));
+    const reason = dueReason({ bucket: period, requested: period }, held, metricsOf(of, []), of, nightAt(age));
     if (reason !== null) planned.push(age);
   }
   expect(ages).toStrictEqual(planned);
@@ -192,8 +192,8 @@ test('every table of the catalog is named on the page about reading', () => {
 });
 
 test.each([...new Set(commandLines)])('ripen %s is a command as it is given', async (words) => {
-  const asked = await parseCommandLine(words.split(/\s+/), '0.0.0');
-  expect(asked.kind).toBe('act');
+  const requested = await parseCommandLine(words.split(/\s+/), '0.0.0');
+  expect(requested.kind).toBe('act');
 });
 
 test('every npm script that a page names is there', () => {

@@ -17,7 +17,7 @@ const FIRST = day('2026-01-01');
 function windowOfDays(numbers: readonly number[]): Window {
   const periods = numbers.map((number) => {
     const bucket = { start: dayNo(number), end: dayNo(number + 1) };
-    return { period: { bucket, asked: bucket }, reason: 'forced' as const };
+    return { period: { bucket, requested: bucket }, reason: 'forced' as const };
   });
   return windowOf(daily, 'f', periods);
 }
@@ -122,9 +122,9 @@ test.each<[string, 'month' | null, number, number, readonly [string, string]]>([
 ])(
   '%s (%j, day %i, %i rows of 100) is at the first and the second answer: %j',
   (_, grain, days, answered, expected) => {
-    const asked = { start: FIRST, end: addDays(FIRST, days) };
-    const bucket = grain === null ? asked : { start: FIRST, end: addDays(FIRST, 31) };
-    const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, asked }, reason: 'forced' }]);
+    const requested = { start: FIRST, end: addDays(FIRST, days) };
+    const bucket = grain === null ? requested : { start: FIRST, end: addDays(FIRST, 31) };
+    const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, requested }, reason: 'forced' }]);
     expect(atBoth(whole, heldFrom(bucket, answered), at(days, 1))).toEqual(expected);
   },
 );
@@ -146,8 +146,10 @@ test.each<[string, number, number, number, readonly [string, string]]>([
 ])(
   'a report of 20 days without a date dimension, with 100 rows held %s (days %i to %i) and %i now, is at both answers: %j',
   (_, first, end, answered, expected) => {
-    const asked = { start: FIRST, end: addDays(FIRST, 20) };
-    const whole = windowOf({ ...daily, grain: null }, 'f', [{ period: { bucket: asked, asked }, reason: 'forced' }]);
+    const requested = { start: FIRST, end: addDays(FIRST, 20) };
+    const whole = windowOf({ ...daily, grain: null }, 'f', [
+      { period: { bucket: requested, requested }, reason: 'forced' },
+    ]);
     const held = heldFrom({ start: addDays(FIRST, first), end: addDays(FIRST, end) }, answered);
     for (const night of [at(20, 1), LATE]) expect(atBoth(whole, held, night)).toEqual(expected);
   },
@@ -184,7 +186,8 @@ test(
       expect(
         shares.filter(
           (share, index) =>
-            share.fate === shares[index + 1]?.fate && share.window.asked.end === shares[index + 1]?.window.asked.start,
+            share.fate === shares[index + 1]?.fate &&
+            share.window.requested.end === shares[index + 1]?.window.requested.start,
         ),
       ).toEqual([]);
     },

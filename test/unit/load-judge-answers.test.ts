@@ -70,11 +70,11 @@ const cases: readonly Case[] = [
   [
     'a file that is no report',
     [part(broken)],
-    'ask again DATA_MALFORMED',
+    'request again DATA_MALFORMED',
     /was not one whole report: it held no rows\.$/,
   ],
-  ['one file of two that is no report', [part(answer()), part(broken)], 'ask again DATA_MALFORMED'],
-  ['a second page that is no report', [part(answer(), broken)], 'ask again DATA_MALFORMED'],
+  ['one file of two that is no report', [part(answer()), part(broken)], 'request again DATA_MALFORMED'],
+  ['a second page that is no report', [part(answer(), broken)], 'request again DATA_MALFORMED'],
   ['a dimension that one row lacks', [part(some('app'))], 'failed DATA_MALFORMED', /dimension app\b/],
   ['a second page that lacks a dimension', [part(answer(), some('app'))], 'failed DATA_MALFORMED'],
 ];

@@ -9,10 +9,10 @@ import { slice } from '../support/slice.ts';
 
 const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
 /** Loaded periods, as `first:end`, the end exclusive, or as the one day they hold. */
-const held = (...texts: string[]): { readonly asked: DayInterval }[] =>
+const held = (...texts: string[]): { readonly requested: DayInterval }[] =>
   texts.map((text) => {
     const [start = '', end = addDays(day(start), 1)] = text.split(':');
-    return { asked: interval(start, end) };
+    return { requested: interval(start, end) };
   });
 const fixed = (first: string, last: string): DatePeriod => ({ first: { day: day(first) }, last: { day: day(last) } });
 const sinceStartOf = (bucket: 'week' | 'month'): DateBound => ({ startOf: bucket, bucketsAgo: 0, daysBefore: 0 });
@@ -23,7 +23,7 @@ function declared(datePeriod: DatePeriod, change: Partial<Slice> = {}): Slice {
 }
 
 /** The days as `first:last`, both inclusive; null for none. */
-function covered(of: Slice, loaded: readonly { readonly asked: DayInterval }[], asOf: string): string | null {
+function covered(of: Slice, loaded: readonly { readonly requested: DayInterval }[], asOf: string): string | null {
   const days = coverageOf(of, loaded, new Date(asOf), 1);
   return days === null ? null : `${days.start}:${lastDay(days)}`;
 }
@@ -77,7 +77,7 @@ describe('what a slice lets go', () => {
     const of = declared(fixed('2020-01-01', '2026-06-29'), { grain, retainDays: 30 });
     expect(firstKeptDay(of, new Date(NOON), weekStartsOn)).toBe(expected);
     const [first] = coveredPeriods(of, [], new Date(NOON), weekStartsOn);
-    expect([first?.asked.start, first?.bucket.start]).toEqual([expected, expected]);
+    expect([first?.requested.start, first?.bucket.start]).toEqual([expected, expected]);
   });
 });
 
@@ -90,10 +90,10 @@ describe('the first bucket', () => {
     ['year', '2026-05-14:2026-07-01', '2026-05-14', '2026-01-01'],
   ])(
     'of a %s grain that was loaded cut (%s) stays cut when a rolling date period left it',
-    (grain, loaded, asked, bucket) => {
+    (grain, loaded, requested, bucket) => {
       const of = declared(rolling(3), { grain });
       const [first] = coveredPeriods(of, held(loaded), new Date(NOON), 1);
-      expect([first?.asked.start, first?.bucket.start]).toEqual([asked, bucket]);
+      expect([first?.requested.start, first?.bucket.start]).toEqual([requested, bucket]);
     },
   );
 });

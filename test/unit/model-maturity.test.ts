@@ -11,7 +11,7 @@ import {
   nextRefreshAt,
   soundAt,
   stateOf,
-  type Held,
+  type LoadFacts,
 } from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
@@ -23,8 +23,11 @@ const HOUR_MS = 3_600_000;
 /** A metric final this many days after its period; null: never. */
 const metric = (days: number | null, id = `settles_${days}`): Metric => countMetric(id, days);
 
-function period(start: string, end: string, asked: readonly [string, string] = [start, end]): Period {
-  return { bucket: { start: day(start), end: day(end) }, asked: { start: day(asked[0]), end: day(asked[1]) } };
+function period(start: string, end: string, requested: readonly [string, string] = [start, end]): Period {
+  return {
+    bucket: { start: day(start), end: day(end) },
+    requested: { start: day(requested[0]), end: day(requested[1]) },
+  };
 }
 
 function settling(refresh: Refresh = 'milestones', utcOffset: UtcOffset = UTC): Parameters<typeof finalAt>[2] {
@@ -44,12 +47,12 @@ function loaded(
   fetchedAt: Date,
   change: Partial<LoadedPeriod> = {},
 ): LoadedPeriod {
-  const { bucket, asked } = of;
-  return loadedPeriod({ bucket, asked, fetchedAt, metrics: metrics.map(({ id }) => id), ...change });
+  const { bucket, requested } = of;
+  return loadedPeriod({ bucket, requested, fetchedAt, metrics: metrics.map(({ id }) => id), ...change });
 }
 
 /** Whole rows of proven completeness, of every metric that settles within 100 days or never, fetched at an instant. */
-const held = (fetchedAt: Date, change: Partial<Held> = {}): Held => ({
+const held = (fetchedAt: Date, change: Partial<LoadFacts> = {}): LoadFacts => ({
   fetchedAt,
   metrics: [null, ...Array.from({ length: 101 }, (_, days) => days)].map((days) => metric(days).id),
   rejected: 0,

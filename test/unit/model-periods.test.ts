@@ -16,7 +16,7 @@ const interval = (start: string, end: string): DayInterval => ({ start: day(star
 /** `01-01:02-01` for a whole bucket of 2026, `01-01:02-01(01-06:02-01)` for one of which some days are asked for. */
 function written(of: Period): string {
   const text = ({ start, end }: DayInterval): string => `${start}:${end}`.replaceAll('2026-', '');
-  return isWhole(of) ? text(of.bucket) : `${text(of.bucket)}(${text(of.asked)})`;
+  return isWhole(of) ? text(of.bucket) : `${text(of.bucket)}(${text(of.requested)})`;
 }
 
 test.each<[DateDimension | null, WeekStart, string, string, string]>([
@@ -78,7 +78,7 @@ test.each([
   ['-03:30', '2026-02-01T03:29:59Z', 0],
 ])('January at %s on %s is %i days old, counted from its last day', (zone, at, age) => {
   const january = interval('2026-01-01', '2026-02-01');
-  expect(ageOf({ bucket: january, asked: january }, new Date(at), utcOffset(zone))).toBe(age);
+  expect(ageOf({ bucket: january, requested: january }, new Date(at), utcOffset(zone))).toBe(age);
 });
 
 const daily = slice({
@@ -96,7 +96,7 @@ describe('a window', () => {
   test('asks for days inside the date period, and replaces the whole buckets that hold them', () => {
     const window = windowOf(daily, 'f', weeks);
     expect(window).toMatchObject({
-      asked: interval('2026-01-01', '2026-01-15'),
+      requested: interval('2026-01-01', '2026-01-15'),
       replaced: interval('2025-12-29', '2026-01-19'),
     });
     expect(labelOf(window)).toBe('2026-01-01:2026-01-14');

@@ -8,7 +8,7 @@ import { type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/
 import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { heldBackBy, planSlice, rowsPerDay, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
+import { swapBlockedBy, planSlice, rowsPerDay, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -167,7 +167,7 @@ describe('weeks', () => {
   ])('that begin on weekday %j as learned are asked for from %j on', (weekStartsOn, starts) => {
     const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn });
     const plan = planOf(weekly, livingIn(known));
-    expect(plan.periods.map(({ asked }) => asked.start)).toEqual(starts);
+    expect(plan.periods.map(({ requested }) => requested.start)).toEqual(starts);
   });
 
   test('of a changed meaning begin as those of the live table do', () => {
@@ -242,13 +242,13 @@ describe('the size of a window', () => {
   test('a window is requested in the parts that earlier ones had to be divided into, and as a whole 7 days after these were learned', () => {
     const parts = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
     const planAt = new Date(JUNE);
-    const asked = (agoMs: number): unknown => {
+    const requested = (agoMs: number): unknown => {
       const learnedAt = new Date(planAt.getTime() - agoMs);
       const ledger = livingIn(table([], { size: { maxDays: null, parts, learnedAt } }));
       return planOf(january, ledger).windows.map((window) => window.parts);
     };
-    expect(asked(7 * MS_PER_DAY - 1)).toEqual([parts]);
-    expect(asked(7 * MS_PER_DAY)).toEqual([[{}]]);
+    expect(requested(7 * MS_PER_DAY - 1)).toEqual([parts]);
+    expect(requested(7 * MS_PER_DAY)).toEqual([[{}]]);
   });
 });
 
@@ -260,7 +260,7 @@ describe('completeness of a table that is built', () => {
 
   function complete(live: SliceTable | null, building: SliceTable | null, metrics = ['installs']): boolean {
     const of = { ...changed, metrics };
-    return heldBackBy(planOf(of, { live, building }), live) === null;
+    return swapBlockedBy(planOf(of, { live, building }), live) === null;
   }
 
   test('needs every period, with each of 2 metrics', () => {
@@ -303,7 +303,7 @@ describe('what a later fetch brought', () => {
     expect(planned(january, ledger, JUNE, interval('2026-01-02', '2026-01-04'))).toEqual([
       '2026-01-03:2026-01-03 forced',
     ]);
-    expect(planOf(january, ledger).heldNewer).toBe(2);
+    expect(planOf(january, ledger).storedNewer).toBe(2);
   });
 
   test('of days is no week of another grain asked for that holds one of them', () => {

@@ -33,13 +33,13 @@ describe('Retry-After', () => {
 
 describe('the wait before the next try', () => {
   test('is what the service asked for, in full up to 5 minutes', () => {
-    const asked = (askedMs: number): number => waitMs({ tries: 1, askedMs, isOverload: true, random: 0 });
-    expect([asked(120_000), asked(300_000), asked(3_600_000)]).toEqual([120_000, 300_000, 300_000]);
+    const requested = (requestedMs: number): number => waitMs({ tries: 1, requestedMs, isOverload: true, random: 0 });
+    expect([requested(120_000), requested(300_000), requested(3_600_000)]).toEqual([120_000, 300_000, 300_000]);
   });
 
   test('is anything up to 1, 2, 4 … 60 s after an outage', () => {
     const waits = [1, 2, 3, 6, 7, 50].map((tries) => {
-      const wait = (random: number): number => waitMs({ tries, askedMs: null, isOverload: false, random });
+      const wait = (random: number): number => waitMs({ tries, requestedMs: null, isOverload: false, random });
       return [wait(0), wait(1)];
     });
     expect(waits).toEqual([
@@ -53,7 +53,7 @@ describe('the wait before the next try', () => {
   });
 
   test('is at least half of that after a 429', () => {
-    const wait = (random: number): number => waitMs({ tries: 3, askedMs: null, isOverload: true, random });
+    const wait = (random: number): number => waitMs({ tries: 3, requestedMs: null, isOverload: true, random });
     expect([wait(0), wait(1)]).toEqual([2000, 4000]);
   });
 });
@@ -130,14 +130,14 @@ const origin = 'https://campaign.example.com';
 const first = '/list';
 
 async function crawl(answer: (target: string) => ListPage<number>) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const items: number[][] = [];
-  const ask = async (target: string): Promise<ListPage<number>> => {
-    asked.push(target);
+  const readPage = async (target: string): Promise<ListPage<number>> => {
+    requested.push(target);
     return answer(target);
   };
-  for await (const page of pages({ origin, first, ask })) items.push([...page]);
-  return { asked, items };
+  for await (const page of pages({ origin, first, readPage })) items.push([...page]);
+  return { requested, items };
 }
 
 const listed = (answers: Readonly<Record<string, ListPage<number>>>) =>
@@ -145,12 +145,12 @@ const listed = (answers: Readonly<Record<string, ListPage<number>>>) =>
 
 describe('pages', () => {
   test('go on after a short page and after an empty one, which is not handed on', async () => {
-    const { asked, items } = await listed({
+    const { requested, items } = await listed({
       '/list': { items: [1, 2], paging: { next: `${origin}/list?cursor=a` } },
       '/list?cursor=a': { items: [], paging: { next: `${origin}/list?after=b` } },
       '/list?after=b': { items: [3], paging: { next: null, cursors: { after: 'abc' } } },
     });
-    expect(asked).toEqual(['/list', '/list?cursor=a', '/list?after=b']);
+    expect(requested).toEqual(['/list', '/list?cursor=a', '/list?after=b']);
     expect(items).toEqual([[1, 2], [3]]);
   });
 

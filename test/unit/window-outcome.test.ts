@@ -26,12 +26,12 @@ function spooledOn(first: string, plainBytes: number, days = 1): Spooled {
 }
 
 /** An engine that is out of memory whenever more than so many files are read at once. */
-function engineFor(most: number): { readonly warehouse: Warehouse; readonly asked: number[] } {
-  const asked: number[] = [];
+function engineFor(most: number): { readonly warehouse: Warehouse; readonly requested: number[] } {
+  const requested: number[] = [];
   const take = (sql: string): Promise<number> => {
     const files = sql.match(/\/spool\/[^']*/g)?.length ?? 0;
     if (files === 0) return Promise.resolve(0);
-    asked.push(files);
+    requested.push(files);
     return files > most
       ? Promise.reject(new Failure('ENGINE_MEMORY', 'The database ran out of its memory: 1 GiB of 1 GiB used'))
       : Promise.resolve(files);
@@ -44,11 +44,11 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     apart: async (work) => work(warehouse),
     reclaimAtClose: () => {},
     useThreads: async () => {},
-    changes: () => asked.length,
+    changes: () => requested.length,
     interrupt: () => {},
     close: () => Promise.resolve(),
   };
-  return { warehouse, asked };
+  return { warehouse, requested };
 }
 
 const keys = ['day', 'network', 'installs'];
@@ -91,9 +91,9 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
 });
 
 test('a batch of 2 windows that the engine has no memory for is read window by window', async () => {
-  const { warehouse, asked } = engineFor(1);
+  const { warehouse, requested } = engineFor(1);
   const { results } = await loadBatch(batch, request(warehouse));
-  expect(asked.slice(-2)).toEqual([1, 1]);
+  expect(requested.slice(-2)).toEqual([1, 1]);
   expect(results.map(({ kind }) => kind)).not.toContain('split');
 });
 
@@ -110,9 +110,9 @@ test('a window of 9 MB that the engine has no memory for by itself is split as t
 });
 
 test('2 windows that replace the same day are no batch: nothing of it is read, and both fail as a bug', async () => {
-  const { warehouse, asked } = engineFor(2);
+  const { warehouse, requested } = engineFor(2);
   const { results } = await loadBatch([...batch, spooledOn('2026-05-31', 1, 2)], request(warehouse));
   const told = results.map((result) => ('failure' in result ? [result.kind, result.failure.kind] : [result.kind]));
   expect(told).toEqual(Array.from({ length: 3 }, () => ['failed', 'bug']));
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });

@@ -8,7 +8,7 @@ export interface Names {
   /** Labels of links, from networks down; a number follows where they run out. */
   readonly labels: readonly (readonly string[])[];
   /** Labels that every third link has in place of one of its level; none leaves every link its own. */
-  readonly oddLabels: readonly string[];
+  readonly unusualLabels: readonly string[];
 }
 
 /** The first two apps are the same one for two stores, distinct by their tokens only. */
@@ -32,7 +32,7 @@ export const ordinaryNames: Names = {
     ['Women 25-34', 'Men 18-24', 'Interests', 'All audiences', 'High value'],
     ['Video 15s', 'Banner 320x50', 'Playable', 'Story 9:16', 'Carousel'],
   ],
-  oddLabels: [],
+  unusualLabels: [],
 };
 
 export interface WorldPartner {
@@ -199,9 +199,9 @@ export function createLinks(seed: number, count: number, { apps, partners, names
 }
 
 /** The label that the owner of a link gave it; a campaign's usually ends in its id. */
-function labelOf(ordinal: number, seed: number, parent: WorldLink | null, { labels, oddLabels }: Names): string {
-  if (oddLabels.length > 0 && ordinal % ODD_EVERY === 0)
-    return oddLabels[(ordinal / ODD_EVERY) % oddLabels.length] ?? '';
+function labelOf(ordinal: number, seed: number, parent: WorldLink | null, { labels, unusualLabels }: Names): string {
+  if (unusualLabels.length > 0 && ordinal % ODD_EVERY === 0)
+    return unusualLabels[(ordinal / ODD_EVERY) % unusualLabels.length] ?? '';
   const ofLevel = labels[parent?.level ?? 0] ?? [];
   const label = ofLevel[choose(seed, ofLevel.length)] ?? '';
   return parent?.level === 1 ? `${label} (${networkId(seed)})` : label;

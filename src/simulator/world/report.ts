@@ -177,13 +177,13 @@ function groupAtoms(
   const groups: Group[] = [];
   for (let dayNumber = Math.floor(firstHour / HOURS_PER_DAY); dayNumber * HOURS_PER_DAY < endHour; dayNumber += 1) {
     for (const atom of atomsOn(dayNumber, traffic)) {
-      const isAsked = firstHour <= atom.hour && atom.hour < endHour && isCounted(atom, query);
-      const bucket = isAsked ? bucketAt(atom.hour) : null;
-      const identity = isAsked ? identityOf(atom.lane.index) : null;
+      const isRequested = firstHour <= atom.hour && atom.hour < endHour && isCounted(atom, query);
+      const bucket = isRequested ? bucketAt(atom.hour) : null;
+      const identity = isRequested ? identityOf(atom.lane.index) : null;
       if (bucket === null || identity === null) continue;
-      const held = bucket.groups.get(identity.number);
-      const group = held ?? { bucket, identity, sums: measures.map(() => 0) };
-      if (held === undefined) groups.push(group);
+      const earlier = bucket.groups.get(identity.number);
+      const group = earlier ?? { bucket, identity, sums: measures.map(() => 0) };
+      if (earlier === undefined) groups.push(group);
       bucket.groups.set(identity.number, group);
       for (const [at, measure] of measures.entries()) {
         group.sums[at] = (group.sums[at] ?? 0) + measure(atom, query.moment);

@@ -80,8 +80,8 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     apps,
     links,
     report(query, now) {
-      const asked = parseQuery(query, now, metrics);
-      return createReport(asked, { seed, lanes, isSandbox: asked.sandbox === 'true' }, chosen);
+      const parsed = parseQuery(query, now, metrics);
+      return createReport(parsed, { seed, lanes, isSandbox: parsed.sandbox === 'true' }, chosen);
     },
     isAdditive: (metric) => metrics.get(metric)?.additive ?? false,
     filtersData: (query) => listFilterItems(query, { apps, partners, lanes, metrics }),

@@ -55,7 +55,7 @@ export class DateColumn extends DictionaryColumn {
   protected refuse(body: BodyWindow, at: number, end: number): number {
     const value = wholeValue(body, at);
     if (value === null) return STOPPED;
-    this.#badLabel ??= { dimension: this.name, label: value.said };
+    this.#badLabel ??= { dimension: this.name, label: value.unquoted };
     return end;
   }
 

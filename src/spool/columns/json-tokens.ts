@@ -189,11 +189,11 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 export function wholeValue(
   body: BodyWindow,
   at: number,
-): { readonly end: number; readonly written: string; readonly said: string } | null {
+): { readonly end: number; readonly written: string; readonly unquoted: string } | null {
   const end = skipValue(body, at);
   const written = end === STOPPED ? null : textIn(body, at, end);
   if (written === null) return null;
-  return { end, written, said: written.startsWith('"') ? String(JSON.parse(written)) : written };
+  return { end, written, unquoted: written.startsWith('"') ? String(JSON.parse(written)) : written };
 }
 
 /** The bytes in `[from, to)` as text; null where the reader stops, as they are not UTF-8. */

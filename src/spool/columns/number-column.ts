@@ -154,10 +154,10 @@ export class NumberColumn extends CellColumn {
     if (isNull(body, at)) return at + NULL_BYTES;
     const value = wholeValue(body, at);
     if (value === null) return STOPPED;
-    const { end, said } = value;
-    if (BLANK.test(said)) return end;
-    const reason = this.#take(said, row);
-    if (reason !== null) this.#reasons.push({ metric: this.name, reason: `${this.name}: ${reason}: ${said}` });
+    const { end, unquoted } = value;
+    if (BLANK.test(unquoted)) return end;
+    const reason = this.#take(unquoted, row);
+    if (reason !== null) this.#reasons.push({ metric: this.name, reason: `${this.name}: ${reason}: ${unquoted}` });
     return end;
   }
 

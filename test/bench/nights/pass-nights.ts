@@ -188,9 +188,9 @@ export function passNights(policies: readonly Policy[], setting: Setting): Outco
 }
 
 function askNight(windows: readonly Window[], { world, slice }: Setting, asOf: Date): ReadonlyMap<Day, DayRows> {
-  const [first] = windows.map(({ asked }) => asked.start).sort();
+  const [first] = windows.map(({ requested }) => requested.start).sort();
   const end = windows
-    .map(({ asked }) => asked.end)
+    .map(({ requested }) => requested.end)
     .sort()
     .at(-1);
   return first === undefined || end === undefined
@@ -199,9 +199,14 @@ function askNight(windows: readonly Window[], { world, slice }: Setting, asOf: D
 }
 
 /** What a load of a period leaves in the ledger. The world's days all have rows, or have none for good. */
-function heldOf({ bucket, asked }: Period, metrics: readonly string[], rows: DayRows, fetchedAt: Date): LoadedPeriod {
+function heldOf(
+  { bucket, requested }: Period,
+  metrics: readonly string[],
+  rows: DayRows,
+  fetchedAt: Date,
+): LoadedPeriod {
   const emptyRuns = rows.size > 0 ? 0 : RUNS_TO_BELIEVE_EMPTY;
-  return loadedPeriod({ bucket, asked, fetchedAt, metrics, rows: rows.size, emptyRuns });
+  return loadedPeriod({ bucket, requested, fetchedAt, metrics, rows: rows.size, emptyRuns });
 }
 
 function add<K>(to: Map<K, number>, key: K, count: number): void {

@@ -50,4 +50,4 @@ const partners: readonly string[] = [
 /** Apps' names: the first two are the same app for two stores, told apart by their tokens only. */
 const apps: readonly string[] = ['Dulci', 'Dulci', 'Rover & "Friends" 🐕', 'Test app', 'Ledger, Simply', 'クイズ'];
 
-export const awkwardNames: Names = { ...ordinaryNames, partners, apps, oddLabels: awkwardLabels };
+export const awkwardNames: Names = { ...ordinaryNames, partners, apps, unusualLabels: awkwardLabels };

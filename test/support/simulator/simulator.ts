@@ -42,7 +42,7 @@ export interface Simulator extends Omit<PlainSimulator, 'world' | 'links'> {
   readonly world: World;
   /** Adds a fault and returns what removes it. Of several that match one request all apply, in order. */
   script(fault: FaultRule): () => void;
-  readonly asked: Asked;
+  readonly requested: Asked;
   /** The link tree, to change between two crawls. */
   readonly links: LinkStore;
 }
@@ -51,7 +51,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
   const { answerDelayMs = 0, gzip = true, world: worldOptions = {}, token = 'simulator-token', ...rest } = options;
   const world = createWorld(worldOptions);
   const script = createFaultScript();
-  const asked = new Asked();
+  const requested = new Asked();
   const tokens = [token];
   let ordinal = 0;
 
@@ -60,7 +60,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     const { method = 'GET', headers } = request;
     ordinal += 1;
     const seen = { method, path: address.pathname, query: address.search.slice(1) };
-    const noteStatus = asked.record(endpoint, seen, response);
+    const noteStatus = requested.record(endpoint, seen, response);
     if (!gzip) delete headers['accept-encoding'];
     const closing = new AbortController();
     response.once('close', () => closing.abort());
@@ -100,7 +100,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
       simulator.setToken(next);
     },
     script: (rule) => script.add(rule),
-    asked,
+    requested,
     links: changingLinks(simulator.links satisfies PlainLinkStore),
   };
 }

@@ -65,8 +65,8 @@ function daysAsked(query: URLSearchParams): { readonly start: Day; readonly end:
 
 /** The query with a filter that excludes the emptied days. */
 function withoutEmptied(query: URLSearchParams, { emptied }: Quirks, now: Date): URLSearchParams {
-  const asked = emptied === null ? null : daysAsked(query);
-  if (asked === null) return query;
-  const hidden = daysIn(asked).filter((day) => emptied?.(day, now));
+  const requested = emptied === null ? null : daysAsked(query);
+  if (requested === null) return query;
+  const hidden = daysIn(requested).filter((day) => emptied?.(day, now));
   return hidden.length === 0 ? query : new URLSearchParams([...query, ['day__not_in', hidden.join(',')]]);
 }
