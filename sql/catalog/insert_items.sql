@@ -1,4 +1,4 @@
--- Puts what filters-data listed, piece by piece, in the place of what it listed before, which was deleted.
+-- Stores what filters-data listed, piece by piece; what it listed before was deleted.
 -- $1 the items (JSON list), $2 when they were fetched
 -- Returns nothing.
 insert into ripen.catalog

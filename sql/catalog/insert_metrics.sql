@@ -1,4 +1,4 @@
--- Inserts metrics with ripen's own reading of them, piece by piece, in the place of those before.
+-- Stores metrics with ripen's own reading of them, piece by piece; those of before were deleted.
 -- $1 the metrics, by id (JSON list)
 -- Returns nothing.
 insert into main.metrics

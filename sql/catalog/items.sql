@@ -1,4 +1,4 @@
--- The catalog as last seen, or what it says of some metrics and dimensions, in whatever lists they stand; a text of a thousand
+-- The catalog as last seen, or its items of some metrics and dimensions, in whichever lists they are; one text of a thousand
 -- items is read many times faster than eight columns of each.
 -- $1 ids (JSON list); NULL for every item
 -- Returns the items in order of filter name and id, as JSON lists: items.

@@ -1,5 +1,5 @@
--- The tables of the ledger that speak of slices, and of which time.
--- Returns one row per table with a column `slice`: its name with its schema, whether its rows have a last day, and whether a period.
+-- The tables of the ledger with a column `slice`, and how their rows are dated.
+-- Returns one row per table: its name with its schema, whether its rows have a last day, and whether they have a period.
 select
     c.schema_name || '.' || c.table_name as table_name,
     bool_or(c.column_name = 'end_day') as has_days,

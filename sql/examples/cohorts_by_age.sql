@@ -1,4 +1,4 @@
--- How does revenue grow with the age of the cohort, in rows that a chart takes as they are?
+-- How does revenue grow with the age of the cohort, in rows that a chart can draw directly?
 -- Takes only values that can no longer change; an older age rests on fewer days, and final_days says on how many.
 -- Returns one row per age, youngest first.
 select

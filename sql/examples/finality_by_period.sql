@@ -1,6 +1,6 @@
 -- Which metrics of which days are final, and from when on will the others be?
--- A metric of a period is final once the period was asked for after its end plus the metric's horizon and settling time.
--- Returns one row per period and metric of network_daily, newest period first; final_from is null for what never is.
+-- A metric of a period is final once the period was requested after its end plus the metric's horizon and settling time.
+-- Returns one row per period and metric of network_daily, newest period first; final_from is null if it never is.
 select
     f.period as day,
     f.metric,

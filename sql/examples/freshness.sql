@@ -1,5 +1,5 @@
--- How fresh is what: up to which day does each slice reach, when was it last asked for, and what is due next?
--- Returns one row per slice; instants are in UTC, first_day and last_day are the first and the last that was asked for.
+-- How fresh is each slice: up to which day does it reach, when was it last requested, and what is due next?
+-- Returns one row per slice; instants are in UTC, first_day and last_day are the first and the last that were requested.
 select
     p.slice,
     min(p.asked_start) as first_day,

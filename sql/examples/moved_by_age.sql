@@ -1,7 +1,7 @@
 -- How long do totals keep moving after their day, and by how much: are the horizons long enough?
--- Reads ripen.restatements, where every total stands that a later load of its period changed. Age is counted in whole days
+-- Reads ripen.restatements, which has every total that a later load of its period changed. Age is counted in whole days
 -- from the instant the day ended, in the offset of the slice, to the load that saw the change; -1 before it had ended.
--- What a table that is being built has is no published total yet.
+-- Totals of a table that is still being built are left out: they are not published yet.
 -- Returns one row per metric and age of network_daily at which a total moved, youngest age first.
 select
     r.metric,

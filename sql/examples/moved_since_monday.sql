@@ -1,6 +1,6 @@
 -- What moved since Monday: which published totals changed, by how much, and for how old a day?
 -- Every total that a later load of a period changed is in ripen.restatements; one that moved twice counts from its first
--- value to its last. What a table that is being built has is no published total yet.
+-- value to its last. Totals of a table that is still being built are left out.
 -- Returns one row per slice, metric and period whose total is not what it was, the largest relative change first.
 with this_week as (
     select

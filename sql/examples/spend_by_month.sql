@@ -1,6 +1,6 @@
 -- What was spent on each network in each month, as tracked and as the network reports it, and how far apart are they?
 -- The youngest months still move: networks restate spend for two weeks. first_day and last_day are those of the month that have
--- rows of any network: a month that began or ended otherwise is not to be compared with whole ones.
+-- rows of any network: do not compare a month that began or ended on another day with whole ones.
 -- Returns one row per month and network with spend, newest month first.
 with days as (
     select

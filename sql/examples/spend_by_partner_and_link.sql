@@ -1,7 +1,7 @@
 -- Which partner, and which of its links, did installs and spend come from?
 -- network_daily_links leads from a row to its link and partner. The name is the one the link has today, whatever it was called
--- then, or the last it had where it is listed no more. Rows that fit no link, organic ones among them, stay in the result without
--- one. A partner that nobody named is shown by its id; -300 is the service's for organic.
+-- then, or its last one if it is no longer listed. Rows that fit no link, organic ones among them, stay in the result without
+-- one. A partner without a name is shown by its id; -300 is the service's for organic.
 -- Returns one row per partner and link, the dearest first.
 select
     r.matched_partner_id as partner_id,

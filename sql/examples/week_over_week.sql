@@ -1,8 +1,8 @@
 -- How do installs and spend of each network compare with the week before?
 -- Only whole weeks, of seven days that were loaded once they were over. The newest one still gains late installs and restated spend,
 -- so it looks smaller than it will be: is_final says whether both metrics of all its days can no longer change.
--- Returns one row per week and network, newest week first; changes are null where the week before is not whole, or the network
--- had nothing in it.
+-- Returns one row per week and network, newest week first; changes are null if the week before is not whole, or the network
+-- had no rows in it.
 with days as (
     select
         f.period as day,

@@ -1,5 +1,5 @@
--- Final totals that a run found changed, and those that runs before it found which were killed before they could warn. What an
--- unproven answer or one with rejected rows says is no evidence.
+-- Final totals that a run found changed, and those that earlier runs found but could not report before they were killed. Unproven
+-- answers, and those with rejected rows, are no evidence.
 -- $1 run_id
 -- Returns one row per slice and metric: how many periods, the horizon in days, and the age in days at which the latest of these
 -- changes was found.

@@ -1,5 +1,5 @@
--- The slices whose live tables changed since they were measured last: in this run, or in runs before it that were killed; and
--- where the history begins that their ripening is read from.
+-- The slices whose live tables changed since they were last measured, in this run or in killed runs before it, and the first day
+-- of the history from which their maturation is read.
 -- $1 run_id, $2 days of history
 -- Returns one row per slice: slice, start_day (of its oldest whole period; NULL without one) and how many periods the history has.
 with unmeasured_runs as (

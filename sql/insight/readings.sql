@@ -1,9 +1,9 @@
--- What each fetch found the totals of the periods of some slices to be: the totals as they are, led back through the restatements.
+-- The totals that each fetch found in the periods of some slices: the present totals, led back through the restatements.
 -- $1 the tables (JSON list of slice, fingerprint, start_day, the first day of the history, and metrics); reads the temporary table
 -- "ripen period totals" (slice, start_day, metric, value)
--- Returns one row per slice and metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is held,
+-- Returns one row per slice and metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is stored,
 -- and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that the metric has
--- now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
+-- now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not whole, fetches before the end of the period and unproven ones are left out; a period that is not stored soundly has no final reading.
 with tables as materialized (
     select t.slice, t.fingerprint, t.start_day, t.metrics
     from (

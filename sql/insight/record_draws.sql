@@ -1,4 +1,4 @@
--- The periods a run has drawn to compare their final cells, before it requests them.
+-- Records the periods whose final cells a run has drawn to compare, before it requests them.
 -- $1 run_id, $2 the instant it plans for (UTC), $3 the draws (JSON list)
 -- Returns nothing.
 insert into ripen_internal.audit_draws by name

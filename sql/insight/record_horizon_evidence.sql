@@ -1,4 +1,4 @@
--- What repeated fetches of a slice say of its metrics.
+-- Records what repeated fetches of a slice show of its metrics.
 -- $1 the evidence (JSON list)
 -- Returns nothing.
 insert into ripen_internal.horizon_evidence by name

@@ -1,4 +1,4 @@
--- How much of the final totals of a slice was known at each age.
+-- Records how much of the final totals of a slice was known at each age.
 -- $1 the shares (JSON list)
 -- Returns nothing.
 insert into ripen_internal.maturation by name

@@ -1,4 +1,4 @@
--- What projections of a slice would have come to in the past.
+-- Records what projections of a slice would have said in the past.
 -- $1 the scores (JSON list)
 -- Returns nothing.
 insert into ripen.projection_errors by name

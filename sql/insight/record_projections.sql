@@ -1,4 +1,4 @@
--- What to expect of the maturing totals of a slice.
+-- Records the projections of the maturing totals of a slice.
 -- $1 the projections (JSON list)
 -- Returns nothing.
 insert into ripen_internal.projections by name

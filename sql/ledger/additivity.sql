@@ -1,4 +1,4 @@
--- What answers have shown of metrics of slices whose additivity is only assumed.
+-- What answers have shown of metrics whose additivity is only assumed.
 -- $1 slices (JSON list)
 -- Returns one row per slice and metric: slice, metric, adds_up.
 select

@@ -1,4 +1,4 @@
--- Says of a slice's metrics what an answer has shown of them.
+-- Applies to a slice's metrics what an answer has shown of them.
 -- $1 slice, $2 the metrics (JSON list of metric, adds_up)
 -- Returns nothing.
 update ripen.slice_metrics as m

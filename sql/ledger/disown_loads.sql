@@ -1,4 +1,4 @@
--- Loads of a slice that were recorded as fetched in the future: nobody knows when they were.
+-- Loads of a slice that were recorded as fetched in the future: when that really was is unknown.
 -- $1 slice, $2 the latest instant that counts as now
 -- Returns nothing.
 update ripen.loads

@@ -1,4 +1,4 @@
--- How periods stand once their metrics ripen otherwise.
+-- Records the states of periods after the horizons of their metrics changed.
 -- $1 slice, $2 fingerprint, $3 the periods (JSON list)
 -- Returns nothing.
 update ripen.periods as p

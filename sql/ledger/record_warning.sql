@@ -1,5 +1,5 @@
--- Records what was odd and did not stop a run.
--- $1 run_id, $2 slice, $3 first day, $4 day after the last, $5 code, $6 message; slice and days null where it is about none
+-- Records a warning.
+-- $1 run_id, $2 slice, $3 first day, $4 day after the last, $5 code, $6 message; slice and days are null if it concerns none
 -- Returns nothing.
 insert into ripen.warnings by name
 select

@@ -1,4 +1,4 @@
--- The apps whose rows named, in a run, a link that was not known.
+-- The apps whose rows, loaded in a run, named a link that is not stored.
 -- $1 as-of instant of the run
 -- Returns app_token.
 select distinct app_token

@@ -1,5 +1,5 @@
 -- The apps that need no crawl: crawled completely at an instant or after it, deep enough, and since loaded rows last named a link
--- that was not known. A crawl that was recorded in the future says nothing.
+-- that is not stored. A crawl that was recorded in the future does not count.
 -- $1 instant, $2 max level, $3 now
 -- Returns app_token.
 select distinct c.app_token

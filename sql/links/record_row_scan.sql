@@ -1,4 +1,4 @@
--- Records how far rows were searched for what they name.
+-- Records up to which load rows were searched for the names in them.
 -- $1 reader, $2 newest load that was searched
 -- Returns nothing.
 update ripen_internal.row_scans

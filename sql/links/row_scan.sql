@@ -1,4 +1,4 @@
--- How far rows were searched for what they name, and how far they could be.
+-- Up to which load rows were searched for the names in them, and the newest load there is.
 -- $1 reader
 -- Returns one row: searched (newest load that was searched, 0 before the first search), newest (newest load).
 select

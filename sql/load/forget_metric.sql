@@ -1,4 +1,4 @@
--- Forgets that loads brought a metric whose column was removed: should it come back, its periods are due again.
+-- Forgets that loads had a metric whose column was removed: if it is configured again, its periods are due.
 -- $1 slice, $2 fingerprint, $3 metric
 -- Returns nothing.
 update ripen.loads

@@ -1,5 +1,5 @@
--- The rows of a window that could not be stored exactly, as they came: with the load where the rest is loaded, by themselves
--- where the window is held.
+-- Records the rows of a window that could not be stored exactly, as the service sent them: with the load if the other rows are
+-- loaded, alone if the window failed.
 -- $1 run_id, $2 the rows (JSON list)
 insert into ripen.rejected_rows
 select

@@ -1,4 +1,4 @@
--- Remembers what finality says of the periods that `retain` is about to delete, for the Delta tables that keep them.
+-- Keeps the finality of the periods that `retain` is about to delete, for the Delta tables that keep them.
 -- $1 slice, $2 fingerprint of the live table, $3 first day, $4 day after the last
 -- Returns nothing.
 insert into ripen.released by name

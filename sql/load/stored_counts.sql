@@ -1,4 +1,4 @@
--- What the table of a slice holds of replaced periods, from the totals taken after they were replaced.
+-- The rows that replaced periods now have, from the totals taken after they were replaced.
 -- Returns one row per period with rows, and in a cube per age: start_day, age, rows, non_zero.
 select
     p as start_day,

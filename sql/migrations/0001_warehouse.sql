@@ -30,12 +30,12 @@ comment on column ripen.runs.as_of is 'The instant the run planned for (UTC)';
 comment on column ripen.runs.started_at is 'When it began (UTC)';
 comment on column ripen.runs.finished_at is 'When it ended (UTC), null while it runs, and after a kill';
 comment on column ripen.runs.status is 'running, succeeded, partial, failed or interrupted; running without a live process means killed';
-comment on column ripen.runs.exit_code is 'What the process returned, null while it runs';
+comment on column ripen.runs.exit_code is 'Exit code of the process, null while it runs';
 comment on column ripen.runs.version is 'Version of the program';
 comment on column ripen.runs.host is 'Name of the machine';
 comment on column ripen.runs.pid is 'Process id on that machine';
 comment on column ripen.runs.summary is 'The summary as printed by --json';
-comment on column ripen.runs.run_number is 'Ascending in the order the runs began, whatever the clocks of their machines said';
+comment on column ripen.runs.run_number is 'Counts the runs in the order they began, whatever the clocks of their machines showed';
 
 create table ripen.slice_tables (
     slice varchar not null,
@@ -56,11 +56,11 @@ comment on column ripen.slice_tables.fingerprint is 'Hash of everything that giv
 comment on column ripen.slice_tables.table_name is 'Quoted name of the table, with its schema';
 comment on column ripen.slice_tables.state is 'live or building';
 comment on column ripen.slice_tables.week_starts_on is 'Weekday the service begins its weeks with (0 Sunday, 1 Monday), learned from its labels';
-comment on column ripen.slice_tables.max_days is 'Most days one request could ask for before it was too heavy; null while none was';
-comment on column ripen.slice_tables.parts is 'Dimension values a single period had to be divided by to be light enough; null while none was';
+comment on column ripen.slice_tables.max_days is 'Most days that one request could cover before it was too heavy; null if none was';
+comment on column ripen.slice_tables.parts is 'Parts that a single period had to be divided into to be light enough; null if none had to be';
 comment on column ripen.slice_tables.created_at is 'When the table was made (UTC)';
-comment on column ripen.slice_tables.live_at is 'When it became the one readers see (UTC), null before';
-comment on column ripen.slice_tables.sized_at is 'The instant a run planned for that learned max_days or parts (UTC); they count for 7 days';
+comment on column ripen.slice_tables.live_at is 'When readers first saw it (UTC), null before';
+comment on column ripen.slice_tables.sized_at is 'As-of instant of the run that learned max_days or parts (UTC); they count for 7 days';
 
 create table ripen.slice_metrics (
     slice varchar not null,
@@ -83,15 +83,15 @@ comment on column ripen.slice_metrics.slice is 'Name of the slice';
 comment on column ripen.slice_metrics.metric is 'Name of the metric as the service has it';
 comment on column ripen.slice_metrics.position is 'Place among the slice''s metrics, from 0';
 comment on column ripen.slice_metrics.type is 'SQL type of the column';
-comment on column ripen.slice_metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form, and never final without a horizon of its own';
+comment on column ripen.slice_metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: not documented, and never final unless the slice states a horizon';
 comment on column ripen.slice_metrics.horizon_from is 'Where the horizon comes from';
 comment on column ripen.slice_metrics.additive is 'Whether values add up over rows';
 comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; null means for ever';
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
 comment on column ripen.slice_metrics.age is 'Age of the cohort in a cube, as d7; empty in any other slice';
 comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
-comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; null for a metric that is none of cohorts';
-comment on column ripen.slice_metrics.age_days is 'Age of its cohorts in days; null for a metric that is none of cohorts';
+comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; null for a metric that is not of cohorts';
+comment on column ripen.slice_metrics.age_days is 'Age of its cohorts in days; null for a metric that is not of cohorts';
 
 create table ripen.loads (
     load_id bigint not null,
@@ -116,27 +116,27 @@ create table ripen.loads (
     known_at timestamp
 );
 
-comment on table ripen.loads is 'One row per window that became visible, written in the same transaction as its rows';
+comment on table ripen.loads is 'One row per loaded window, written in the same transaction as its rows';
 comment on column ripen.loads.load_id is 'Unique id of the load, the rows carry it as _load_id';
 comment on column ripen.loads.run_id is 'The run it belongs to';
 comment on column ripen.loads.slice is 'Name of the slice';
 comment on column ripen.loads.fingerprint is 'The meaning its rows have';
-comment on column ripen.loads.start_day is 'First day that was asked for';
+comment on column ripen.loads.start_day is 'First day that was requested';
 comment on column ripen.loads.end_day is 'Exclusive';
 comment on column ripen.loads.reasons is 'Why the window was due';
 comment on column ripen.loads.parameters is 'The query parameters that were sent';
-comment on column ripen.loads.metrics is 'Metrics whose values came with the load and are still held; one that is taken out of the slice leaves';
-comment on column ripen.loads.requests is 'Requests that answered it';
-comment on column ripen.loads.bytes is 'Bytes received, as they came';
+comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here';
+comment on column ripen.loads.requests is 'Requests it took';
+comment on column ripen.loads.bytes is 'Bytes received, as they were encoded';
 comment on column ripen.loads.rows_fetched is 'Rows the service sent';
 comment on column ripen.loads.rows_loaded is 'Rows that were stored';
 comment on column ripen.loads.rows_rejected is 'Rows that could not be stored exactly';
-comment on column ripen.loads.verdict is 'Completeness: proven, or unverifiable when the answer carried no additive total to compare with';
+comment on column ripen.loads.verdict is 'Completeness: proven, unverifiable if the answer stated no additive total to compare with, or unproven if a total disagreed and the slice loads all the same';
 comment on column ripen.loads.proof is 'Per additive metric the sum of the rows and the total the service stated';
-comment on column ripen.loads.requested_at is 'When the window was asked for (UTC)';
+comment on column ripen.loads.requested_at is 'When the window was requested (UTC)';
 comment on column ripen.loads.received_at is 'When its last answer was complete (UTC)';
 comment on column ripen.loads.loaded_at is 'When it became visible (UTC)';
-comment on column ripen.loads.known_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was asked for, the as-of instant it was asked under, or when the answer was computed, whichever is earliest';
+comment on column ripen.loads.known_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was requested, the as-of instant of its run, or when the answer was computed, whichever is earliest';
 
 create table ripen.periods (
     slice varchar not null,
@@ -163,25 +163,25 @@ create table ripen.periods (
 
 comment on table ripen.periods is 'Per slice and period: what was last fetched, and whether it is final';
 comment on column ripen.periods.slice is 'Name of the slice';
-comment on column ripen.periods.age is 'Age of the cohort in a cube, which has one row for each: its metrics are fetched by age; empty in any other slice';
+comment on column ripen.periods.age is 'Age of the cohort in a cube, which has one row per period and age; empty in any other slice';
 comment on column ripen.periods.fingerprint is 'The meaning its rows have';
 comment on column ripen.periods.start_day is 'First day of the calendar bucket';
 comment on column ripen.periods.end_day is 'Exclusive';
-comment on column ripen.periods.asked_start is 'First day of the period that was asked for; later than start_day when the date period cut it';
-comment on column ripen.periods.asked_end is 'Exclusive; earlier than end_day when the date period cut it';
+comment on column ripen.periods.asked_start is 'First day of the period that was requested; later than start_day if the date period cut it';
+comment on column ripen.periods.asked_end is 'Exclusive; earlier than end_day if the date period cut it';
 comment on column ripen.periods.load_id is 'The newest load of the period';
-comment on column ripen.periods.fetched_at is 'When the newest load of the period was asked for, or the as-of instant it was asked under (UTC)';
+comment on column ripen.periods.fetched_at is 'When the newest load of the period was requested, or the as-of instant of its run (UTC)';
 comment on column ripen.periods.ends_at is 'The instant the period ended, in the offset of the slice (UTC)';
-comment on column ripen.periods.whole is 'False when the date period cut the calendar bucket: such a period is never final';
-comment on column ripen.periods.rows is 'Rows the newest load brought';
-comment on column ripen.periods.rejected is 'Rows of the period that the newest load had to leave out, it stays due while there are any';
-comment on column ripen.periods.state is 'open: not over, maturing: some metric may still change, final: none can, cut: only some of its days were asked for, empty: without rows, not confirmed by a later run yet';
-comment on column ripen.periods.next_refresh_at is 'The instant from which something new can be expected, null when nothing more is';
-comment on column ripen.periods.empty_runs is 'Runs in a row whose answer had no rows for the period, 0 while it has some';
+comment on column ripen.periods.whole is 'False if the date period cut the calendar bucket: such a period is never final';
+comment on column ripen.periods.rows is 'Rows of its newest load';
+comment on column ripen.periods.rejected is 'Rows that its newest load could not store exactly; the period stays due while there are any';
+comment on column ripen.periods.state is 'open: not over, maturing: some metric may still change, final: none can, cut: only some of its days were requested, empty: without rows, not yet confirmed by a later run';
+comment on column ripen.periods.next_refresh_at is 'The instant from which new values can be expected, null if none are';
+comment on column ripen.periods.empty_runs is 'Runs in a row whose answer had no rows for the period, 0 if it has some';
 comment on column ripen.periods.verdict is 'Completeness of its newest load: proven, unverifiable or unproven';
-comment on column ripen.periods.computed_at is 'When the answer was computed, where it says so and that was before it was requested (UTC); null otherwise';
-comment on column ripen.periods.immature is 'Metrics that the answer itself calls immature: they are not final, whatever their horizon; null for none';
-comment on column ripen.periods.sound_at is 'The instant that counts as the fetch for finality (UTC): fetched_at, or computed_at where that is earlier; null where nothing of the period can be final: cut, rows rejected, unproven, or empty by one answer alone';
+comment on column ripen.periods.computed_at is 'When the answer was computed (UTC), if it says so and that was before it was requested; else null';
+comment on column ripen.periods.immature is 'Metrics that the answer itself calls immature: they are not final, whatever their horizon; null if there are none';
+comment on column ripen.periods.sound_at is 'The instant that counts as the fetch for finality (UTC): fetched_at, or computed_at if that is earlier; null if nothing of the period can be final: cut, rows rejected, unproven, or empty in one answer only';
 
 create table ripen.restatements (
     slice varchar not null,
@@ -202,11 +202,11 @@ comment on column ripen.restatements.period is 'First day of the period';
 comment on column ripen.restatements.metric is 'Name of the metric';
 comment on column ripen.restatements.before is 'Total over the rows of the period before the load, to 12 digits after the point; null for no value, or more than 22 digits before the point';
 comment on column ripen.restatements.after is 'Total over the rows of the period after the load, to 12 digits after the point; null for no value, or more than 22 digits before the point';
-comment on column ripen.restatements.seen_at is 'When the load that changed it was asked for (UTC)';
+comment on column ripen.restatements.seen_at is 'When the load that changed it was requested (UTC)';
 comment on column ripen.restatements.load_id is 'The load that changed it';
 comment on column ripen.restatements.after_final is 'Whether the total was final before it changed: then its horizon was too short';
-comment on column ripen.restatements.before_text is 'The same as before with every digit, without zeros at its end; null for no value, and where the load was made by a version without this column';
-comment on column ripen.restatements.after_text is 'The same as after with every digit, without zeros at its end; null for no value, and where the load was made by a version without this column';
+comment on column ripen.restatements.before_text is 'The total before with every digit, without trailing zeros; null for no value';
+comment on column ripen.restatements.after_text is 'The total after with every digit, without trailing zeros; null for no value';
 
 create table ripen.rejected_rows (
     run_id varchar not null,
@@ -219,13 +219,13 @@ create table ripen.rejected_rows (
 );
 
 comment on table ripen.rejected_rows is 'Rows that could not be stored exactly, as the service sent them';
-comment on column ripen.rejected_rows.run_id is 'The run that met it';
+comment on column ripen.rejected_rows.run_id is 'The run that found it';
 comment on column ripen.rejected_rows.slice is 'Name of the slice';
 comment on column ripen.rejected_rows.start_day is 'First day of the window';
 comment on column ripen.rejected_rows.end_day is 'Exclusive';
-comment on column ripen.rejected_rows.reason is 'Metric, what is wrong, and the text itself';
+comment on column ripen.rejected_rows.reason is 'The metric, what is wrong, and the text itself';
 comment on column ripen.rejected_rows.row is 'The row as the service sent it';
-comment on column ripen.rejected_rows.seen_at is 'When it was met (UTC)';
+comment on column ripen.rejected_rows.seen_at is 'When it was found (UTC)';
 
 create table ripen.warnings (
     run_id varchar not null,
@@ -237,14 +237,14 @@ create table ripen.warnings (
     seen_at timestamp not null
 );
 
-comment on table ripen.warnings is 'What was odd and did not stop a load';
-comment on column ripen.warnings.run_id is 'The run that met it';
-comment on column ripen.warnings.slice is 'Name of the slice, null when it concerns the whole run';
+comment on table ripen.warnings is 'What was unusual and stopped nothing';
+comment on column ripen.warnings.run_id is 'The run that found it';
+comment on column ripen.warnings.slice is 'Name of the slice, null if it concerns the whole run';
 comment on column ripen.warnings.start_day is 'First day of the window, if one is concerned';
 comment on column ripen.warnings.end_day is 'Exclusive';
-comment on column ripen.warnings.code is 'Stable, to look for';
-comment on column ripen.warnings.message is 'What was odd';
-comment on column ripen.warnings.seen_at is 'When it was met (UTC)';
+comment on column ripen.warnings.code is 'Stable, for queries and alerts';
+comment on column ripen.warnings.message is 'What was unusual';
+comment on column ripen.warnings.seen_at is 'When it was found (UTC)';
 
 create table ripen.schema_changes (
     run_id varchar not null,
@@ -256,10 +256,10 @@ create table ripen.schema_changes (
     seen_at timestamp not null
 );
 
-comment on table ripen.schema_changes is 'Columns that were added, removed or widened, tables that were swapped, catalog items that came, went or changed';
-comment on column ripen.schema_changes.run_id is 'The run that made or met it';
+comment on table ripen.schema_changes is 'Columns that were added, removed or widened, tables that were swapped, catalog items that were added, removed or changed';
+comment on column ripen.schema_changes.run_id is 'The run that made or found it';
 comment on column ripen.schema_changes.object is 'Name of the slice, or catalog';
-comment on column ripen.schema_changes.name is 'Column or item, null when the whole object is concerned';
+comment on column ripen.schema_changes.name is 'Column or item, null if the whole object is concerned';
 comment on column ripen.schema_changes.change is 'What happened';
 comment on column ripen.schema_changes.before is 'Type, fingerprint or text before';
 comment on column ripen.schema_changes.after is 'Type, fingerprint or text after';
@@ -284,7 +284,7 @@ comment on column ripen.catalog.name is 'Readable name';
 comment on column ripen.catalog.short_name is 'Abbreviated name, may be empty';
 comment on column ripen.catalog.section is 'Section the service puts it in';
 comment on column ripen.catalog.formatting is 'integer, money, decimal, percent and others';
-comment on column ripen.catalog.description is 'What it means, as the service says it';
+comment on column ripen.catalog.description is 'What it means, in the words of the service';
 comment on column ripen.catalog.attributes is 'Any other fields, as a JSON object; NULL if there are none';
 comment on column ripen.catalog.seen_at is 'When it was fetched (UTC)';
 
@@ -308,8 +308,8 @@ comment on column main.metrics.name is 'Readable name';
 comment on column main.metrics.short_name is 'Abbreviated name, may be empty';
 comment on column main.metrics.section is 'Section the service puts it in';
 comment on column main.metrics.formatting is 'integer, money, decimal, percent and others';
-comment on column main.metrics.description is 'What it means, as the service says it';
-comment on column main.metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form';
+comment on column main.metrics.description is 'What it means, in the words of the service';
+comment on column main.metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: not documented';
 comment on column main.metrics.horizon_from is 'Where the horizon comes from: the documented form of the metric, and the latest of its parts';
 comment on column main.metrics.horizon_days is 'Days after a period ends until the value is final; NULL means never';
 comment on column main.metrics.additive is 'Whether values add up over rows';
@@ -329,7 +329,7 @@ comment on view main.dimensions is 'Dimensions a report can be grouped by, from 
 comment on column main.dimensions.id is 'What to use in requests';
 comment on column main.dimensions.name is 'Readable name';
 comment on column main.dimensions.section is 'Section the service puts it in';
-comment on column main.dimensions.description is 'What it means, as the service says it';
+comment on column main.dimensions.description is 'What it means, in the words of the service';
 
 create view main.apps as
 select
@@ -347,11 +347,11 @@ order by filter, id;
 comment on view main.apps is 'Apps the account can see, from filters-data';
 comment on column main.apps.app_token is 'Id of the app in the service';
 comment on column main.apps.app is 'Name of the app';
-comment on column main.apps.description is 'What the service says of it';
-comment on column main.apps.currency is 'Currency of the app, as the service writes it; NULL if it does not say';
-comment on column main.apps.default_store_app_id is 'Id of the app in its store; NULL if the service does not say';
-comment on column main.apps.platforms is 'Platforms of the app, as JSON; NULL if the service does not say';
-comment on column main.apps.attributes is 'All further fields of it, as a JSON object; NULL if there are none';
+comment on column main.apps.description is 'What it is, in the words of the service';
+comment on column main.apps.currency is 'Currency of the app, as the service writes it; NULL if it is not stated';
+comment on column main.apps.default_store_app_id is 'Id of the app in its store; NULL if it is not stated';
+comment on column main.apps.platforms is 'Platforms of the app, as JSON; NULL if it is not stated';
+comment on column main.apps.attributes is 'Any other fields, as a JSON object; NULL if there are none';
 
 create view main.apps_network as
 select
@@ -365,7 +365,7 @@ order by filter, id;
 comment on view main.apps_network is 'Apps by their ids in the stores, from filters-data';
 comment on column main.apps_network.id is 'Id of the app in its store, as the service writes it';
 comment on column main.apps_network.name is 'Readable name';
-comment on column main.apps_network.description is 'What it means, as the service says it';
+comment on column main.apps_network.description is 'What it means, in the words of the service';
 
 create view main.countries as
 select
@@ -379,7 +379,7 @@ order by filter, id;
 comment on view main.countries is 'Countries, from filters-data';
 comment on column main.countries.id is 'What the dimension country_code carries';
 comment on column main.countries.name is 'Readable name';
-comment on column main.countries.description is 'What it means, as the service says it';
+comment on column main.countries.description is 'What it means, in the words of the service';
 
 create view main.currencies as
 select
@@ -393,7 +393,7 @@ order by filter, id;
 comment on view main.currencies is 'Currencies, from filters-data';
 comment on column main.currencies.id is 'What the parameter currency takes and the dimension currency_code carries';
 comment on column main.currencies.name is 'Readable name';
-comment on column main.currencies.description is 'What it means, as the service says it';
+comment on column main.currencies.description is 'What it means, in the words of the service';
 
 create view main.os_names as
 select
@@ -407,7 +407,7 @@ order by filter, id;
 comment on view main.os_names is 'Operating systems, from filters-data';
 comment on column main.os_names.id is 'What the dimension os_name carries and the parameter os_names takes';
 comment on column main.os_names.name is 'Readable name';
-comment on column main.os_names.description is 'What it means, as the service says it';
+comment on column main.os_names.description is 'What it means, in the words of the service';
 
 create view main.networks as
 select
@@ -421,7 +421,7 @@ order by filter, id;
 comment on view main.networks is 'Advertising networks, from filters-data';
 comment on column main.networks.id is 'What the dimension network carries';
 comment on column main.networks.name is 'Readable name';
-comment on column main.networks.description is 'What it means, as the service says it';
+comment on column main.networks.description is 'What it means, in the words of the service';
 
 create view main.ad_revenue_sources as
 select
@@ -435,7 +435,7 @@ order by filter, id;
 comment on view main.ad_revenue_sources is 'Sources of ad revenue, from filters-data';
 comment on column main.ad_revenue_sources.id is 'What the parameter ad_revenue_sources takes';
 comment on column main.ad_revenue_sources.name is 'Readable name';
-comment on column main.ad_revenue_sources.description is 'What it means, as the service says it';
+comment on column main.ad_revenue_sources.description is 'What it means, in the words of the service';
 
 create view main.store_type as
 select
@@ -449,7 +449,7 @@ order by filter, id;
 comment on view main.store_type is 'Stores apps are installed from, from filters-data';
 comment on column main.store_type.id is 'What the dimension store_type carries';
 comment on column main.store_type.name is 'Readable name';
-comment on column main.store_type.description is 'What it means, as the service says it';
+comment on column main.store_type.description is 'What it means, in the words of the service';
 
 create view main.report_options as
 select
@@ -476,10 +476,10 @@ where filter in (
 order by filter, id;
 
 comment on view main.report_options is 'What the parameters of a report can be set to, from filters-data';
-comment on column main.report_options.parameter is 'The list it stands in, named after its parameter where there is one';
+comment on column main.report_options.parameter is 'The list it is in, named after its parameter if there is one';
 comment on column main.report_options.id is 'What the parameter takes';
 comment on column main.report_options.name is 'Readable name';
-comment on column main.report_options.description is 'What it means, as the service says it';
+comment on column main.report_options.description is 'What it means, in the words of the service';
 
 create table main.partners (
     partner_id varchar not null,
@@ -488,11 +488,11 @@ create table main.partners (
     is_listed boolean not null
 );
 
-comment on table main.partners is 'Partners as last listed, and those that only loaded reports carry';
+comment on table main.partners is 'Partners as last listed, and those that only loaded rows name';
 comment on column main.partners.partner_id is 'Partner id, an integer where the service lists the partner';
 comment on column main.partners.display_name is 'Name of the partner';
-comment on column main.partners.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
-comment on column main.partners.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+comment on column main.partners.supports_cost_data is 'Whether the partner supports cost data, NULL if it is not listed';
+comment on column main.partners.is_listed is 'Whether the partner list has it; false for those that only rows name, such as organic traffic';
 
 create table main.partners_history (
     partner_id varchar not null,
@@ -506,10 +506,10 @@ create table main.partners_history (
 comment on table main.partners_history is 'Every version of every partner';
 comment on column main.partners_history.partner_id is 'Partner id, an integer where the service lists the partner';
 comment on column main.partners_history.display_name is 'Name of the partner';
-comment on column main.partners_history.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
-comment on column main.partners_history.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+comment on column main.partners_history.supports_cost_data is 'Whether the partner supports cost data, NULL if it is not listed';
+comment on column main.partners_history.is_listed is 'Whether the partner list has it; false for those that only rows name, such as organic traffic';
 comment on column main.partners_history.valid_from is 'The as-of instant this version was first seen at (UTC)';
-comment on column main.partners_history.valid_to is 'The as-of instant it was last replaced or gone at, exclusive (UTC), NULL while current';
+comment on column main.partners_history.valid_to is 'The as-of instant at which it was replaced or no longer listed, exclusive (UTC); NULL while current';
 
 create table main.links (
     token varchar not null,
@@ -599,7 +599,7 @@ comment on column main.links_history.campaign_name is 'Label of the campaign in 
 comment on column main.links_history.adgroup_name is 'Label of the ad group in the path, NULL above it';
 comment on column main.links_history.creative_name is 'Label of the creative in the path, NULL above it';
 comment on column main.links_history.valid_from is 'The as-of instant this version was first seen at (UTC)';
-comment on column main.links_history.valid_to is 'The as-of instant it was last replaced or gone at, exclusive (UTC), NULL while current';
+comment on column main.links_history.valid_to is 'The as-of instant at which it was replaced or no longer listed, exclusive (UTC); NULL while current';
 
 create table ripen.link_crawls (
     app_token varchar not null,
@@ -614,10 +614,10 @@ create table ripen.link_crawls (
 comment on table ripen.link_crawls is 'One row per complete crawl of the links of an app';
 comment on column ripen.link_crawls.app_token is 'The app';
 comment on column ripen.link_crawls.crawled_at is 'The as-of instant of the crawl (UTC)';
-comment on column ripen.link_crawls.max_level is 'The deepest level that was asked for';
+comment on column ripen.link_crawls.max_level is 'The deepest level that was requested';
 comment on column ripen.link_crawls.links is 'Links the app had';
-comment on column ripen.link_crawls.removed is 'Links that were there before and are no longer listed';
-comment on column ripen.link_crawls.requests is 'Pages that were asked for, repetitions after an error not counted';
+comment on column ripen.link_crawls.removed is 'Links that were stored before and are no longer listed';
+comment on column ripen.link_crawls.requests is 'Pages that were requested; retries are not counted';
 comment on column ripen.link_crawls.run_id is 'The run that crawled';
 
 create table ripen_internal.unlisted_links (
@@ -626,7 +626,7 @@ create table ripen_internal.unlisted_links (
     seen_at timestamp not null
 );
 
-comment on table ripen_internal.unlisted_links is 'Paths that loaded rows named when no link had them, kept only where links: every is set; a crawl after seen_at has looked for them';
+comment on table ripen_internal.unlisted_links is 'Paths named by loaded rows for which no link was stored; kept only if links: every is set; a crawl after seen_at has looked for them';
 comment on column ripen_internal.unlisted_links.app_token is 'The app';
 comment on column ripen_internal.unlisted_links.path is 'The labels of the row, from the network down';
 comment on column ripen_internal.unlisted_links.seen_at is 'The as-of instant of the run that loaded the first such row (UTC)';
@@ -638,11 +638,11 @@ create table ripen_internal.staged_partners (
     is_listed boolean not null
 );
 
-comment on table ripen_internal.staged_partners is 'The partners a refresh is about to put in place';
+comment on table ripen_internal.staged_partners is 'Partners that a refresh is about to store';
 comment on column ripen_internal.staged_partners.partner_id is 'Partner id, an integer where the service lists the partner';
 comment on column ripen_internal.staged_partners.display_name is 'Name of the partner';
-comment on column ripen_internal.staged_partners.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
-comment on column ripen_internal.staged_partners.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+comment on column ripen_internal.staged_partners.supports_cost_data is 'Whether the partner supports cost data, NULL if it is not listed';
+comment on column ripen_internal.staged_partners.is_listed is 'Whether the partner list has it; false for those that only rows name, such as organic traffic';
 
 create table ripen_internal.staged_links (
     token varchar not null,
@@ -666,7 +666,7 @@ create table ripen_internal.staged_links (
     creative_name varchar
 );
 
-comment on table ripen_internal.staged_links is 'The links of an app that are about to be put in place, with their paths';
+comment on table ripen_internal.staged_links is 'Links of an app that a refresh is about to store, with their paths';
 comment on column ripen_internal.staged_links.token is 'Link token, unique in its app';
 comment on column ripen_internal.staged_links.app_token is 'The app the link belongs to';
 comment on column ripen_internal.staged_links.parent_token is 'The link above, NULL for a network';
@@ -705,16 +705,16 @@ create table ripen.spend (
     settled_at timestamp
 );
 
-comment on table ripen.spend is 'Ad spend that was sent, one row per Cost ID, and what became of it';
+comment on table ripen.spend is 'Ad spend that was sent, one row per Cost ID, with its outcome';
 comment on column ripen.spend.cost_id is 'Cost ID, by which the service matches the spend to a click or impression';
 comment on column ripen.spend.cost_type is 'Pricing model as it was sent, such as cpc or cpi';
 comment on column ripen.spend.cost_currency is 'ISO 4217 currency code';
 comment on column ripen.spend.cost_amount is 'The amount, in the exact text that was sent';
 comment on column ripen.spend.tag is 'The label that was sent for logging and debugging';
-comment on column ripen.spend.engaged_at is 'When the engagement was, as the file said, NULL when it did not, never sent';
-comment on column ripen.spend.content is 'Hash of cost type, currency, amount by value and tag, to recognise the same line again';
-comment on column ripen.spend.outcome is 'sending, accepted, rejected or unknown, where sending without a live run means unknown';
-comment on column ripen.spend.outcome_before is 'The outcome before it was last sent, NULL when that was the first time';
+comment on column ripen.spend.engaged_at is 'When the engagement was, as the file states it, NULL if it does not; never sent';
+comment on column ripen.spend.content is 'Hash of cost type, currency, amount by value and tag, to recognise the same line';
+comment on column ripen.spend.outcome is 'sending, accepted, rejected or unknown; sending without a live run means unknown';
+comment on column ripen.spend.outcome_before is 'The outcome before it was last sent, NULL if it was sent for the first time';
 comment on column ripen.spend.status is 'HTTP status of a rejection';
 comment on column ripen.spend.reason is 'Why it was rejected, or why its outcome is unknown';
 comment on column ripen.spend.file is 'The file it was last sent from';
@@ -729,7 +729,7 @@ create table ripen_internal.additivity (
     seen_at timestamp not null
 );
 
-comment on table ripen_internal.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown of it';
+comment on table ripen_internal.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown';
 comment on column ripen_internal.additivity.slice is 'Name of the slice';
 comment on column ripen_internal.additivity.metric is 'Name of the metric';
 comment on column ripen_internal.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
@@ -740,7 +740,7 @@ create table ripen_internal.warehouse_identity (
 );
 
 comment on table ripen_internal.warehouse_identity is 'Which warehouse this is, one row; every published copy states it';
-comment on column ripen_internal.warehouse_identity.id is 'Made with the warehouse, or when it first met this migration, and never changed';
+comment on column ripen_internal.warehouse_identity.id is 'Made with the warehouse and never changed';
 
 create table ripen_internal.maturation (
     slice varchar not null,
@@ -752,7 +752,7 @@ create table ripen_internal.maturation (
     share_q75 double not null
 );
 
-comment on table ripen_internal.maturation is 'How much of the final total of a period was known at each age, over periods that are final by now';
+comment on table ripen_internal.maturation is 'How much of the final total of a period was known at each age, over periods that are final now';
 comment on column ripen_internal.maturation.slice is 'Name of the slice';
 comment on column ripen_internal.maturation.metric is 'Name of the metric';
 comment on column ripen_internal.maturation.age_days is 'Days from the last day of the period to the fetch';
@@ -773,16 +773,16 @@ create table ripen_internal.projections (
     periods integer not null
 );
 
-comment on table ripen_internal.projections is 'Projections, not measurements: by what the total of a maturing period is to be multiplied to expect its final total';
+comment on table ripen_internal.projections is 'Projections, not measurements: the factor from the total of a maturing period to the final total to expect';
 comment on column ripen_internal.projections.slice is 'Name of the slice';
 comment on column ripen_internal.projections.metric is 'Name of the metric';
 comment on column ripen_internal.projections.period is 'First day of the period';
-comment on column ripen_internal.projections.load_id is 'The load the projection was made from, once another one replaced it the projection is void';
+comment on column ripen_internal.projections.load_id is 'The load the projection was made from; it is void once another load replaced that one';
 comment on column ripen_internal.projections.age_days is 'Days from the last day of the period to the fetch';
-comment on column ripen_internal.projections.factor is 'Projected final total over the total as it is';
+comment on column ripen_internal.projections.factor is 'Projected final total over the present total';
 comment on column ripen_internal.projections.factor_low is 'The same for the lower end of the 80 % interval';
 comment on column ripen_internal.projections.factor_high is 'The same for the upper end of the 80 % interval';
-comment on column ripen_internal.projections.periods is 'The fewest periods that any factor of the ladder rests on';
+comment on column ripen_internal.projections.periods is 'The fewest periods behind any factor of the ladder';
 
 create table ripen.projection_errors (
     slice varchar not null,
@@ -795,15 +795,15 @@ create table ripen.projection_errors (
     is_projected boolean not null
 );
 
-comment on table ripen.projection_errors is 'The backtest: what would have been projected in the past from what was known then, against what became final';
+comment on table ripen.projection_errors is 'The backtest: what would have been projected in the past from what was known then, compared with what became final';
 comment on column ripen.projection_errors.slice is 'Name of the slice';
 comment on column ripen.projection_errors.metric is 'Name of the metric';
-comment on column ripen.projection_errors.age_days is 'Days from the last day of the period to the fetch it would have been projected from';
-comment on column ripen.projection_errors.cohorts is 'Periods that could have been projected on their day';
+comment on column ripen.projection_errors.age_days is 'Days from the last day of the period to the fetch that would have been projected';
+comment on column ripen.projection_errors.cohorts is 'Periods for which a projection could have been made at that age';
 comment on column ripen.projection_errors.median_abs_error is 'Median distance of the projected from the final total, as a share of it';
-comment on column ripen.projection_errors.median_abs_error_as_is is 'The same of the total as it was';
-comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval as it was known on their day, null with fewer than eight';
-comment on column ripen.projection_errors.is_projected is 'Whether the metric is projected at that age: with eight such periods, an interval that held and is narrow, and smaller errors';
+comment on column ripen.projection_errors.median_abs_error_as_is is 'The same for the total as it was at that age';
+comment on column ripen.projection_errors.coverage is 'Share of final totals inside the 80 % interval that was known at the time, null with fewer than eight';
+comment on column ripen.projection_errors.is_projected is 'Whether the metric is projected at that age: it has eight such periods, a narrow interval that covered its share, and smaller errors than the total as it was';
 
 create table ripen_internal.audit_draws (
     run_id varchar not null,
@@ -817,7 +817,7 @@ comment on table ripen_internal.audit_draws is 'Periods with final cells that a 
 comment on column ripen_internal.audit_draws.run_id is 'The run that drew it';
 comment on column ripen_internal.audit_draws.slice is 'Name of the slice';
 comment on column ripen_internal.audit_draws.period is 'First day of the period';
-comment on column ripen_internal.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
+comment on column ripen_internal.audit_draws.drawn_at is 'The as-of instant of the run (UTC); the next fetch of the period answers the draw';
 comment on column ripen_internal.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
 
 create table ripen_internal.horizon_evidence (
@@ -827,11 +827,11 @@ create table ripen_internal.horizon_evidence (
     later_looks integer not null
 );
 
-comment on table ripen_internal.horizon_evidence is 'What repeated fetches say of each metric, looks are pairs of fetches of one period that follow each other';
+comment on table ripen_internal.horizon_evidence is 'What repeated fetches show of each metric; a look is a pair of successive fetches of one period';
 comment on column ripen_internal.horizon_evidence.slice is 'Name of the slice';
 comment on column ripen_internal.horizon_evidence.metric is 'Name of the metric';
-comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null where none did';
-comment on column ripen_internal.horizon_evidence.later_looks is 'Looks that cover the days after that age and found no change';
+comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null if none did';
+comment on column ripen_internal.horizon_evidence.later_looks is 'Looks at later ages that found no change';
 
 create table ripen_internal.declarations (
     slice varchar,
@@ -840,8 +840,8 @@ create table ripen_internal.declarations (
     found varchar not null
 );
 
-comment on table ripen_internal.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or was lost is made again';
-comment on column ripen_internal.declarations.slice is 'Name of the slice they are about, null for several';
+comment on table ripen_internal.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or is missing is made again';
+comment on column ripen_internal.declarations.slice is 'Name of the slice they are about, null if they are about several';
 comment on column ripen_internal.declarations.name is 'What was declared, each once';
 comment on column ripen_internal.declarations.hash is 'Hash of what the statements are made from';
 comment on column ripen_internal.declarations.found is 'Hash of the tables and views as the statements left them';
@@ -852,17 +852,17 @@ create table ripen_internal.doubted_lists (
     seen_at timestamp not null
 );
 
-comment on table ripen_internal.doubted_lists is 'Lists of links and partners that lacked so many stored items that none was closed';
+comment on table ripen_internal.doubted_lists is 'Lists of links and partners that were not believed because too many stored items were missing';
 comment on column ripen_internal.doubted_lists.subject is 'links of an app, by its token, or partners';
 comment on column ripen_internal.doubted_lists.missing is 'How many stored items were missing';
-comment on column ripen_internal.doubted_lists.seen_at is 'The as-of instant of the sync that found it so (UTC)';
+comment on column ripen_internal.doubted_lists.seen_at is 'The as-of instant of the sync that found it (UTC)';
 
 create table ripen_internal.row_scans (
     reader varchar not null,
     load_id bigint not null
 );
 
-comment on table ripen_internal.row_scans is 'How far loaded rows were searched for what they name, one row per reader';
+comment on table ripen_internal.row_scans is 'Up to which load rows were searched for the names in them, one row per reader';
 comment on column ripen_internal.row_scans.reader is 'partners or links: what was searched for';
 comment on column ripen_internal.row_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
 
@@ -879,15 +879,15 @@ create table ripen.released (
     is_final boolean not null
 );
 
-comment on table ripen.released is 'Periods that `retain` deleted from the warehouse and that Delta tables with keep_released still hold: what finality last said of each metric';
+comment on table ripen.released is 'Periods that `retain` deleted from the warehouse and that Delta tables with keep_released still hold, with the finality of each metric';
 comment on column ripen.released.slice is 'Name of the slice';
 comment on column ripen.released.fingerprint is 'The meaning its rows have';
 comment on column ripen.released.period is 'First day of the period';
 comment on column ripen.released.end_day is 'Exclusive';
 comment on column ripen.released.rows is 'Rows the period had';
 comment on column ripen.released.metric is 'Name of the metric';
-comment on column ripen.released.final_at is 'The instant from which a fetched value is final (UTC), null means never';
-comment on column ripen.released.is_final is 'Whether the value was final when the warehouse let the period go';
+comment on column ripen.released.final_at is 'The instant from which a fetched value is final (UTC); null means never';
+comment on column ripen.released.is_final is 'Whether the value was final when `retain` deleted the period';
 
 create view ripen.finality as
 select
@@ -912,8 +912,8 @@ comment on view ripen.finality is 'Per slice, period and metric: whether the sto
 comment on column ripen.finality.slice is 'Name of the slice';
 comment on column ripen.finality.period is 'First day of the period';
 comment on column ripen.finality.metric is 'Name of the metric';
-comment on column ripen.finality.fetched_at is 'When the stored value was asked for (UTC)';
-comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC), null means never';
+comment on column ripen.finality.fetched_at is 'When the stored value was requested (UTC)';
+comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC); null means never';
 comment on column ripen.finality.is_final is 'Whether the stored value was computed at or after that instant, and its answer did not call it immature';
 
 create view ripen_internal.final_fetches as
@@ -973,7 +973,7 @@ left join ripen.restatements as r
     on r.slice = k.slice and r.period = k.period and r.metric = k.metric and r.load_id = k.load_id
 where k.is_final and k.load_id > k.first_final;
 
-comment on view ripen_internal.final_fetches is 'Every fetch of a cell that was final before, by the horizon that its metric has now';
+comment on view ripen_internal.final_fetches is 'Every fetch of a cell that was already final by the present horizon of its metric';
 comment on column ripen_internal.final_fetches.slice is 'Name of the slice';
 comment on column ripen_internal.final_fetches.period is 'First day of the period';
 comment on column ripen_internal.final_fetches.metric is 'Name of the additive metric';
@@ -997,7 +997,7 @@ asof join ripen_internal.audit_draws as d
 where f.is_drawn
 group by f.slice, f.period, f.load_id;
 
-comment on view ripen.audits is 'Periods drawn at random of which the final cells were fetched again, to measure that final is final';
+comment on view ripen.audits is 'Periods drawn at random whose final cells were fetched again, to measure that final is final';
 comment on column ripen.audits.slice is 'Name of the slice';
 comment on column ripen.audits.period is 'First day of the period';
 comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';
@@ -1015,4 +1015,4 @@ create macro main.ratio(numerator, denominator) as
     sum(numerator) filter (where numerator is not null and denominator is not null)
     / nullif(sum(denominator) filter (where numerator is not null and denominator is not null), 0);
 
-comment on macro main.ratio is 'Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.';
+comment on macro main.ratio is 'Sum over sum, over the rows in which both are known; NULL if there is nothing to divide by.';

@@ -1,4 +1,4 @@
--- The slices a ledger knows, no longer configured ones too, and whether each is a cube.
+-- The slices of a ledger, including those no longer configured, and whether each is a cube.
 -- Returns one row per slice: slice, is_cube.
 select
     t.slice,

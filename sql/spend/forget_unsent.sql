@@ -1,4 +1,4 @@
--- Takes back that lines were being sent, as they certainly were not received: the outcome that was known before is restored, and a
+-- Undoes the record that lines were being sent, as they certainly were not received: the outcome of before is restored, and a
 -- line that was sent for the first time is forgotten.
 -- $1 the lines (JSON list)
 merge into ripen.spend as s

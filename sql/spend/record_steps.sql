@@ -1,5 +1,5 @@
--- Records, at once, lines that are about to be sent and what became of others. A line that is about to be sent keeps
--- what was known of its Cost ID: the outcome in outcome_before, status and reason where they are.
+-- Records, at once, lines that are about to be sent and the outcomes of others. A line that is about to be sent keeps the former
+-- outcome of its Cost ID in outcome_before, and its status and reason.
 -- $1 the lines with their outcome (JSON list), $2 the file
 insert into ripen.spend
 select

@@ -1,4 +1,4 @@
--- What was sent before of these Cost IDs; one that is being sent is unknown.
+-- What was already sent of these Cost IDs; a line that is being sent counts as unknown.
 -- $1 the Cost IDs (JSON list)
 -- Returns cost_id, content, words (the content, for people), outcome.
 select

@@ -1,4 +1,4 @@
--- Calls unknown what a killed run left behind as being sent: whoever holds the warehouse knows that nobody sends.
+-- Marks as unknown the lines that a killed run left as being sent: the holder of the warehouse knows that no run is sending.
 -- Returns how many there were.
 update ripen.spend
 set

@@ -1,5 +1,5 @@
 -- Which networks earned back within 30 days of the install what they cost?
--- Only what can no longer change counts.
+-- Only values that can no longer change count.
 select
     network,
     sum(installs) as installs,

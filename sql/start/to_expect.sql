@@ -1,5 +1,5 @@
 -- What will the revenue of the newest days be once it is final, 7 days after the install?
--- A projection from how earlier days matured, with an interval that held for four of five of them.
+-- A projection from how earlier days matured, with an interval that covered four of five of them.
 select
     day,
     any_value(age_days) as age,

@@ -1,4 +1,4 @@
--- What projections of one slice would have come to in the past, against what became final.
+-- What projections of one slice would have said in the past, compared with what became final.
 -- $1 slice
 -- Returns one row per metric and age, in configured order: medians of the error as a share of the final total, the share of
 -- totals inside the interval, and whether it is projected.

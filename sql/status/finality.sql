@@ -1,8 +1,8 @@
--- How final what is held of one slice is, metric by metric, in stretches of neighbouring periods that stand alike.
+-- The finality of one slice, metric by metric, in stretches of neighbouring periods in the same state.
 -- $1 slice
 -- Returns one row per stretch, ordered by metric and day: the metric's kind, its horizon in days (null: never final) and where that is from, the state,
--- the start days of the first and last period, and how many periods there are. What makes a whole period stand apart
--- (open, cut, empty, rejected rows) wins over the metric's own state.
+-- the start days of the first and last period, and how many periods there are. The state of the whole period
+-- (open, cut, empty, rejected rows) takes precedence over that of the metric.
 with cells as (
     select
         m.position,

@@ -1,4 +1,4 @@
--- What fetches have shown of each additive metric of one slice: when its values last changed, and whether final ones did.
+-- What fetches have shown of each additive metric of one slice: at which age its values last changed, and whether final ones did.
 -- $1 slice, $2 since which instant fetches of final cells count (UTC)
 -- Returns one row per metric, in configured order: its horizon in days (null: never final), the periods whose final total was
 -- fetched again and how many of them had changed; the age of the last change and the later looks that found none (null before

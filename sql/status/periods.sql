@@ -1,8 +1,8 @@
--- What the live table of one slice holds, period by period: freshness, coverage and finality are read from it. Of a cube the ages of
--- a period are taken together, and it stands as its least settled one.
+-- The periods of the live table of one slice, from which freshness, coverage and finality are read. In a cube the ages of a
+-- period are taken together; its state is that of the least settled one.
 -- $1 slice, $2 its fingerprint as configured, $3 its metrics as configured (JSON list)
--- Returns one row per period in order; instants as text in UTC, null where nothing more is expected. is_as_configured
--- is false where the configured slice means something else, or has a metric more: then the next sync asks again.
+-- Returns one row per period in order; instants as text in UTC, null if nothing more is expected. is_as_configured
+-- is false if the configured slice has another meaning or one more metric: then the next sync requests the period again.
 select
     p.start_day,
     max(p.end_day) as end_day,

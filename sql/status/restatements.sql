@@ -1,6 +1,5 @@
 -- What moved in one slice since an instant, by metric; a total that moved twice counts from its first value to its last,
--- one that moved back does not count.
--- What a table that is being built has is no total of the slice yet.
+-- one that moved back does not count. Totals of a table that is still being built are left out.
 -- $1 slice, $2 the instant (UTC)
 -- Returns one row per metric, most often restated first: restated periods, how many of them had no value before, the
 -- oldest of them, the totals over those periods before and after (null where none had a value), and the net change.

@@ -1,6 +1,6 @@
--- What was odd in one run and did not stop a load.
+-- The warnings of one run.
 -- $1 run
--- Returns one row per warning in the order they were seen; window null where it concerns none, both days inclusive.
+-- Returns one row per warning in the order they were seen; the window is null if it concerns none, both days inclusive.
 select
     slice,
     start_day || ':' || (end_day - 1) as window,

@@ -1,7 +1,7 @@
 -- The last runs.
 -- $1 how many
--- Returns one row per run, newest first, instants as text in UTC; a run without finished_at goes on or was killed; what its
--- summary says is of what it did before it published, null before that; failures is a JSON list.
+-- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
+-- summary covers what it did before it published, null before that; failures is a JSON list.
 select
     run_id,
     command,

@@ -1,4 +1,4 @@
--- Which table of one slice is live, and how far the one being built beside it has come.
+-- The live table of one slice, and the progress of the one being built beside it.
 -- $1 slice
 -- Returns at most one row: how its weeks begin (null before that was learned), whether a live table exists, and the
 -- number of periods under construction (null when nothing is).

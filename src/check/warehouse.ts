@@ -139,7 +139,7 @@ const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
 async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
   const configured = new Set(slices.map(({ name }) => name));
-  const stored = await warehouse.rows(statement('ledger/held_slices'), [], storedRow);
+  const stored = await warehouse.rows(statement('ledger/stored_slices'), [], storedRow);
   return stored
     .filter(({ slice }) => !configured.has(slice))
     .map(({ slice, periods, rows }) => {

@@ -1,4 +1,4 @@
--- The slices that have a live table, with what it holds: what a configuration no longer names is still kept.
+-- The slices that have a live table, with its size; slices that are no longer configured are kept, too.
 -- Returns slice, periods, rows; in order of slice.
 select
     t.slice,
