@@ -31,21 +31,22 @@ export interface Draws {
 }
 
 /**
- * At most so many periods, of all slices together, each with the chance that one of all their final cells lies in it: whatever
+ * At most so many periods, of all slices together: each with the chance that one of all their final cells lies in it, whatever
  * else the night requests, as what is left out would never be found wrong. Only what was fetched on the same day is left out, as
- * that says nothing new, what is not covered any more, and a table that is being built.
+ * that says nothing new, what is not covered any more, and a table that is being built. Each period has a number of its own
+ * (Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir"), so that a run after a killed one draws the same.
  */
 export function drawAudits(plans: readonly SlicePlan[], { periods, done }: Draws, planAt: Date): Draw[] {
-  let left = plans.flatMap((plan) => candidatesOf(plan, planAt));
-  const drawn: Draw[] = [];
-  for (let draw = done; draw < periods; draw += 1) {
-    const seed = `ripen audit ${nightOf(planAt)} ${draw}`;
-    const candidate = left[placeAt(left, fractionOf(seed))];
-    if (candidate === undefined) break;
-    drawn.push({ ...candidate, seed });
-    left = left.filter((other) => other !== candidate);
-  }
-  return drawn;
+  return plans
+    .flatMap((plan) => candidatesOf(plan, planAt))
+    .map((candidate) => {
+      const { plan, period, metrics } = candidate;
+      const seed = `ripen audit ${nightOf(planAt)} ${plan.slice.name} ${period.bucket.start} ${metrics[0] ?? ''}`;
+      return { draw: { ...candidate, seed }, rank: -Math.log(1 - fractionOf(seed)) / metrics.length };
+    })
+    .toSorted((one, other) => one.rank - other.rank)
+    .slice(0, Math.max(0, periods - done))
+    .map(({ draw }) => draw);
 }
 
 /** The window that loads a drawn period again; in a cube the ages that were drawn. */
@@ -84,15 +85,6 @@ function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
     });
     const maxBytes = slice.cube === undefined ? Infinity : bytesForMetrics(slice);
     return batchesOf(final, maxBytes).map((metrics) => ({ plan, period, metrics }));
-  });
-}
-
-/** The place of the candidate at a share of all final cells. */
-function placeAt(candidates: readonly Candidate[], share: number): number {
-  let left = share * candidates.reduce((sum, { metrics }) => sum + metrics.length, 0);
-  return candidates.findIndex(({ metrics }) => {
-    left -= metrics.length;
-    return left < 0;
   });
 }
 

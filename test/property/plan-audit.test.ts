@@ -72,6 +72,20 @@ test(
   }),
 );
 
+test(
+  'a run after one that was killed draws the same periods, whatever other windows the killed run had loaded',
+  always([histories, fc.infiniteStream(fc.boolean())], runs, ({ of, ledger, plan, asOf }, isLoaded) => {
+    const draws = drawn(plan, { periods: 2, done: 0 }, asOf);
+    const starts = (some: readonly Draw[]): string[] => some.map(({ period }) => period.bucket.start);
+    const before = plan.windows.filter(
+      ({ periods }) =>
+        !periods.some(({ period }) => starts(draws).includes(period.bucket.start)) && isLoaded.next().value,
+    );
+    const loaded = withLoaded(ledger, plan, before, { ...inFull, fetchedAt: asOf });
+    expect(starts(drawn(planAt(of, loaded, asOf), { periods: 2, done: 0 }, asOf))).toEqual(starts(draws));
+  }),
+);
+
 const daily = slice({
   name: 'any',
   dimensions: ['day', 'app'],
