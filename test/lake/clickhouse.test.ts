@@ -19,11 +19,11 @@ import { onDisk } from '../support/trouble-lake.ts';
 
 const metrics = `
   installs clicks impressions sessions reattributions uninstalls organic_installs paid_installs
-  paid_impressions ctr click_conversion_rate installs_per_mile organic_install_rate daus waus maus
-  cost adjust_cost install_cost click_cost impression_cost event_cost ecpi ecpi_all ecpm revenue
-  ad_revenue all_revenue revenue_events arpdau network_cost network_installs network_clicks
+  paid_impressions ctr click_conversion_rate installs_per_mile organic_install_rate daus
+  cost adjust_cost ecpi ecpi_all ecpm revenue
+  ad_revenue all_revenue arpdau network_cost network_installs network_clicks
   network_impressions network_cost_diff network_installs_diff network_ecpi ecpi_network network_ecpc
-  skad_installs conversion_value_total cohort_size_d0 all_revenue_total_d7 roas_d7 cohort_size
+  skad_installs cohort_size_d0 all_revenue_total_d7 roas_d7 cohort_size
 `
   .trim()
   .split(/\s+/);
