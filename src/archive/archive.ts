@@ -1,8 +1,8 @@
 /**
- * The archive: the answers that were loaded, kept for a while so that they can be loaded again.
+ * The archive: keeps loaded answers for a while so that they can be loaded again.
  *
- * It lies beside its warehouse, in `<warehouse>.archive/<slice>/`, and only the holder of the run lock touches it. No link of a
- * slice's name is followed. Nothing is made durable: a power cut costs an entry, which its checksums then show.
+ * It is in `<warehouse>.archive/<slice>/`; only the holder of the run lock touches it. A symbolic link in the place of a
+ * slice's folder is not followed. Nothing is synced to disk: a power cut costs an entry, which its checksums show.
  */
 
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
@@ -39,20 +39,20 @@ import {
   SIDECAR,
 } from './entry.ts';
 
-/** Reports are the account's business. */
+/** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 
-/** Whole documents are compressed while the service waits for the next request; smaller is not worth the time. */
+/** The service waits for the next request while whole answers are compressed; a smaller file is not worth the time. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
-/** Where the archive of a warehouse lies. */
+/** The directory of a warehouse's archive. */
 export function archiveRoot(warehousePath: string): string {
   return `${warehousePath}.archive`;
 }
 
 const sliceFolder = (warehousePath: string, slice: string): string => join(archiveRoot(warehousePath), slice);
 
-/** Keeps a loaded window's answer; `asOf` stood for its fetch. Throws `STORAGE_FAILED` and leaves nothing behind then. */
+/** Stores a loaded window's answer; `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
 export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: Date | null): Promise<void> {
   const folder = sliceFolder(warehousePath, spooled.window.slice.name);
   await onDisk('archive', folder, async () => {
@@ -74,7 +74,6 @@ export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: 
   });
 }
 
-/** A gzip copy of a body, byte for byte. */
 async function compressBody(body: SavedBody, to: string): Promise<Measured> {
   const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
   const measuring = new Measuring();
@@ -83,14 +82,14 @@ async function compressBody(body: SavedBody, to: string): Promise<Measured> {
   return measuring.measured();
 }
 
-/** Writes a document whole or not at all, in the place of what was there. */
+/** Replaces a document, whole or not at all. */
 async function writeWhole(path: string, content: unknown): Promise<void> {
   const part = `${path}.part`;
   await writeFile(part, documentText(content), { mode: PRIVATE.file });
   await rename(part, path);
 }
 
-/** Removes the entries that were requested before an instant, and what a killed run left unfinished. Throws `STORAGE_FAILED`. */
+/** Deletes the entries requested before an instant, and unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
@@ -103,7 +102,7 @@ export async function removeEntries(warehousePath: string, before: Date): Promis
   });
 }
 
-/** What lies in a slice's folder, by the order of its fetches, and what cannot be loaded; unfinished entries are left out. Throws `STORAGE_FAILED`. */
+/** A slice's entries in the order of their fetches, and what cannot be loaded; no unfinished ones. Throws `STORAGE_FAILED`. */
 export async function readArchive(
   warehousePath: string,
   slice: string,
@@ -121,7 +120,7 @@ export async function readArchive(
   });
 }
 
-/** The entry of a directory, null for an unfinished one; a text says why it cannot be loaded, also where the disk refuses it. */
+/** Returns the entry of a directory, null if it is unfinished, or a text that says why it cannot be loaded or read. */
 async function readEntry(path: string, slice: string): Promise<ArchiveEntry | string | null> {
   try {
     const text = await readDocument(join(path, SIDECAR));
@@ -135,7 +134,7 @@ async function readEntry(path: string, slice: string): Promise<ArchiveEntry | st
   }
 }
 
-/** By the instant that counts as the fetch, then by the one of the request. */
+/** Compares by the instant that counts as the fetch, then by that of the request, then by path. */
 function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: otherPath }: ArchivedWindow): number {
   return (
     fetchedAtOf(one).getTime() - fetchedAtOf(other).getTime() ||
@@ -144,13 +143,13 @@ function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: oth
   );
 }
 
-/** An entry that holds periods to drop, with what is kept of it. */
+/** An entry that has periods to drop; `kept` is what remains of it, undefined if nothing does. */
 interface DroppedAnswer {
   readonly path: string;
   readonly kept: ArchivedWindow | undefined;
 }
 
-/** Takes periods of a slice out of the archive. Throws `STORAGE_FAILED`. */
+/** Removes periods of a slice from the archive. Throws `STORAGE_FAILED`. */
 export async function dropAnswers(
   warehousePath: string,
   slice: string,
@@ -162,12 +161,12 @@ export async function dropAnswers(
       if (kept === undefined) await removeEntry(path);
       else await writeWhole(join(path, SIDECAR), kept.entry);
     }
-    // What is not the archive's own stays where it lies.
+    // Files that are not the archive's stay.
     if (existsSync(folder) && (await readdir(folder)).length === 0) await rmdir(folder);
   });
 }
 
-/** The entries of a slice that hold periods to drop: all, or those that ended by the start of a day. Throws `STORAGE_FAILED`. */
+/** A slice's entries with periods to drop: all, or those that ended by the start of a day. Throws `STORAGE_FAILED`. */
 export async function answersToDrop(
   warehousePath: string,
   slice: string,
@@ -186,7 +185,7 @@ export async function answersToDrop(
   });
 }
 
-/** What lies in a slice's folder. Throws `STORAGE_FAILED` for a symbolic link to one, as it could lead out of the archive. */
+/** Lists a slice's folder. Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
 async function foundIn(folder: string) {
   if (!existsSync(folder)) return [];
   await refuseLink(folder);
@@ -198,7 +197,7 @@ async function foundIn(folder: string) {
 
 const entriesIn = async (folder: string) => (await foundIn(folder)).filter(({ isEntry }) => isEntry);
 
-/** Its sidecar goes first, so that a kill leaves no entry that lacks a body. */
+/** Deletes the sidecar first, so that a kill leaves no entry that lacks a body. */
 async function removeEntry(path: string): Promise<void> {
   await remove(join(path, SIDECAR));
   await remove(path);
@@ -213,23 +212,23 @@ async function refuseLink(path: string): Promise<void> {
   });
 }
 
-/** The text of a document; null when there is none. */
+/** The text of a document; null if it does not exist. */
 async function readDocument(path: string): Promise<string | null> {
   return existsSync(path) ? readFile(path, 'utf8') : null;
 }
 
-/** No slice can be named so: their folders have no dot. */
+/** No slice can have this name: slice names have no dot. */
 const CATALOG = 'catalog.json';
 
 const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem) });
 
-/** A catalog, and when the service listed it. */
 interface SeenCatalog {
+  /** When the service listed it. */
   readonly seenAt: Date;
   readonly items: Catalog;
 }
 
-/** Keeps a catalog in the place of the one before: a new warehouse would have to guess the types without it. Throws `STORAGE_FAILED`. */
+/** Replaces the stored catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
 export async function keepCatalog(warehousePath: string, { seenAt, items }: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
@@ -238,7 +237,7 @@ export async function keepCatalog(warehousePath: string, { seenAt, items }: Seen
   });
 }
 
-/** The kept catalog, or what is wrong with it; null when there is none. Throws `STORAGE_FAILED`. */
+/** Returns the stored catalog, or what is wrong with it; null if none is stored. Throws `STORAGE_FAILED`. */
 export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalog | Damage | null> {
   const path = join(archiveRoot(warehousePath), CATALOG);
   return onDisk('archive', path, async () => {

@@ -1,9 +1,8 @@
 /**
  * An entry of the archive: one window's complete answer, as it was requested and loaded. Pure.
  *
- * An entry is a directory `<requested at>.<first day>_<last day>.<letters>` with one compressed body per page, and `window.json`,
- * which is written last and removed first: without it a directory is what a killed run left. Every document stands under a checksum
- * of itself.
+ * An entry is a directory `<requested at>.<first day>_<last day>.<letters>` with `window.json` and a compressed body per page.
+ * `window.json` is written last and removed first: a killed run may leave a directory without it. Documents have checksums.
  */
 
 import { createHash } from 'node:crypto';
@@ -21,10 +20,10 @@ const dayShape = z.custom<Day>((value) => typeof value === 'string' && parseDay(
 const interval = z.object({ start: dayShape, end: dayShape });
 export const instantShape = z.iso.datetime().transform((text) => new Date(text));
 const valueSet = z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) });
-/** A body, by its number among all of the entry. */
+/** A body; `no` is its number among all bodies of the entry. */
 const bodyFile = z.object({
   no: z.number(),
-  /** Of the file's bytes, hexadecimal. */
+  /** Checksum of the file's bytes, hexadecimal. */
   sha256: z.string(),
   bytes: z.number(),
   plainBytes: z.number(),
@@ -44,9 +43,9 @@ const entryShape = z.object({
   requests: z.number(),
   requestedAt: instantShape,
   receivedAt: instantShape,
-  /** The instant that stood for the fetch; null: `requestedAt` did. */
+  /** The instant that counts as the fetch; null if `requestedAt` does. */
   asOf: instantShape.nullable(),
-  /** What was requested of which part, one body per page (none: the service said 204), and why its pages were not followed to their end. */
+  /** One per request: one body per page (none for a 204), and why further pages were not followed, else null. */
   answers: z.array(
     z.object({
       partNo: z.number(),
@@ -60,9 +59,8 @@ const entryShape = z.object({
 export type BodyFile = z.infer<typeof bodyFile>;
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
-/** An entry whose sidecar is whole; its bodies were not looked at yet. */
+/** An entry whose sidecar is whole; its bodies are not checked yet. */
 export interface ArchivedWindow {
-  /** Its directory. */
   readonly path: string;
   readonly entry: ArchiveEntry;
 }
@@ -73,7 +71,7 @@ export interface Damage {
   readonly because: string;
 }
 
-/** The window with some of its periods; none where none is left. */
+/** Returns the window with only some of its periods; empty if no period is left. */
 export function narrowed(
   { path, entry }: ArchivedWindow,
   isKept: (due: ArchiveEntry['periods'][number]) => boolean,
@@ -82,12 +80,12 @@ export function narrowed(
   return periods.length === 0 ? [] : [{ path, entry: { ...entry, periods } }];
 }
 
-/** The instant that counts as the fetch in every finality decision. */
+/** The instant that counts as the fetch in every decision about finality. */
 export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
   return asOf ?? requestedAt;
 }
 
-/** What the sidecar of an answer holds, with its bodies as they were kept, in the order of its pages. */
+/** The content of an answer's sidecar; `bodies` are the archived ones, in the order of the pages. */
 export function entryOf(
   { window, answers, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
@@ -102,30 +100,30 @@ export function entryOf(
   return { ...of, requests, requestedAt, receivedAt, asOf, answers: kept };
 }
 
-/** The entry of a sidecar; a text says what is wrong with it. */
+/** Returns the entry that a sidecar describes, or a text that says what is wrong with it. */
 export const parseSidecar = (text: string): ArchiveEntry | string => parseDocument(text, entryShape);
 
-/** The file of a body inside its entry, by its number among all of them; the ending tells DuckDB how it is encoded. */
+/** The file name of a body inside its entry, by its number; the extension tells DuckDB the encoding. */
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
 
-/** How the names of entries begin that were requested at an instant: they sort by it. */
+/** How the names of entries requested at an instant begin; names sort by it. */
 export const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
 
-/** The name of a window's entry, without the letters that make it one of its own. */
+/** The name of a window's entry without the letters that make it unique. */
 export function entryStem({ window: { requested }, requestedAt }: Pick<Spooled, 'window' | 'requestedAt'>): string {
   return `${instantName(requestedAt)}.${requested.start}_${lastDay(requested)}.`;
 }
 
-/** Whether the archive gives such names to its entries. */
+/** Whether a name has the form of an entry's name. */
 export const isEntryName = (name: string): boolean => /^\d{8}T\d{9}Z\.[\d_-]{21}\.\w+$/.test(name);
 
-/** The content as a document; it has to survive JSON. */
+/** The text of a document with its checksum; the content must survive JSON. */
 export function documentText(content: unknown): string {
   const text = JSON.stringify(content);
   return `{"sha256":"${checksumOf(text)}","content":${text}}\n`;
 }
 
-/** A document's content in its shape; a text says what is wrong with the document. */
+/** Returns the content of a document, or a text that says what is wrong with the document. */
 export function parseDocument<T extends object>(text: string, shape: z.ZodType<T>): T | string {
   const [, sha256, content = ''] = /^\{"sha256":"(\w+)","content":(.*)\}\n$/s.exec(text) ?? [];
   if (sha256 !== checksumOf(content)) return 'did not match its checksum';

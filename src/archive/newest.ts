@@ -1,4 +1,4 @@
-/** Which archived answers a replay loads: of each period the newest whole one, unless the warehouse holds it from a later fetch. */
+/** Chooses what a replay loads: the newest whole answer of each period, unless the warehouse has it from a later fetch. */
 
 import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
@@ -14,8 +14,8 @@ import { Measuring, type Spooled } from '../spool/spool.ts';
 import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf } from './entry.ts';
 
 /**
- * What to load into a table (null: a new one) from entries in the order of their fetches: the newest whole entry of each period, and what
- * is damaged of those that were tried. No period is in two of them. Reads the bytes of the entries that it returns.
+ * Returns what to load into a table (null: a new one) from entries in the order of their fetches: the newest whole answer of
+ * every period, and the damaged entries it met. No period is in two of them under one age. Reads all bytes of what it returns.
  */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],
@@ -44,13 +44,13 @@ export async function newestWhole(
   return { windows, damages };
 }
 
-/** A period under an age, which is empty for what is no cube. */
+/** A period under an age; the age is empty unless the slice is a cube. */
 interface Cell {
   readonly age: string;
   readonly period: Pick<Period, 'bucket'>;
 }
 
-/** A report without a date dimension has one period, whatever days each answer covered. */
+/** The key of a cell. A report without a date dimension has one period, whatever days each answer covered. */
 const keyOf = ({ age, period }: Cell, { grain }: Slice): string =>
   `${grain === null ? '' : period.bucket.start} ${age}`;
 
@@ -59,7 +59,7 @@ interface Part {
   readonly periods: ArchiveEntry['periods'];
 }
 
-/** The periods of an entry to load, those of a cube by the ages that are to be loaded of them. */
+/** The periods of an entry to load; for a cube grouped by the ages to load. */
 function usefulParts(entry: ArchiveEntry, slice: Slice, isUseful: (cell: Cell) => boolean): Part[] {
   const isCube = slice.cube !== undefined;
   const wanted = [...new Set(entry.metrics.map(ageIn(slice)))].filter((age) => (age !== '') === isCube);
@@ -74,7 +74,7 @@ function usefulParts(entry: ArchiveEntry, slice: Slice, isUseful: (cell: Cell) =
   return [...parts.values()];
 }
 
-/** Whether a table holds a cell from a later answer; under one as-of instant, from one that was requested later. */
+/** Whether a table stores a cell from a later fetch, or from a later request if both fetches count as the same instant. */
 function isStoredLater(
   { age, period }: Cell,
   { grain }: Slice,
@@ -88,7 +88,7 @@ function isStoredLater(
   return laterMs > 0 || (laterMs === 0 && stored.requestedAt > entry.requestedAt);
 }
 
-/** What is wrong with an entry's bodies; null when every byte is as it was written. */
+/** What is wrong with an entry's bodies; null if every byte is as it was written. */
 async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null> {
   try {
     for (const { no, bytes, sha256 } of entry.answers.flatMap(({ bodies }) => bodies)) {
@@ -108,17 +108,17 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
   }
 }
 
-/** The answer as it was spooled, read from where it lies: whoever gets it must not discard it. */
+/** Returns the answer as it was spooled. Its pages are the archive's own files, so the caller must not discard them. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
   const { fingerprint, metrics, requested, replaced, periods, parts, answers, requests, requestedAt, receivedAt } =
     entry;
   return {
-    // The days of all its periods; a newer answer may replace some of them.
+    // These days are those of all the entry's periods; a newer answer may replace some of them.
     window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), requested, replaced },
-    // Nobody can be asked again: whatever was archived had been believed.
+    // The service cannot be asked again; archived answers were accepted when they were loaded.
     attempt: 1,
     answers: answers.map(({ partNo, metrics: batch, bodies, unfollowed }) => {
-      // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
+      // Long numbers are already quoted: the archive keeps an answer as it was loaded.
       const pages = bodies.map(({ no, ...body }) => Object.assign(body, { path: join(path, bodyName(no)) }));
       return { partNo, metrics: batch, pages, unfollowed };
     }),

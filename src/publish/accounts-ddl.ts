@@ -1,4 +1,4 @@
-/** Several accounts, one configuration and warehouse each, read as one: views over the slices that all of them have in one shape. */
+/** Statements that read several accounts, each with its own configuration and warehouse, as one: union views of slices. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -22,8 +22,8 @@ interface Account {
 const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the account' };
 
 /**
- * The statements for the Delta tables of every account, each in a schema of its own, and union views with a column `account` in one
- * more. Throws `USAGE_INVALID` for accounts that cannot be told apart.
+ * Returns statements for the Delta tables of every account, a schema each, and for union views with a column `account` in one
+ * more. Throws `USAGE_INVALID` if an account has no name or no Delta tables, or two have one name, warehouse or place.
  */
 export function accountsDdl(engine: Engine, configured: readonly AccountLakes[]): string {
   const schemas = new Set<string>();
@@ -57,7 +57,7 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
     }
     for (const relation of [model, ...sliceViews(model, queryWords(engine, union))]) {
       const rows = accounts.map(({ account, lake }) => {
-        // Views show one night by themselves.
+        // The accounts' views already show one night.
         const { from, column, text } = queryWords(engine, relation === model ? lake : { ...lake, night: null });
         const cells = relation.columns.map(({ name }) => `, ${column(name)}`).join('');
         return `select ${text(account)} as ${column(accountColumn.name)}${cells}\nfrom ${from(relation.name)}`;
@@ -71,7 +71,7 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
   return `${[...each, heading.join('\n'), engineText(engine, 'lake', union), ...views].join('\n\n')}\n`;
 }
 
-/** What has to be the same of a slice in every account. */
+/** What must be equal in every account for a slice to have a union view. */
 const shapeOf = (table: LakeTable | undefined): string =>
   JSON.stringify(
     [table?.columns, table?.cohorts?.columns].map((columns) => columns?.map(({ name, type }) => [name, type])),

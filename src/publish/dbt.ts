@@ -1,4 +1,4 @@
-/** `sources.yml` of dbt for the copy it is to read: tables and columns with their descriptions. */
+/** dbt's `sources.yml` for a copy: tables and columns with their descriptions. */
 
 import { basename, join } from 'node:path';
 
@@ -14,10 +14,10 @@ import { deltaTables, dimensionTables, type LakeTable } from './lake-table.ts';
 
 type DbtTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
 
-/** What the ledger states for analysts; the rest of it is bookkeeping. */
+/** The ledger's relations for analysts; the others are bookkeeping. */
 const ledgerTables = ['finality', 'loads', 'periods', 'projection_errors', 'restatements', 'runs'];
 
-/** Describes the first snapshot, else the first local Delta tables; `USAGE_INVALID` when neither is configured. */
+/** Describes the first snapshot, else the first local Delta tables. Throws `USAGE_INVALID` if neither is configured. */
 export async function dbtSourcesYaml(
   { publish, slices }: Pick<Config, 'publish' | 'slices'>,
   warehouse: Warehouse,
@@ -40,7 +40,7 @@ export async function dbtSourcesYaml(
   throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
 }
 
-/** Those of a schema that are there under these names, with every column as it is. */
+/** The relations of a schema that exist under these names, with their columns in current types. */
 async function relationsOf(warehouse: Warehouse, schema: string, names: readonly string[]): Promise<DbtTable[]> {
   const found = await relationsIn(warehouse, schema);
   const tables = names
@@ -52,7 +52,6 @@ async function relationsOf(warehouse: Warehouse, schema: string, names: readonly
   return Promise.all(tables);
 }
 
-/** A source of each schema. */
 function sourcesYaml(path: string, schemas: Readonly<Record<string, readonly DbtTable[]>>): string {
   const database = schemaName(basename(path, '.duckdb'), new Set());
   const quoting = { database: true, schema: true, identifier: true };
@@ -72,7 +71,7 @@ function sourcesYaml(path: string, schemas: Readonly<Record<string, readonly Dbt
   return document.toString();
 }
 
-/** Every column is quoted, as some engine takes `day`, `cost` or `index` for a word of its own. */
+/** Quotes every column, since some engines reserve words such as `day`, `cost` or `index`. */
 function tableNode({ name, comment, columns }: DbtTable): object {
   return {
     name,
@@ -86,7 +85,7 @@ function tableNode({ name, comment, columns }: DbtTable): object {
   };
 }
 
-/** dbt renders texts with Jinja, where braces begin a command. */
+/** Escapes braces: dbt renders texts with Jinja, where they begin a command. */
 const unrendered = (text: string): string => text.replaceAll('{', '{{ "{" }}');
 
 const described = (comment: string | null): object => (comment === null ? {} : { description: unrendered(comment) });

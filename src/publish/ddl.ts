@@ -1,4 +1,4 @@
-/** The statements with which an engine reads lakes where they lie: every table and view, every column with type and comment. */
+/** The statements that let an engine read lakes in place: every table and view, every column with type and comment. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -10,12 +10,11 @@ import { deltaTables, lakeTables, shownColumns, type LakeTable } from './lake-ta
 import { withStore } from './open-store.ts';
 import { sliceViews } from './slice-views.ts';
 
-/** A lake as its readers see it. */
 export interface DescribedLake extends LakePlace {
   readonly tables: readonly LakeTable[];
 }
 
-/** The statements for every lake that an engine can read, one lake after the other. Throws `USAGE_INVALID` when there is none. */
+/** The statements for every lake that an engine can read, lake by lake. Throws `USAGE_INVALID` if there is none. */
 export async function lakesDdl(
   engine: Engine,
   publishing: Pick<Config, 'publish'>,
@@ -26,7 +25,7 @@ export async function lakesDdl(
   return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
 }
 
-/** Every lake that an engine can read, each with a schema of its own. Throws `USAGE_INVALID` when there is none. */
+/** Every lake that an engine can read, each with a schema of its own. Throws `USAGE_INVALID` if there is none. */
 export async function describedLakes(
   engine: Engine,
   { publish }: Pick<Config, 'publish'>,
@@ -62,10 +61,10 @@ export async function describedLakes(
   });
 }
 
-/** Schemas that DuckDB has already, or takes for a database of its own. */
+/** Names that DuckDB uses for schemas or databases of its own. */
 const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
 
-/** A name for the schema of a lake, from the last step of its path, in letters that every engine takes unquoted: unlike those taken, and one of them now. */
+/** A schema name from the last step of a lake's path, in letters that need no quotes in any engine; adds it to `taken`. */
 export function schemaName(root: string, taken: Set<string>): string {
   const last = root.split('/').findLast((step) => step !== '') ?? '';
   const word = last
@@ -79,7 +78,7 @@ export function schemaName(root: string, taken: Set<string>): string {
   return name;
 }
 
-/** The statements for one lake, headed by what is to be known of them; each ends in a semicolon. */
+/** The statements for one lake, with notes on top; each ends in a semicolon. */
 export function lakeDdl(engine: Engine, lake: DescribedLake): string {
   const { isDelta, root, tables } = lake;
   const words = queryWords(engine, lake);

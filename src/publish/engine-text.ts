@@ -1,9 +1,9 @@
 /**
- * The statements for an engine: its template in `sql/engines`, filled in. Pure.
+ * Fills in an engine's template in `sql/engines`. Pure.
  *
- * A template is divided by lines `-- Each …:`. In it `{word}` is a value, escaped as the quotes around it want it, and a line behind
- * `[word]` is repeated for each of the values under that word, with commas between: for none the line is left out. A template without
- * a line for a `[disk]` is of an engine that reads none.
+ * Lines `-- Each …:` divide a template. `{word}` is a value, escaped for its quotes. A line after `[word]` is repeated for each
+ * value of that word, with commas between unless it ends in a semicolon; without values it is left out. A template without a
+ * `[disk]` line is of an engine that cannot read from disk.
  */
 
 import type { ObjectStore } from '../config/config.ts';
@@ -11,30 +11,29 @@ import { statement } from '../warehouse/sql.ts';
 import type { Engine } from './engines.ts';
 import { fileText, type LakeTable } from './lake-table.ts';
 
-/** Where the tables of a lake lie, and where an engine is to show them. */
+/** Where the tables of a lake are, and where an engine shows them. */
 export interface LakePlace {
   /** An absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly store: ObjectStore | null;
-  /** Whether its tables are Delta tables, not plain files. */
+  /** False for plain files. */
   readonly isDelta: boolean;
-  /** The newest whole night of Delta tables; null where none was found. */
+  /** The newest complete night of Delta tables; null if none was found. */
   readonly night: number | null;
-  /** The schema, or database, that takes the tables. */
+  /** The schema, or database, for the tables. */
   readonly schema: string;
 }
 
-/** A table or view of a lake. */
 interface EngineRelation extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {
   /** The column that divides plain files into folders. */
   readonly key?: string | null;
-  /** The query a view stands for. */
+  /** The query of a view. */
   readonly rows?: string;
 }
 
 type Escape = (text: string) => string;
 
-/** How names and texts stand in their quotes. */
+/** How names and texts are escaped inside their quotes. */
 interface Quoting {
   readonly quote: '"' | '`';
   readonly name: Escape;
@@ -67,14 +66,14 @@ const quotings: Readonly<Record<Engine, Quoting>> = {
 
 type Part = 'lake' | 'plain table' | 'Delta table' | 'table in a view' | 'view' | 'type';
 
-/** A part of an engine's template; null where it has none such. */
+/** A part of an engine's template; null if the template lacks it. */
 function templateOf(engine: Engine, part: Part): string | null {
   const [lake = '', ...others] = statement(`engines/${engine}`).split(/^-- Each (.+):\n/m);
   const at = others.indexOf(part);
   return part === 'lake' ? lake : at < 0 ? null : (others[at + 1] ?? null);
 }
 
-/** Why an engine cannot read a lake there; null when it can. */
+/** Why an engine cannot read a lake; null if it can. */
 export function ddlRefusal(
   engine: Engine,
   { root, store, isDelta }: Pick<LakePlace, 'root' | 'store' | 'isDelta'>,
@@ -87,14 +86,14 @@ export function ddlRefusal(
   return hasWildcards ? `${engine} takes the * ? { } in ${root} for wildcards` : null;
 }
 
-/** A type of a lake as an engine calls it: in small letters where its template lists no other name. */
+/** An engine's name for a type: the one its template lists, else the type in lower case. */
 function typeIn(engine: Engine, type: string): string {
   const [name = type, digits = ''] = type.split(/(?=\()/);
   const listed = new RegExp(`^${name} (.+)$`, 'm').exec(templateOf(engine, 'type') ?? '')?.[1];
   return listed?.replace('{digits}', digits) ?? type.toLowerCase();
 }
 
-/** How an engine writes a query over the tables of a lake, each at the night that is read. */
+/** How an engine writes queries over the tables of a lake, each table at the lake's night. */
 export function queryWords(engine: Engine, place: LakePlace) {
   const { quote, name, text } = quotings[engine];
   const bare = { comment: null, columns: [] };
@@ -109,7 +108,7 @@ export function queryWords(engine: Engine, place: LakePlace) {
 
 type Values = Readonly<Record<string, string>>;
 
-/** The statements of an engine that come before its tables, headed by what is to be known of it, or those of a table or view. */
+/** An engine's statements for a table or view; for the part `lake` those before all tables, with notes on the engine on top. */
 export function engineText(engine: Engine, part: Part, place: LakePlace, relation?: EngineRelation): string {
   const { values, lists } = wordsOf(engine, part, place, relation);
   const lines = (templateOf(engine, part) ?? '').trim().split('\n');
@@ -126,14 +125,14 @@ export function engineText(engine: Engine, part: Part, place: LakePlace, relatio
   return filled.filter(isNoGap).join('\n').trimEnd();
 }
 
-/** What a template can say of a lake and of one of its tables or views. */
+/** The words of a template for a lake and one of its tables or views. */
 function wordsOf(
   engine: Engine,
   part: Part,
   { root, store, isDelta, night, schema }: LakePlace,
   { name: table, comment, columns, key = null, rows = '' }: EngineRelation = { name: '', comment: null, columns: [] },
 ) {
-  // Athena takes statements about tables as Hive does, and queries as Trino.
+  // Athena quotes like Hive in statements about tables, and like Trino in queries.
   const { quote, name, text } = engine === 'athena' && part.endsWith(' table') ? hive : quotings[engine];
   const shown = columns.map((column) => ({
     plain: column.name,
@@ -180,7 +179,7 @@ function wordsOf(
   return { values, lists };
 }
 
-/** Where a bucket answers: Amazon's own address unless an endpoint is stated. */
+/** The http address of a bucket: Amazon's own unless an endpoint is stated. */
 function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
   const endpoint = new URL(stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);
   if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;

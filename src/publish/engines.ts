@@ -1,4 +1,4 @@
-/** The engines whose statements can be made; apart from the statements, so that the options load none of them. */
+/** The engines that ripen writes statements for, in a file of their own so that the command's options load no statements. */
 
 export const engines = [
   'clickhouse',

@@ -1,8 +1,8 @@
 /**
- * The export of a slice: one Parquet, CSV or newline-delimited JSON file, or the same on a stream.
+ * Exports a slice as one Parquet, CSV or newline-delimited JSON file, or the same on a stream.
  *
- * A file is whole or not there. Rows come sorted by everything that is not a number, without `_load_id`, so that two
- * warehouses holding the same give the same bytes.
+ * A file is whole or not there. Rows are sorted by all columns but numbers and have no `_load_id`, so that two warehouses with
+ * the same content give the same bytes.
  */
 
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -20,7 +20,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './lake-table.ts';
 import { codeOf, outputAt, replaceShared } from './replacement.ts';
 
-/** DuckDB's options. */
 const options = {
   parquet: 'format parquet, compression zstd',
   csv: 'format csv, header true',
@@ -29,26 +28,25 @@ const options = {
 const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
 type ExportFormat = (typeof exportFormats)[number];
 
-/** What to export, and where to. */
 export interface ExportOptions {
-  /** A configured slice, or, in its place, `table`. */
+  /** A configured slice, unless `table` is stated. */
   readonly slice?: string | undefined;
   /** Any other table or view that analysts query, such as `links`. */
   readonly table?: string | undefined;
-  /** First and last day, both inclusive; null leaves that end open. */
+  /** First and last day, both inclusive; null: open. */
   readonly from?: Day | null;
   readonly to?: Day | null;
   /** A path, or `-` for `stream`. */
   readonly output: string;
-  /** Where the rows go if `output` is `-`. */
+  /** Receives the rows if `output` is `-`. */
   readonly stream?: Writable;
-  /** Taken from the extension of the output by default. */
+  /** By default that of the output's extension. */
   readonly format?: ExportFormat | null;
-  /** Every cell that is not final is NULL. */
+  /** Exports the final view: a cell that is not final is NULL. */
   readonly finalOnly?: boolean;
-  /** CSV holds texts as they are, to be joined on, and not as a spreadsheet can be trusted with. */
+  /** CSV texts stay as they are, for joins; by default those a spreadsheet takes for formulas get an apostrophe in front. */
   readonly asIs?: boolean;
-  /** Rights of the file; 0o644 by default. */
+  /** Permissions of the file; 0o644 by default. */
   readonly mode?: number;
   readonly signal?: AbortSignal;
 }
@@ -63,8 +61,8 @@ export interface Exported {
 const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
 
 /**
- * What an export writes, in which format: the stated one, or that of the extension, which may stand before a `.gz`. Throws
- * `USAGE_INVALID` where options name nothing to write, nowhere to write it to, or days the wrong way round.
+ * Returns what an export writes, and in which format: the stated one, else that of the extension, which may precede `.gz`.
+ * Throws `USAGE_INVALID` if the options lack a table, a stream or a known format, or the last day is before the first.
  */
 export function exportRequest(given: ExportOptions): { readonly slice: string; readonly format: ExportFormat } {
   const { slice = '', table = slice, output, stream, from = null, to = null } = given;
@@ -77,7 +75,7 @@ export function exportRequest(given: ExportOptions): { readonly slice: string; r
     const message = `The export of ${table} was to begin on ${from}, after its end on ${to}.`;
     throw unusable(message, 'Give --from the first day and --to the last.');
   }
-  // No reader takes Parquet in gzip; it is compressed by itself.
+  // No reader takes Parquet in gzip; Parquet is already compressed.
   const [, extension] = /\.(parquet\.gz|[a-z]+)(?:\.gz)?$/i.exec(output) ?? [];
   const named = given.format ?? extension?.toLowerCase();
   const format = exportFormats.find((each) => each === named);
@@ -90,9 +88,8 @@ export function exportRequest(given: ExportOptions): { readonly slice: string; r
 }
 
 /**
- * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
- * the signal's reason, `USAGE_INVALID` as `exportRequest` does, for a slice that was never loaded, or days where the
- * slice has none; `STORAGE_FAILED`.
+ * Exports a slice's live table or final view. A reader that closes the stream early is no failure. Throws the signal's reason,
+ * `STORAGE_FAILED`, or `USAGE_INVALID` as `exportRequest` does, for a slice never loaded, or for days of one without dates.
  */
 export async function exportSlice(warehouse: Warehouse, given: ExportOptions): Promise<Exported> {
   const { output, finalOnly = false, signal = new AbortController().signal } = given;
@@ -118,13 +115,13 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
   }
 }
 
-/** What spreadsheets take for a formula when a text begins with it. */
+/** How a text begins that spreadsheets take for a formula. */
 const FORMULA_STARTS = /^[=+\-@\t\r\n]/;
 
-/** A text that is only a number is no formula, and ids such as `-300` are joined on. */
+/** A text that is only a number is no formula; ids such as `-300` are used in joins. */
 const PLAIN_NUMBER = /-?\d+(\.\d+)?/;
 
-/** Writes the rows of a table or view whose period lies within the days, or has some of them, in an order that depends on the rows alone. */
+/** The statement that writes the rows of the days, in an order that depends on the rows alone. */
 function exportStatement(
   relation: string,
   columns: readonly RelationColumn[],
@@ -149,14 +146,14 @@ order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', '
 ) to ${literal(path)} (${options[format]}${isCompressed ? ', compression gzip' : ''})`;
 }
 
-/** With an apostrophe before it a formula is text again; numbers, dates and empty texts stay as they are. */
+/** Puts an apostrophe before a formula, which makes it a text; numbers, dates and empty texts stay as they are. */
 function defused(text: string): string {
   const isFormula = `regexp_matches(${text}, ${literal(FORMULA_STARTS.source)})`;
   const isNumber = `regexp_full_match(${text}, ${literal(PLAIN_NUMBER.source)})`;
   return `case when ${isFormula} and not ${isNumber} then '''' || ${text} else ${text} end`;
 }
 
-/** A week, month, quarter or year is written whole where any of its days is asked for, as backfill replaces it. */
+/** A week, month, quarter or year is written whole if any of its days is requested, as backfill replaces it. */
 function insideDays(grain: DateDimension | null, from: Day | null, to: Day | null): string {
   if (grain === null) return 'true';
   const column = `s.${identifier(grain)}`;
@@ -168,7 +165,7 @@ function insideDays(grain: DateDimension | null, from: Day | null, to: Day | nul
   return conditions.length === 0 ? 'true' : conditions.join(' and ');
 }
 
-/** Brings what `write` writes to a path to where it is to go, and returns how many rows that are. */
+/** Lets `write` write to a path, moves that to the output and returns the number of rows. */
 async function written(
   { output, mode = 0o644, stream, signal }: ExportOptions & { readonly signal: AbortSignal },
   write: (path: string) => Promise<number>,
@@ -187,7 +184,7 @@ async function written(
       throw error instanceof Error && 'syscall' in error ? storageFailure(error) : error;
     });
   }
-  // DuckDB writes to files alone: what goes elsewhere is a private file first, which is removed afterwards.
+  // DuckDB writes only to files, so the rows for a stream are a private temporary file first.
   return inTemporaryFolder(async (folder) => {
     const rows = await write(join(folder, 'rows'));
     const sink = output === '-' && stream !== undefined ? stream : createWriteStream(path);

@@ -1,4 +1,4 @@
-/** The tables of the lake: which of the warehouse's go there, with which columns, divided by what. */
+/** The tables of a lake: which tables of the warehouse it gets, with which columns, and how they are divided into files. */
 
 import * as z from 'zod';
 
@@ -9,7 +9,7 @@ import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.t
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** Tables beside the slices, where they exist; one file each, sorted. */
+/** Tables beside the slices, by name, one file each; published if they exist. */
 export const dimensionTables: readonly string[] = [
   ...catalogTables,
   'links',
@@ -18,27 +18,27 @@ export const dimensionTables: readonly string[] = [
   'partners_history',
 ].toSorted();
 
-/** What stands beside a slice under its name: how it ripens, what to expect of it. */
+/** Endings of the relations beside a slice: how it ripens, and what to expect of it. */
 const besideSlice = ['_maturation', '_projected'];
 
-/** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
+/** The ledger's tables for analysts; each has a column for the slice. */
 const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
 
-/** What the ledger says of cells; no slice can have the name. */
+/** The table that says which cells are final; no slice can have this name. */
 export const FINALITY = 'ripen_finality';
 
-/** Every load gives each row a new one, and each period, even if nothing else changed. */
+/** Columns left out: every load changes the first in each row and the second in each period, even if nothing else changed. */
 const LOAD_ID = '_load_id';
 const FETCHED_AT = 'fetched_at';
 
 export interface LakeColumn {
   readonly name: string;
-  /** The type in the files: one every engine reads. */
+  /** The type in the files, which every engine reads. */
   readonly type: string;
   readonly comment: string | null;
 }
 
-/** The view of a slice's cohort metrics in long form, as the warehouse has it. */
+/** The warehouse's view of a slice's cohort metrics in long form. */
 export interface CohortsView {
   readonly comment: string | null;
   /** The slice's dimensions, `metric`, `age_days`, `value`, `is_final`. */
@@ -51,45 +51,42 @@ export interface LakeTable {
   readonly name: string;
   readonly comment: string | null;
   readonly columns: readonly LakeColumn[];
-  /** The column that divides it into files; null for one file. */
+  /** The column that divides it into files; null if it is one file. */
   readonly grain: DateDimension | null;
-  /** The name of the files' directories, `<key>=<date>`: hours are kept by day. */
+  /** The key in the names of its directories, `<key>=<date>`; `day` for hours; null if it is one file. */
   readonly key: string | null;
-  /** The columns of a slice that its final view shows only where they are final; empty for other tables. */
+  /** The columns of a slice whose values the final view shows only if they are final; empty for other tables. */
   readonly metrics: readonly string[];
-  /** Whether it is in long form itself, with a row for each metric and age. */
+  /** Whether the table itself is in long form, with a row for each metric and age. */
   readonly isCube: boolean;
-  /** The slice's view in long form; null for none. */
+  /** Null if the slice has no view in long form. */
   readonly cohorts: CohortsView | null;
-  /** What stands after `from` in a query of the rows for which a condition on `grain` holds; null for all. */
+  /** The text after `from` in a query of the rows that meet a condition on `grain`; a condition of null means all rows. */
   readonly rows: (condition: string | null) => string;
-  /** The slice with which it is dropped, its own name where it holds the rows of loads; null for other tables. */
+  /** The slice it is dropped with, equal to `name` if it is that slice's own table; null for other tables. */
   readonly slice: string | null;
 }
 
-/** The rows of a relation of the warehouse for which a condition holds. */
+/** The text after `from` for the rows of a relation that meet a condition. */
 export const rowsOf =
   (relation: string): LakeTable['rows'] =>
   (condition) =>
     condition === null ? relation : `(select * from ${relation} where ${condition})`;
 
-/** Whether a table is that of a slice, whose rows carry the id of the load that brought them. */
+/** Whether a table is a slice's own, whose rows carry the id of the load that wrote them. */
 export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean => name === slice;
 
 const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
 const cellRow = z.object({ slice: z.string(), metric: z.string(), cohort_metric: z.string(), age_days: z.number() });
 
-/**
- * The tables to publish, slices first, what they say of final cells last. The slices are those that the warehouse holds:
- * one that is no longer configured stays in its copies until it is dropped.
- */
+/** The tables to publish as plain files: slices first, finality last. Slices no longer configured stay until dropped. */
 export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
   return [...(await tablesOfMain(warehouse)), await finalityTable(warehouse)];
 }
 
 /**
- * Those, and what else analysts join: what stands beside each slice, and of the ledger what was asked, what moved, how
- * fresh each period is and how well projections did. Finality is last, as `finalityTable` gives it.
+ * Returns the tables of `lakeTables` and what else analysts join: the relations beside each slice, and the ledger's loads,
+ * periods, restatements and errors of projections. Finality is last, as `finalityTable` returns it.
  */
 export async function deltaTables(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable[]> {
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
@@ -114,7 +111,7 @@ export async function deltaTables(warehouse: Warehouse, keepsReleased = false): 
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
   warehouse.rows(statement('publish/slices'), [], sliceRow);
 
-/** The slices and the dimension tables; slices that have no table yet are left out. */
+/** The slices that have a table already, and the dimension tables. */
 async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   const existing = await relationsIn(warehouse, 'main');
   const isCube = new Map((await slicesIn(warehouse)).map((each) => [each.slice, each.is_cube]));
@@ -129,7 +126,7 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
       tables.push(table);
       continue;
     }
-    // Metrics alone are numbers. The live table decides: the ledger already lists those of a new meaning that is being built.
+    // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
     const metrics = columns.filter(({ type }) => parseColumnType(type) !== null).map((column) => column.name);
     const view = existing.get(`${name}_cohorts`);
     const ofSlice = cells
@@ -150,7 +147,7 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   return tables;
 }
 
-/** A table that is no slice's and is not divided. */
+/** Fields of an undivided table that belongs to no slice. */
 export const undivided = {
   comment: null,
   grain: null,
@@ -161,7 +158,7 @@ export const undivided = {
   slice: null,
 } as const satisfies Partial<LakeTable>;
 
-/** A relation, but one column, as a table that is not divided, in types that every engine reads. */
+/** A relation without one column, as an undivided table in types that every engine reads. */
 async function tableOf(
   warehouse: Warehouse,
   schema: 'main' | 'ripen',
@@ -180,10 +177,7 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
   return { grain, key: grain === 'hour' ? 'day' : grain };
 }
 
-/**
- * Which cells are final; sorted, so that an engine finds those of one slice together. For a copy that keeps released periods also
- * those, and a column that tells them apart.
- */
+/** Which cells are final, sorted so that a slice's are together; with released periods, marked, if the copy keeps them. */
 async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
@@ -201,30 +195,29 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
   };
 }
 
-/** The columns as readers see them: the table's own, and the day that hours are filed under. */
+/** The columns as readers see them: the table's own, and for hours the day they are filed under. */
 export function shownColumns({ columns, key }: Pick<LakeTable, 'columns' | 'key'>): readonly LakeColumn[] {
   if (key === null || columns.some(({ name }) => name === key)) return columns;
   return [...columns, { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }];
 }
 
 /**
- * The columns a file holds. The one its directory is named after is left out: pyarrow, and with it pandas and Ray,
- * refuse a data set that has it in both places ("Unable to merge: Field day has incompatible types"); DuckDB, Polars,
- * Spark and Trino take it from the path.
+ * The columns of a file: all but the one its directory is named after. pyarrow, with pandas and Ray, refuses a data set with it
+ * in both places ("Unable to merge: Field day has incompatible types"); DuckDB, Polars, Spark and Trino take it from the path.
  */
 export const fileColumns = ({ columns, key }: LakeTable): readonly LakeColumn[] =>
   columns.filter(({ name }) => name !== key);
 
-/** The finest date dimension among columns; null for none. The live table decides: while a new meaning is built it still has the old dimensions. */
+/** The finest date dimension among columns; null if none. The live table keeps its own while a new meaning is being built. */
 export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
 }
 
-/** The nearest type without nesting, 128-bit integers or extensions, in which every value stays exact. */
+/** The nearest type without nesting, 128-bit integers or extensions that keeps every value exact. */
 export function plainType(type: string): string {
   if (/^(BOOLEAN|INTEGER|BIGINT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type)) return type;
   return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
-/** A path as DuckDB reads it: it takes some characters for wildcards, with no escape but brackets. */
+/** A path as SQL text; DuckDB takes some characters for wildcards and has no escape but brackets. */
 export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));

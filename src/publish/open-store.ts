@@ -1,4 +1,4 @@
-/** The store a target lies in, opened for as long as something is done there; a directory is one whose files are renamed into place. */
+/** Opens the store of a target for as long as it is used. In a directory, files are renamed into place. */
 
 import { randomUUID } from 'node:crypto';
 import { link, lstat, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import type { LakeStore, StoredFile } from './store.ts';
 
 export type LakeTarget = Exclude<PublishTarget, { kind: 'duckdb' }>;
 
-/** Opens what lies at a target, for `use` alone; drafts for a bucket lie beside the warehouse, or, without one, in the temporary folder. Throws as `openS3Store` does. */
+/** Lends the store of a target to `use`. Drafts for a bucket are beside the warehouse, if any. Throws as `openS3Store` does. */
 export async function withStore<T>(
   { path, mode, store }: Pick<LakeTarget, 'path' | 'mode' | 'store'>,
   warehouse: Pick<Warehouse, 'path'> | null,
@@ -31,13 +31,13 @@ export async function withStore<T>(
   }
 }
 
-/** While some files are made durable the disk takes others. */
+/** The disk writes some files while it makes others durable. */
 const AT_ONCE = 4;
 
-/** Tables in a directory, which is made with the first draft and never left by way of a link. */
+/** Opens tables in a directory, which is made with the first draft; writes through no link inside it. */
 function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
-  // Another publisher may be at the same path.
+  // Another process may publish to the same path.
   const own = randomUUID();
   const draftOf = (path: string): string => unfinishedPath(join(root, `${path}.${own}`));
   return {
@@ -82,7 +82,7 @@ function openDiskStore(root: string, mode: number): LakeStore {
     async remove(path) {
       await rm(join(root, path), { force: true });
       for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-        // What is in a folder is somebody else's.
+        // A folder that is not empty stays.
         const isRemoved = await rmdir(join(root, folder)).then(
           () => true,
           () => false,

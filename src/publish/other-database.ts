@@ -1,4 +1,4 @@
-/** DuckDB files other than the warehouse (copies, targets, catalogs), and whose copy each is. The warehouse itself is never opened here. */
+/** Opens DuckDB files other than the warehouse (copies, targets, catalogs), and tells which warehouse each is a copy of. */
 
 import { existsSync } from 'node:fs';
 import { copyFile, stat } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import { rowsIn, statementsOn, isUnknownToEngine, type Warehouse } from '../ware
 import { dimensionTables } from './lake-table.ts';
 import { ifThere } from './replacement.ts';
 
-/** What can be asked of a database, the warehouse or another. */
+/** A database that can be queried: the warehouse or another. */
 export type Database = Pick<Warehouse, 'rows' | 'run'>;
 
-/** The warehouse is open beside it, with a limit of its own. */
+/** The warehouse is open at the same time, with its own limit. */
 const MEMORY_LIMIT = '256MB';
 
-/** Opens a database, lends it to `work`, closes it. Throws DuckDB's own errors. */
+/** Lends a database to `work`. Throws DuckDB's own errors. */
 export async function withDatabase<T>(
   path: string,
   access: 'READ_ONLY' | 'READ_WRITE',
@@ -47,24 +47,24 @@ export async function withDatabase<T>(
 
 const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
 
-/** The tables of a database as schema and name, in their order. */
+/** The tables of a database, by schema and name. */
 export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
   return database.rows(statement('publish/tables'), [], tableRow);
 }
 
-/** A warehouse as its copies know it: they state its id, so that none takes the place of another's. */
+/** A warehouse as its copies know it. Copies state its id, so that no warehouse replaces a copy of another. */
 export interface Publisher {
   readonly path: string;
-  /** Null where the warehouse is yet to be made. */
+  /** Null if the warehouse does not exist yet. */
   readonly id: string | null;
 }
 
-/** Who an open warehouse is. */
+/** Path and id of an open warehouse. */
 export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
   return { path: warehouse.path, id: await statedIdOf(warehouse) };
 }
 
-/** The id a warehouse, or a snapshot of one, states; null where it states none. */
+/** The id that a warehouse or a snapshot states; null if none. */
 async function statedIdOf(database: Database): Promise<string | null> {
   const sql = 'select id::varchar as id from ripen_internal.warehouse_identity';
   const rows = await database.rows(sql, [], z.object({ id: z.string() })).catch((error: unknown) => {
@@ -74,7 +74,7 @@ async function statedIdOf(database: Database): Promise<string | null> {
   return rows[0]?.id ?? null;
 }
 
-/** `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has; null where it may be replaced. */
+/** Returns `WAREHOUSE_FOREIGN` if a copy states another id than the warehouse's; null if it may be replaced. */
 export function foreignCopy(copy: string, stated: string | null, { path, id }: Publisher): Failure | null {
   if (stated === null || stated === id) return null;
   const message = `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${path}, which is ${id ?? 'new'}.`;
@@ -84,12 +84,12 @@ export function foreignCopy(copy: string, stated: string | null, { path, id }: P
   });
 }
 
-/** How DuckDB begins when the system would not give it the file, whatever is in it: permissions, too many open files. */
+/** How DuckDB's message begins if the system does not open the file, whatever its content: permissions, too many open files. */
 const KEPT_OUT = 'IO Error: Cannot open file';
 
 const sliceRow = z.object({ slice: z.string() });
 
-/** The id a database states, null for none, and its tables that ripen did not make. */
+/** The id that a database states, null if none, and its tables that ripen did not make. */
 async function ownershipOf(database: Database) {
   const names = (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
   if (!names.includes('ripen_internal.migrations')) return { owner: null, foreign: names };
@@ -100,10 +100,10 @@ async function ownershipOf(database: Database) {
 }
 
 /**
- * The id of the warehouse whose copy the database at a path is, which is to be replaced; null for none. One that a session holds for
- * writing, and so keeps others out, is read from a copy. Throws `WAREHOUSE_FOREIGN` for a file that is no database, for one that is not
- * another's but has tables that are not ripen's, or a log beside it, which DuckDB would replay into what takes its place; `USAGE_INVALID`
- * for the warehouse itself, which would lose its lock.
+ * Returns the id of the warehouse that the database at a path is a copy of; null if none. A database that another session has
+ * locked is read from a temporary copy. Throws `WAREHOUSE_FOREIGN` if the file is no database, or if it is no other warehouse's
+ * copy and has tables that are not ripen's, or a write-ahead log beside it, which DuckDB would replay into its replacement.
+ * Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
 export async function readOccupant(path: string, own: Publisher): Promise<string | null> {
   const [found, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
@@ -112,7 +112,7 @@ export async function readOccupant(path: string, own: Publisher): Promise<string
       hint: 'Publish to a path of its own.',
     });
   }
-  // What is no file was found to be no place to write to.
+  // Anything but a file was already refused as a place to write to.
   const isThere = found?.isFile() === true && found.size > 0;
   const { owner, foreign } = isThere ? await ownershipAt(path) : { owner: null, foreign: [] };
   if (owner !== null && owner !== own.id) return owner;
@@ -138,7 +138,7 @@ async function ownershipAt(path: string): ReturnType<typeof ownershipOf> {
   }
 }
 
-/** The failure of a database that is not this warehouse's to replace. */
+/** The failure for a database or table that this warehouse must not replace. */
 export function notOwn(target: string, because: string, cause?: unknown): Failure {
   return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {
     facts: { target },

@@ -1,9 +1,9 @@
 /**
- * May I write here? Every place a run would write to, and what lies there, judged without writing.
+ * Checks, without writing, whether a run may write to each of its places, and what is there.
  *
- * What is wrong with a path by itself, or with two together, is `USAGE_INVALID`; what lies there `STORAGE_FAILED`; what is another
- * warehouse's or another program's `WAREHOUSE_FOREIGN`. A copy is judged by itself, not by a note about it, so that the answer stays
- * right when files are moved by hand.
+ * `USAGE_INVALID`: a path is wrong by itself or together with another. `STORAGE_FAILED`: what is there is in the way.
+ * `WAREHOUSE_FOREIGN`: it is another warehouse's or program's. A copy is judged by its own content, not by a note about it, so
+ * that the verdict stays right when files are moved by hand.
  */
 
 import { constants, existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
-/** A destination with all that is written for it, links resolved: files, or folders with what they hold. */
+/** A destination with all paths that are written for it, links resolved: files, or folders with all their content. */
 interface Destination {
   readonly what: 'warehouse' | PublishTarget['kind'];
   readonly path: string;
@@ -31,7 +31,7 @@ interface Destination {
   readonly written: readonly string[];
 }
 
-/** What is written beside each: DuckDB's log and spill, raw answers, the archive, drafts of copies, the note of a run that did not start. */
+/** Endings written beside each: DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started. */
 const beside: Readonly<Record<Destination['what'], readonly string[]>> = {
   warehouse: ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'],
   duckdb: ['.wal', '.tmp', unfinishedPath('')],
@@ -45,7 +45,7 @@ async function destinationsOf({ warehouse, publish }: Destinations): Promise<Des
       const real = await resolved(path);
       return { what, path, isInBucket: false, written: ['', ...beside[what]].map((ending) => `${real}${ending}`) };
     }
-    // A name of a bucket is one in every region, but each store has its own.
+    // A bucket's name is unique across the regions of a store, but not across stores.
     const place = join(`s3://${store.endpoint ?? ''}`, store.bucket, store.prefix);
     return { what, path, isInBucket: true, written: [place] };
   };
@@ -61,7 +61,7 @@ async function resolved(path: string): Promise<string> {
   return realpath(path).catch(async () => (above === path ? path : join(await resolved(above), basename(path))));
 }
 
-/** A failure for the warehouse and for each copy that could not be written, those that only another path helps first; empty when all could. */
+/** Failures for the warehouse and copies that cannot be written, first those that only another path solves; empty if none. */
 export async function unwritablePlaces(destinations: Destinations): Promise<Failure[]> {
   const places = await destinationsOf(destinations);
   const overlaps = places.flatMap((place, index) => places.slice(0, index).flatMap((other) => overlap(other, place)));
@@ -69,7 +69,7 @@ export async function unwritablePlaces(destinations: Destinations): Promise<Fail
   return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
 }
 
-/** Throws the gravest of `unwritablePlaces`, with the words of all. */
+/** Throws the first of `unwritablePlaces`, with the messages of all. */
 export async function refuseUnwritablePlaces(destinations: Destinations): Promise<void> {
   refuse(await unwritablePlaces(destinations));
 }
@@ -87,7 +87,7 @@ function refuse(failures: readonly Failure[]): void {
 
 const isDatabase = (what: Destination['what']): boolean => what === 'warehouse' || what === 'duckdb';
 
-/** What readers take from a path: DuckDB the name of a database, and what follows a `?` for no path; engines columns of a lake. */
+/** Failures for misleading paths: DuckDB names a database after its file and stops at a `?`; engines read `a=b` as a column. */
 function misnamed({ what, path, written: [place = path] }: Destination): Failure[] {
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
@@ -103,7 +103,7 @@ function misnamed({ what, path, written: [place = path] }: Destination): Failure
   });
 }
 
-/** A failure where one of two places is, or lies inside, what is written for the other. */
+/** A failure if one of two places equals, or is inside, what is written for the other. */
 function overlap(one: Destination, other: Destination): Failure[] {
   const pairs = one.written.flatMap((path) =>
     other.written.flatMap((around) => [[path, around] as const, [around, path] as const]),
@@ -118,7 +118,7 @@ function overlap(one: Destination, other: Destination): Failure[] {
 
 const isWithin = (path: string, around: string): boolean => path === around || path.startsWith(join(around, '/'));
 
-/** Why a place on disk could not be written: a link, a folder that takes no files, or what lies in the place of the file. */
+/** Failures for a place on disk that cannot be written: a link, a folder that takes no files, or what is at the file's path. */
 async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
   const lying = await lstat(path).catch(() => null);
   if (lying?.isSymbolicLink() === true && what !== 'warehouse') {
@@ -136,7 +136,7 @@ async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
   return [new Failure('STORAGE_FAILED', message, { facts: { path, existing, reason }, hint })];
 }
 
-/** Why files could not be made in a directory, or put in the place of one, in a word; null where they could. */
+/** Why a file cannot be made in a directory or replaced there, in a few words; null if it can. */
 async function obstacleIn(directory: string, file: string | null, what: Destination['what']): Promise<string | null> {
   try {
     if (!(await stat(directory)).isDirectory()) return 'not a directory';
@@ -153,8 +153,8 @@ async function obstacleIn(directory: string, file: string | null, what: Destinat
 }
 
 /**
- * Throws `USAGE_INVALID` for a file that the user named to be written and that is what ripen reads or writes by itself: the
- * configuration and the files it names, the warehouse with what lies beside it, a copy.
+ * Throws `USAGE_INVALID` if an output that the user named is a file that ripen itself reads or writes: the configuration and
+ * the files it names, the warehouse and the files beside it, a copy.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
@@ -180,7 +180,7 @@ export async function refuseOutput(
   );
 }
 
-/** Throws for targets that are another warehouse's copies or hold a lake of the other kind, with the words of all; what else is wrong with one is for publishing to say. */
+/** Throws, with all messages, for copies of other warehouses and for `USAGE_INVALID`; publishing reports the other failures. */
 export async function refuseCopiesOfOthers(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
@@ -202,9 +202,9 @@ export async function refuseCopiesOfOthers(
 }
 
 /**
- * Throws unless a target is free or this warehouse's: `WAREHOUSE_FOREIGN` for another warehouse or its copy, another program's tables,
- * a file that is no DuckDB database, or a write-ahead log beside it, which DuckDB would replay into what takes its place;
- * `USAGE_INVALID` for a lake of the other kind; `STORAGE_FAILED` where nobody could look.
+ * Throws unless a target is free or this warehouse's: `WAREHOUSE_FOREIGN` for another warehouse or its copy, another program's
+ * tables, a file that is no DuckDB database, or a write-ahead log beside it, which DuckDB would replay into the new file;
+ * `USAGE_INVALID` for a lake of the other kind; `STORAGE_FAILED` if the target cannot be read.
  */
 export async function refuseOccupant(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<void> {
   try {
@@ -216,7 +216,7 @@ export async function refuseOccupant(target: PublishTarget, own: Publisher, sign
   }
 }
 
-/** The id of the warehouse whose copy lies at a target; null for none. Throws as `readOccupant` does, in a lake on a disk of its catalog, and `USAGE_INVALID` for a lake of the other kind: whoever reads it would read both. */
+/** The id of the warehouse that a target is a copy of; null if none. Throws as `readOccupant` and `ownerOfLake` do. */
 async function occupantOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<string | null> {
   const { kind, path } = target;
   if (kind === 'duckdb') return readOccupant(path, own);
@@ -226,6 +226,7 @@ async function occupantOf(target: PublishTarget, own: Publisher, signal: AbortSi
   return owner;
 }
 
+/** Throws `USAGE_INVALID` for a lake of the other kind: readers would read both. */
 async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {
   return withStore(target, null, signal, async (store) => {
     const lying = (await listTables(store, FINALITY)).get(FINALITY);
@@ -250,7 +251,7 @@ function otherKind({ kind, path }: LakeTarget): Failure {
   });
 }
 
-/** What publishing met: errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
+/** The failure of publishing: `STORAGE_FAILED` for errors of the disk or of DuckDB's memory, else as `asFailure` has it. */
 export function asPublishFailure({ path }: PublishTarget, error: unknown): Failure {
   const isOfPlace = isOfStorage(error) || textOf(error).startsWith('Out of Memory Error');
   if (error instanceof Failure || !isOfPlace) return asFailure(error);

@@ -1,9 +1,9 @@
 /**
  * Plain files: the slices as Parquet files, one per period, and the dimension tables beside them.
  *
- * Only files whose content changed are replaced, each whole. Files that should no longer be there, as the warehouse has their table or
- * period no more, go first, so that no reader meets two versions of a period; then the new ones, what is final after the cells it speaks of, and last `_manifest.json`. It states how
- * each file lay when it was written: one that lies otherwise, as after a killed publish, is written again.
+ * Only changed files are replaced, each whole. Files whose table or period the warehouse no longer has are removed first, so
+ * that no reader meets two versions of a period. Finality is written after the cells it describes, and `_manifest.json` last.
+ * The manifest states size and etag of each file: a file that differs, as after a killed publish, is written again.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,30 +19,30 @@ import type { PlannedFile, StatedFiles, TablePlan } from './plan.ts';
 import { UNFINISHED } from './replacement.ts';
 import { draftText, writeFiles, type LakeStore, type StoredFile } from './store.ts';
 
-/** The engines pass over names that begin with an underscore. */
+/** Engines skip names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
 
 const lakeFile = z.object({
   /** Relative to the lake, with `/`. */
   path: z.string(),
   rows: z.number(),
-  /** Per metric of an exact type, the sum as decimal text; null when every value is. A record would leave `__proto__` out. */
+  /** Per metric of an exact type the sum as decimal text; null if all values are NULL. A zod record would drop `__proto__`. */
   sums: z.custom<PlannedFile['sums']>((value) => z.object().safeParse(value).success),
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
-  /** Which load brought all of the rows; empty where none did. */
+  /** The load that wrote all of the rows; empty if no single one did. */
   stamp: z.string(),
-  /** What the store called the file when it took it. */
+  /** The store's etag of the file as written; null if it has none. */
   etag: z.string().nullable(),
 });
 
-/** With the id of the warehouse it is a copy of. */
+/** `warehouse` is the id of the warehouse that the files are a copy of. */
 const manifest = z.object({ files: z.array(lakeFile), warehouse: z.string() });
 
 type LakeFile = z.infer<typeof lakeFile>;
 
-/** The manifest of a lake; null for none, and for one that cannot be understood. */
+/** The manifest of a lake; null if there is none or it cannot be parsed. */
 async function readManifest(store: LakeStore): Promise<z.infer<typeof manifest> | null> {
   const text = await store.read(MANIFEST);
   try {
@@ -52,7 +52,7 @@ async function readManifest(store: LakeStore): Promise<z.infer<typeof manifest> 
   }
 }
 
-/** The id of the warehouse that plain files state; null for none. */
+/** The id of the warehouse that plain files state; null if they state none. */
 export async function plainOwner(store: LakeStore): Promise<string | null> {
   return (await readManifest(store))?.warehouse ?? null;
 }
@@ -62,7 +62,7 @@ const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d
 const pathOf = ({ name, key }: LakeTable, period: string): string =>
   [name, ...(period === '' ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
 
-/** Brings plain files up to the warehouse and says what that took; files that are up to date are not written to at all. */
+/** Brings plain files up to date and returns what that took. Files that are up to date are not written. */
 export async function publishPlain(place: {
   readonly warehouse: Warehouse;
   readonly store: LakeStore;
@@ -89,7 +89,7 @@ export async function publishPlain(place: {
   const files: LakeFile[] = [];
   for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, known })));
   const filesWritten = plans.reduce((sum, [, plan]) => sum + plan.write.length, 0);
-  // A file stays only where the manifest states it. Rows that came again unchanged have another stamp, which alone is no reason to write.
+  // The manifest states every kept file, so equal counts mean the same files. A new stamp alone is no reason to write it.
   const isSame = filesWritten === 0 && files.length === known.size;
   if (!isSame) {
     const lines = files.map((file) => JSON.stringify(file));
@@ -104,13 +104,13 @@ export async function publishPlain(place: {
   };
 }
 
-/** Begins the content of a file: where columns differ, all files are written, so that every engine sees one schema. */
+/** The prefix of a file's content: if columns change, all files are written again, so that every engine sees one schema. */
 function columnsHash(table: LakeTable): string {
   const declared = JSON.stringify([table.key, table.columns.map(({ name, type }) => [name, type])]);
   return `${createHash('sha256').update(declared).digest('hex').slice(0, 16)}-`;
 }
 
-/** What the planner compares: what the manifest states of each file that lies as it was written. */
+/** What the manifest states of each file; null for a file that is not as written or has other columns. */
 function stated(
   table: LakeTable,
   known: ReadonlyMap<string, LakeFile>,
@@ -129,7 +129,7 @@ function stated(
   return contents;
 }
 
-/** Writes what changed of a table and returns what the manifest states of all its files, in order of their paths. */
+/** Writes the changed files of a table; returns what the manifest is to state of all its files, by path. */
 async function writeTable(
   place: Parameters<typeof writeFiles>[0],
   table: LakeTable,

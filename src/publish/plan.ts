@@ -1,7 +1,7 @@
 /**
- * What a table should hold and what lies there, and so which files to write, to keep and to remove.
+ * Plans which files of a table to write, to keep and to remove.
  *
- * A file states what its rows follow from, so that a publication reads the rows of those periods alone that can have changed.
+ * A file states which load its rows are from, so that a publish reads only the rows of periods that can have changed.
  */
 
 import * as z from 'zod';
@@ -13,44 +13,43 @@ import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
 
-/** What bringing a copy up to the warehouse took. */
+/** What it took to bring a copy up to date. */
 export interface CopyReport {
-  /** Files readers query that were written; 0 when the copy was up to date. */
+  /** Files for readers that were written; 0 if the copy was up to date. */
   readonly files_written: number;
-  /** Files of periods without rows that were removed. */
+  /** Files that were removed because the warehouse no longer has their rows. */
   readonly files_removed: number;
-  /** What stands beside the files and was written: the catalog, the manifest. */
+  /** What else was written: the version, the catalog, the manifest. */
   readonly also_written: readonly string[];
 }
 
-/** What the rows of a period are known by. */
+/** What identifies the rows of a period. */
 export interface PeriodContent {
   /** Equal for equal rows. */
   readonly content: string;
-  /** Which load brought all of the rows; empty where none did. */
+  /** The load that wrote all of the rows; empty if no single one did. */
   readonly stamp: string;
 }
 
 /**
- * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
- * files of a period cannot stay: damaged, of other columns, several, or of another program.
+ * What the files of a table state of their rows, by first day of the period; the key is empty for an undivided table. Null if
+ * the files of a period cannot stay: damaged, with other columns, several, or of another program.
  */
 export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
-/** A file as it should be. */
 export interface PlannedFile extends PeriodContent {
   /** As in `StatedFiles`. */
   readonly period: string;
   readonly rows: number;
-  /** Per column of an exact type the sum as decimal text; null when every value is. */
+  /** Per column of an exact type the sum as decimal text; null if all values are NULL. */
   readonly sums: Readonly<Record<string, string | null>>;
 }
 
 export interface TablePlan {
   readonly write: readonly PlannedFile[];
-  /** Files whose rows are unchanged; the load that brought them may be another. */
+  /** Files whose rows are unchanged; their stamp may be new. */
   readonly keep: readonly { readonly period: string; readonly stamp: string }[];
-  /** Periods of `StatedFiles` that have no rows any more. */
+  /** Periods of `StatedFiles` that no longer have rows. */
   readonly removed: readonly string[];
 }
 
@@ -66,8 +65,8 @@ const contentRow = z.object({
 });
 
 /**
- * Compares a table of the warehouse with its files; writes nothing. A divided table has a file for each period with rows, any other
- * table one. Rows of a period are read only where their load is not the one with which they lie there.
+ * Compares a table of the warehouse with its files; writes nothing. A divided table has a file per period with rows, any other
+ * has one. Reads a period's rows only if their load is not the file's. Throws `DATA_MALFORMED` for rows without a period.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
@@ -83,7 +82,7 @@ export async function planTable(
     else unread.set(period, stamp);
   }
   const wanted = new Set(stamps.map(({ period }) => period));
-  // Where most periods are to be read, one pass over all of them is shorter.
+  // If more than half of the periods must be read, one pass over all is faster.
   const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()];
   const isAllKnown = stamps.length > 0 && unread.size === 0;
   const summed = exactColumns(table);
@@ -106,16 +105,13 @@ export async function planTable(
 
 const stampRow = z.object({ period: ofPeriod, stamp: z.string() });
 
-/**
- * Which load brought the rows of each period of a slice, in order: the ledger says it, where it accounts for as many rows as the table
- * has; otherwise, as of a cube with zeros and of a table that is not divided, the rows themselves do, which takes a scan.
- */
+/** Which load wrote the rows of each period of a slice, by period: from the ledger if it is complete, else from a scan. */
 async function readStamps(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
 ): Promise<readonly z.infer<typeof stampRow>[]> {
   const rows = table.rows(null);
-  // A period of a cube is in the ledger once for each age.
+  // The ledger is complete if it accounts for all rows, unlike for a cube with zeros; it lists a cube's period once per age.
   const ledger = `select p.start_day as period, sum(p.rows) as rows, min(p.load_id) as oldest, max(p.load_id) as newest
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
@@ -130,10 +126,9 @@ async function readStamps(
 }
 
 /**
- * Period (null: not divided) and stamp, empty where no single load brought all rows, from rows of period, rows, oldest and newest load.
- *
- * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
- * before a publish without it, it holds nothing of those loads any more. So removals count too.
+ * Period (null: undivided) and stamp (empty if no single load wrote all rows), from rows of period, rows, oldest and newest
+ * load. Only a load writes rows, with its id, so rows of one stamp are equal. The exception is a column that was removed and
+ * added again between two publishes: its old values are deleted. So the stamp counts removals.
  */
 const stampPeriods = ({ name }: LakeTable, stored: string): string => `with held as (
     ${stored}
@@ -154,16 +149,14 @@ cross join (
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
 
-/** The first day of the period of a row, as SQL. */
+/** The first day of a row's period, as SQL. */
 const periodIn = ({ grain }: LakeTable): string =>
   grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
 
-/**
- * The condition for some periods, null for no condition: of none, or where one is no day. The bare column is compared, so that only the
- * blocks of the periods are read.
- */
+/** The condition for some periods; null, for all rows, if the table is undivided, no period is given or one is empty. */
 export function conditionOn({ grain }: LakeTable, periods: readonly string[]): string | null {
   if (grain === null || periods.length === 0 || periods.includes('')) return null;
+  // The bare column is compared, so that only the blocks of the periods are read.
   const column = identifier(grain);
   if (grain !== 'hour') return `${column} in (${periods.map((each) => `DATE ${literal(each)}`).join(', ')})`;
   const after = (each: string): string => literal(addDays(day(each), 1));
@@ -172,21 +165,17 @@ export function conditionOn({ grain }: LakeTable, periods: readonly string[]): s
     .join(' or ');
 }
 
-/** The numbers of a slice that add up exactly. */
+/** The metrics of a slice with exact sums. */
 const exactColumns = ({ columns, metrics }: LakeTable): { readonly name: string; readonly type: ColumnType }[] =>
   columns.flatMap(({ name, type: text }) => {
     const type = parseColumnType(text);
     return type === null || type.kind === 'DOUBLE' || !metrics.includes(name) ? [] : [{ name, type }];
   });
 
-/**
- * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the sums of
- * `exactColumns`; all in one scan.
- *
- * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
- * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
- */
+/** For each given period, or all if none is given, in order: first day (null: undivided), rows, content, sums. */
 function summarizePeriods(table: LakeTable, periods: readonly string[]): string {
+  // The content is equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing: a file without a column
+  // equals one with only NULLs in it. A cell is hashed with its column's name, so that a value counts for its column.
   const cells = table.columns.map((column) => {
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;

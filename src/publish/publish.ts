@@ -1,9 +1,8 @@
 /**
- * Publishing: the readable copies, brought up to the warehouse.
+ * Publishing: brings the readable copies up to date with the warehouse.
  *
- * A snapshot and a lake are projections, never the truth: whatever is lost, half done or out of date is made again from
- * the warehouse, what the warehouse no longer has is removed, and what is already right is left alone. Readers are never
- * blocked and never block.
+ * The warehouse alone is the truth. What a copy lacks, or has half done or out of date, is made again; what the warehouse no
+ * longer has is removed; what is right is left alone. Readers never block and are never blocked.
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
@@ -18,7 +17,7 @@ import { publishPlain } from './plain.ts';
 import type { CopyReport } from './plan.ts';
 import { publishSnapshot } from './snapshot.ts';
 
-/** A copy that is up to the warehouse now, and what that took. */
+/** A copy that is up to date now, and what that took. */
 export interface Published extends CopyReport {
   readonly kind: PublishTarget['kind'];
   readonly path: string;
@@ -26,20 +25,16 @@ export interface Published extends CopyReport {
 
 export interface Publication {
   readonly published: readonly Published[];
-  /** One per target that stayed as it was: `WAREHOUSE_FOREIGN`, `STORAGE_FAILED`, `USAGE_INVALID`, or `BUG` for what nobody foresaw. */
+  /** One per target that failed, such as `WAREHOUSE_FOREIGN`, `STORAGE_FAILED`, `USAGE_INVALID`; `BUG` if unforeseen. */
   readonly failures: readonly Failure[];
 }
 
-/** What is published, and where. */
 export interface Publishing extends Pick<Config, 'publish'> {
-  /** Now, where answers of the service agree with this machine's clock; without it nothing is removed for its age. */
+  /** The current instant if the service's responses agree with this machine's clock; null: nothing is removed for its age. */
   readonly confirmedNow?: Date | null;
 }
 
-/**
- * Brings every target up to the warehouse, in configured order; one that fails does not keep the others back. What became of each is
- * handed over as soon as it is done, and returned. Throws the signal's reason.
- */
+/** Publishes to all targets in order, despite failures; passes each outcome to `done` at once. Throws the signal's reason. */
 export async function publish(
   { publish: targets, confirmedNow = null }: Publishing,
   warehouse: Warehouse,

@@ -1,9 +1,9 @@
 /**
- * Files put in the place of others so that readers, a crash and the next run only ever meet whole ones.
+ * Replaces files so that readers, a crash and the next run only ever see whole ones.
  *
- * Everything is built under an unfinished name beside its target, made durable, then renamed. Unfinished names derive
- * from the target alone: whatever a killed run left there is known, and removed, by the next one. Only a file that a user
- * names, at which several processes may be, is built under a name of its own; nothing is lost there that was no such file.
+ * A file is built under an unfinished name beside its target, made durable, then renamed. The unfinished name derives from the
+ * target alone, so the next run removes what a killed run left. Only outputs that a user names and drafts of tables have unique
+ * names, as several processes may write to one target; nothing but such a file is deleted there.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,10 +13,9 @@ import { dirname, resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import { makeDirectories, makeDurable } from '../warehouse/directories.ts';
 
-/** Must not end in `.parquet`: engines match such names, hidden ones too (measured). */
+/** Must not end in `.parquet`: engines match such names, even hidden ones (measured). */
 export const UNFINISHED = '.ripen-unfinished';
 
-/** Where a target is built until it is whole. */
 export const unfinishedPath = (target: string): string => `${target}${UNFINISHED}`;
 
 /** Makes an unfinished file durable and readable as configured. */
@@ -25,7 +24,7 @@ export async function makeReady(unfinished: string, mode: number): Promise<void>
   await makeDurable(unfinished);
 }
 
-/** The same, and puts it in its target's place. */
+/** Makes an unfinished file durable and readable as configured, then renames it to its target. */
 export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
   await makeReady(unfinished, mode);
   await rename(unfinished, target);
@@ -40,8 +39,8 @@ export async function removeUnfinished(target: string): Promise<void> {
 }
 
 /**
- * Where an output goes that a user named: a pipe or a device is written to and stays what it is, a file is replaced whole, at its path
- * without links. Throws `STORAGE_FAILED` where its folder is missing.
+ * Returns where to write an output that a user named. A pipe or device is written to in place; a file is replaced whole, at its
+ * path without links. Throws `STORAGE_FAILED` if its folder is missing.
  */
 export async function outputAt(path: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   const found = await ifThere(stat(path));
@@ -57,10 +56,7 @@ export async function outputAt(path: string): Promise<{ readonly path: string; r
   });
 }
 
-/**
- * Has a file built at the path that is handed over, and puts it in its target's place; others may do the same to that target at the
- * same time, and the last one to be done wins.
- */
+/** Lets `build` write a file, then renames it to the target. Several may do so at the same time; the last one wins. */
 export async function replaceShared<T>(
   target: string,
   mode: number,
@@ -76,7 +72,7 @@ export async function replaceShared<T>(
   }
 }
 
-/** Writes a text to what a user named, a file whole or not at all. Throws as `outputAt` does, and the error of the file system. */
+/** Writes a text to an output that a user named, a file whole or not at all. Throws as `outputAt` and the file system do. */
 export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
   const { path, isStream } = await outputAt(named);
   if (isStream) return writeFile(path, text);
@@ -88,7 +84,7 @@ export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
-/** What is being looked at; null when it is not there. */
+/** Awaits a look at the file system; null if it fails with `ENOENT`. */
 export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   return looking.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return null;
@@ -96,11 +92,11 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Makes a directory, and those above it that are missing, so that whoever may read files of this mode may enter them. */
+/** Makes a directory and its missing parents. All who may read files of this mode may enter them. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
   const first = makeDirectories(path);
   if (first === null) return;
-  // Read permission on a file is worth nothing without search permission on its directory; the owner needs all.
+  // Reading a file needs search permission on its directory; the owner needs all permissions.
   const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
   for (let made = resolve(path); made.length >= first.length; made = dirname(made)) await chmod(made, mode);
 }

@@ -1,10 +1,8 @@
 /**
- * Tables in a bucket of an S3-compatible store; the one place that touches the AWS SDK, an optional dependency that is loaded
- * when a lake lies in a store and never before.
+ * Stores tables in an S3-compatible bucket. Only this file uses the AWS SDK, an optional dependency that is loaded if needed.
  *
- * Files are written on this machine first, then each is put in its key's place by one PUT. Hides the SDK, which finds the
- * credentials and retries, and its errors: what it gives up is a `Failure`. Nothing is requested over plain http but on loopback,
- * wherever the address came from.
+ * A file is written on this machine first, then uploaded by one PUT. The SDK finds the credentials and retries; its errors
+ * become `Failure`s. Plain http is refused except on loopback, whatever the source of the address.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,23 +20,23 @@ import { isLoopback } from '../config/setting-kinds.ts';
 import { Failure, type FailureCode } from '../errors.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
-/** Enough to hide the store's latency; each holds one file open and one small buffer. */
+/** Enough to hide the store's latency. Each has a stream open or up to `MOST_HELD_BYTES` in memory. */
 const UPLOADS_AT_ONCE = 8;
-/** A larger file is streamed, which the SDK does not retry; 8 of these may be in memory at once. */
+/** Larger files are streamed, and the SDK does not retry a stream. Up to 8 smaller files are in memory at once. */
 const MOST_HELD_BYTES = 32 * 1024 ** 2;
-/** Where stores without regions of their own sign for (MinIO, Ceph, R2). */
+/** The region to sign for at stores without regions of their own (MinIO, Ceph, R2). */
 const USUAL_REGION = 'us-east-1';
 
 const ignore = (): void => {};
 
 const clientSettings = {
-  // Whatever it has to say comes as an error too; without a logger it writes to the console.
+  // Everything it logs is also thrown; without a logger it writes to the console.
   logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   maxAttempts: 5,
   // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
   requestChecksumCalculation: 'WHEN_REQUIRED',
   responseChecksumValidation: 'WHEN_REQUIRED',
-  // The last is for the largest object at 5 MB/s.
+  // `requestTimeout` allows for the largest object at 5 MB/s.
   requestHandler: {
     connectionTimeout: 10_000,
     socketTimeout: 60_000,
@@ -48,8 +46,8 @@ const clientSettings = {
 } as const satisfies S3ClientConfig;
 
 /**
- * Opens tables in a bucket with the credentials of the environment; `drafts` is a folder of this machine that is cleared. Throws
- * `USAGE_INVALID` without the SDK, without credentials or without a region; requests nothing.
+ * Opens tables in a bucket with the credentials of the environment. Clears `drafts`, a folder of this machine. Throws
+ * `USAGE_INVALID` if the SDK, the credentials or the region are missing. Requests nothing from the store.
  */
 export async function openS3Store(
   root: string,
@@ -65,7 +63,7 @@ export async function openS3Store(
   const client = await connectedClient(sdk.S3Client, store);
   const options = { abortSignal: signal };
   const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
-  // What a killed run left there was never put in place.
+  // Drafts of a killed run were never put in place.
   await clear();
   const keyOf = (path: string): string => (prefix === '' ? path : `${prefix}/${path}`);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
@@ -81,7 +79,7 @@ export async function openS3Store(
   const { secretAccessKey, sessionToken = '' } = await requesting('get credentials', async () =>
     client.config.credentials(),
   );
-  // The sinks know them then, and never show them.
+  // All output is scrubbed of these values from here on.
   for (const value of [secretAccessKey, sessionToken]) void new Secret(value);
   const bytesOf = async (path: string): Promise<Uint8Array | null> =>
     requesting(`give ${keyOf(path)}`, async () => {
@@ -93,7 +91,7 @@ export async function openS3Store(
         throw error;
       }
     });
-  /** Null where the condition did not hold and other content is there. */
+  /** Uploads a draft; null if the condition failed and other content is there. */
   const put = async (path: string, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile | null> => {
     const [file, Key] = [draftOf(path), keyOf(path)];
     const { size: bytes } = await stat(file);
@@ -107,7 +105,7 @@ export async function openS3Store(
         return { bytes, etag, modifiedMs: Infinity };
       } catch (error) {
         if (refusalOf(error).status !== 412) throw error;
-        // A response that was lost is read back: equal bytes are this put's own.
+        // The response to an earlier try may have been lost: equal bytes are this upload's own.
         const found = await bytesOf(path);
         const isOwn = found !== null && (await readFile(file)).equals(found);
         return isOwn ? { bytes, etag: null, modifiedMs: Infinity } : null;
@@ -166,7 +164,7 @@ async function connectedClient(
     new Client({
       ...clientSettings,
       forcePathStyle: pathStyle,
-      // The SDK looks for the rest in the environment.
+      // The SDK takes the rest from the environment.
       ...(endpoint === null ? {} : { endpoint }),
       ...(of === null ? {} : { region: of }),
     });
@@ -174,7 +172,7 @@ async function connectedClient(
     .config.region()
     .then(Boolean, () => false);
   const client = opened(isRegionKnown || endpoint === null ? region : USUAL_REGION);
-  // The address may also come from the environment or a profile, where nothing checked it.
+  // The SDK may take the address from the environment or a profile, which are not checked.
   client.middlewareStack.add(
     (next) => async (args) => {
       const { protocol, hostname } = wireAddress.parse(args.request);
@@ -189,14 +187,14 @@ async function connectedClient(
   return client;
 }
 
-/** An error of the SDK, of the socket below it or of a proxy between, as far as it can be read. */
+/** What can be read of an error of the SDK, its socket or a proxy. */
 const errorShape = z.object({
   /** S3's own code, such as `AccessDenied`, or the class of the error. */
   name: z.string().catch('Error'),
   message: z.string().catch(''),
   code: z.string().nullish().catch(null),
   $metadata: z.object({ httpStatusCode: z.number().nullish(), attempts: z.number().nullish() }).nullish().catch(null),
-  // An answer that is no XML, as proxies give, carries its status here alone.
+  // The only place of the status if the response is not XML, such as a proxy's.
   $response: z.object({ statusCode: z.number().nullish() }).nullish().catch(null),
 });
 
@@ -206,7 +204,7 @@ function refusalOf(error: unknown) {
   return { name: name === 'Error' ? (code ?? name) : name, status, message, tries: $metadata?.attempts ?? 1 };
 }
 
-/** What helps against a refusal by its status, name and words, and whether the configuration is to blame; the first that fits. */
+/** Code and hint for an error by its status and name, or by name and message if it has no status; the first match counts. */
 const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: string])[] = [
   [/NoSuchBucket/, 'STORAGE_FAILED', 'Make the bucket, or correct its name.'],
   [/Region is missing/, 'USAGE_INVALID', 'Set region beside the target, or AWS_REGION.'],
@@ -220,7 +218,6 @@ const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: st
   [/^/, 'STORAGE_FAILED', 'Run `ripen publish` once the store answers; whole files are in place, it makes the others.'],
 ];
 
-/** The failure to report of what the SDK has given up. */
 function storeFailure(what: string, error: unknown): Failure {
   const { name, status, message, tries } = refusalOf(error);
   const found = `${status === null ? '' : `${status} `}${name}`;

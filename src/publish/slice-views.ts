@@ -1,16 +1,16 @@
-/** What a lake shows of a slice beside its table, in words every engine shares: its final cells, and its cohorts in long form. Pure. */
+/** The views of a slice in a lake, in SQL that all engines share: its final cells, and its cohorts in long form. Pure. */
 
 import type { queryWords } from './engine-text.ts';
 import { FINALITY, type CohortsView, type LakeTable } from './lake-table.ts';
 
-/** A view with its comments: a query over tables of the lake. */
+/** A view over tables of the lake, with its comments. */
 export interface LakeView extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {
   readonly rows: string;
 }
 
 type QueryWords = ReturnType<typeof queryWords>;
 
-/** The views beside the table of a slice; none beside any other table. */
+/** The views beside the table of a slice; empty for any other table. */
 export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   const { name, columns, metrics, cohorts } = table;
   if (metrics.length === 0) return [];
@@ -23,15 +23,15 @@ export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
 
 const listed = (lines: readonly string[]): string => lines.join(',\n    ');
 
-/** The rows of finality that speak of a slice. */
+/** The rows of finality for a slice. */
 const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
   `from ${from(FINALITY)} where ${column('slice')} = ${text(name)}`;
 
-/** The condition that a row lies in the period of a row of finality, called `f`. */
+/** The condition that a row `s` is in the period of a row `f` of finality. */
 const samePeriod = (grain: string, { column }: QueryWords): string =>
   `f.${column('period')} = cast(s.${column(grain)} as date)`;
 
-/** A slice joined once with what the lake says of its final cells; without a date it is one period. */
+/** A slice with only its final cells, by one join with finality; a slice without a date is one period. */
 function finalCells({ name, columns, metrics, grain }: LakeTable, words: QueryWords): string {
   const { column, from, text } = words;
   const cells = columns.map((each) => {
@@ -52,7 +52,6 @@ ${grain === null ? 'cross' : 'left'} join (
 ) as f${grain === null ? '' : ` on ${samePeriod(grain, words)}`}`;
 }
 
-/** The final rows of a cube. */
 function finalRows({ name, columns, grain }: LakeTable, words: QueryWords): string {
   const { column, from } = words;
   const [metric, period] = [column('metric'), column('period')];
@@ -65,7 +64,7 @@ join (
 ) as f on f.${metric} = s.${metric} and ${samePeriod(grain ?? 'day', words)}`;
 }
 
-/** One row for each row of a slice, metric and age that has a value. A list of plain selects is what every engine takes for one. */
+/** One row for each row of a slice, metric and age that has a value. Every engine takes a union of plain selects as a list. */
 function cohortRows({ name, grain }: LakeTable, { columns, cells }: CohortsView, words: QueryWords): string {
   const { column, from, text, type } = words;
   const value = columns.find((each) => each.name === 'value');

@@ -1,8 +1,8 @@
 /**
- * The snapshot: a copy of the whole warehouse, `main`, `ripen` and `ripen_internal`, that readers may hold open for ever.
+ * The snapshot: a copy of the whole warehouse, `main`, `ripen` and `ripen_internal`, that readers may keep open for ever.
  *
- * Built beside the target, opened and compared with the warehouse, renamed over the target. A reader that holds the old
- * file keeps its view; a new one gets the new file. A killed run leaves the old snapshot and one unfinished file.
+ * It is built beside the target, compared with the warehouse and renamed over the target. A reader that has the old file open
+ * keeps it; a new reader gets the new file. A killed run leaves the old snapshot and one unfinished file.
  */
 
 import { execFile } from 'node:child_process';
@@ -19,10 +19,7 @@ import { tablesOf, withDatabase, type Database } from './other-database.ts';
 import type { CopyReport } from './plan.ts';
 import { makeDirectory, putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
 
-/**
- * Copies a file to a path where none is, and dies with its parent, whose end closes its standard input: an orphan that went on could
- * otherwise meet the next run at the same name.
- */
+/** Copies a file to a free path; dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
 const COPY_SCRIPT = `
 const fs = require('node:fs');
 const [from, to] = process.argv.slice(1);
@@ -34,7 +31,7 @@ fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE
 });
 `;
 
-/** Replaces the snapshot at a target that is free or this warehouse's. */
+/** Replaces the snapshot at a target that is free or this warehouse's. Throws `STORAGE_FAILED`, or the signal's reason. */
 export async function publishSnapshot(
   warehouse: Warehouse,
   { path, mode }: Extract<PublishTarget, { kind: 'duckdb' }>,
@@ -63,12 +60,10 @@ export async function publishSnapshot(
   }
 }
 
-/**
- * Copies the warehouse by a child process: DuckDB's lock on a file belongs to the process, and is lost when that process closes any
- * other handle of the file (measured). Throws `STORAGE_FAILED`, or the signal's reason.
- */
+/** Copies the warehouse in a child process. Throws `STORAGE_FAILED`, or the signal's reason. */
 async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
+  // A process loses DuckDB's lock on a file when it closes any other handle of the file (measured).
   await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], { signal }).catch(
     (error: unknown) => {
       signal.throwIfAborted();
@@ -82,7 +77,7 @@ async function copyDatabase(from: string, to: string, signal: AbortSignal): Prom
 
 const countRow = z.object({ name: z.string(), rows: z.string() });
 
-/** A warehouse's contents as lines: its newest load, and the rows of every table. */
+/** The contents of a warehouse as sorted lines: its newest load, and the number of rows of every table. */
 export async function contentsOf(database: Database): Promise<string[]> {
   const counts = (await tablesOf(database)).map(({ schema_name: schema, table_name: table }) => {
     const name = literal(`rows in ${schema}.${table}`);

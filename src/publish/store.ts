@@ -1,9 +1,8 @@
 /**
- * Where tables lie, on a disk or in an object store, behind few doors, so that both kinds of table share one order of publishing; and
- * how their files are written.
+ * A store holds tables, on disk or in an object store; plain and Delta tables write their files through it.
  *
- * Paths are relative to the target, with `/`. What is put in place appears whole: readers, a crash and the next run meet the old
- * content or the new. `placeNew` leaves what is there alone, which makes a Delta commit atomic.
+ * Paths are relative to the target, with `/`. A placed file appears whole: readers, a crash and the next run see the old
+ * content or the new. `placeNew` never replaces other content, which makes a Delta commit atomic.
  */
 
 import { writeFile } from 'node:fs/promises';
@@ -15,12 +14,12 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fileColumns, type LakeTable } from './lake-table.ts';
 import { castCell, conditionOn, type PlannedFile } from './plan.ts';
 
-/** A file as it lies there. */
+/** A file as a store lists it. */
 export interface StoredFile {
   readonly bytes: number;
-  /** Differs between two contents of one path; null where the store does not say. */
+  /** Differs between two contents of one path; null if the store states none. */
   readonly etag: string | null;
-  /** When it was put there, in whole milliseconds since 1970, by the store's clock; infinite where that does not say. */
+  /** When it was put there by the store's clock, in whole milliseconds since 1970; Infinity if the store states none. */
   readonly modifiedMs: number;
 }
 
@@ -30,19 +29,19 @@ export interface LakeStore {
   readonly isOnDisk: boolean;
   /** How many files may be put in place at once. */
   readonly atOnce: number;
-  /** Every file below a folder, by path; all of them for the empty text. */
+  /** Every file below a folder, by path; all files for the empty text. */
   list(folder: string): Promise<ReadonlyMap<string, StoredFile>>;
-  /** The text of a file; null when there is none. */
+  /** The text of a file; null if it does not exist. */
   read(path: string): Promise<string | null>;
-  /** A path of this machine where DuckDB finds the content of a file. */
+  /** A local path where DuckDB finds the content of a file. */
   fetch(path: string): Promise<string>;
-  /** A path of this machine where the next content of a file is to be written. */
+  /** A local path to write the next content of a file to. */
   draft(path: string): Promise<string>;
-  /** Puts a file's draft in its place, over whatever is there. */
+  /** Puts a file's draft in its place, over any other content. */
   place(path: string): Promise<StoredFile>;
-  /** Puts a file's draft in its place; false, and changes nothing, when other content is there. */
+  /** Puts a file's draft in its place; returns false and changes nothing if other content is there. */
   placeNew(path: string): Promise<boolean>;
-  /** Removes a file, if it is there, and the folders above it that are empty then. */
+  /** Removes a file if it exists, and the folders above it that are then empty. */
   remove(path: string): Promise<void>;
   /** Closes connections and removes drafts that were not placed. */
   close(): Promise<void>;
@@ -53,7 +52,7 @@ export async function draftText(store: LakeStore, path: string, text: string): P
   await writeFile(await store.draft(path), text);
 }
 
-/** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out. */
+/** The statement that writes a period, or an undivided table, as one Parquet file in the order loads wrote the rows. */
 function copyPeriod(table: LakeTable, period: string, path: string, options: string): string {
   const cells = fileColumns(table).map((column) => `${castCell(column)} as ${identifier(column.name)}`);
   return `copy (
@@ -71,20 +70,16 @@ const copyRow = z.object({
   ),
 });
 
-/** What DuckDB says of a file it wrote. */
+/** What DuckDB reports of a file it wrote. */
 export type CopyRow = z.infer<typeof copyRow>;
 
-/** A file that was written: where, what DuckDB says of it, and how it lies there. */
 interface WrittenFile extends PlannedFile {
   readonly path: string;
   readonly copied: CopyRow;
   readonly stored: StoredFile;
 }
 
-/**
- * Writes files of a table one query at a time and puts them in place, as many at once as the store takes, each where `pathOf` says;
- * `options` are further ones of DuckDB.
- */
+/** Writes files of a table, one query at a time, and places as many at once as the store allows; `options` extend DuckDB's. */
 export async function writeFiles(
   place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
@@ -101,7 +96,7 @@ export async function writeFiles(
       const sql = copyPeriod(table, file.period, await store.draft(path), options);
       for (const copied of await warehouse.rows(sql, [], copyRow)) drafts.push({ ...file, path, copied });
     }
-    // Whatever began is waited for, before what failed is thrown.
+    // Every placement that began must end before a failure is thrown.
     const placed = await Promise.allSettled(drafts.map(async ({ path }) => store.place(path)));
     for (const [index, outcome] of placed.entries()) {
       const draft = drafts[index];

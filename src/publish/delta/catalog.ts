@@ -17,27 +17,24 @@ export const CATALOG = 'catalog.duckdb';
 
 const place = { root: '', store: null, isDelta: true, night: null, schema: 'main' };
 
-/** The views beside the table of a slice, as the catalog has them. */
+/** The catalog's views beside the table of a slice. */
 export const catalogViews = (table: LakeTable): LakeView[] => sliceViews(table, queryWords('duckdb', place));
 
-/** A table of the warehouse and the Delta table it is. */
 interface PublishedTable {
   readonly table: LakeTable;
   readonly now: DeltaTable;
 }
 
-/**
- * Replaces the catalog of the tables below a root by a new one. It is made in a temporary folder: DuckDB looks for the log of a
- * database below a folder with a `?`, which a target may have, elsewhere (measured).
- */
+/** Replaces the catalog of the tables below a root. */
 export async function replaceCatalog(root: string, tables: readonly PublishedTable[], mode: number): Promise<void> {
   const path = join(root, CATALOG);
-  // Every view is bound to the files, so they must be in place.
+  // DuckDB binds every view to its files, so they must be in place.
   const views = [
     ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
     ...tables.flatMap(({ table }) => catalogViews(table)),
   ];
   try {
+    // A target's path may have a `?`, and DuckDB looks for the log of a database in such a path elsewhere (measured).
     await inTemporaryFolder(async (folder) => {
       const made = join(folder, CATALOG);
       await withDatabase(made, 'READ_WRITE', async (database) => {
@@ -52,10 +49,11 @@ export async function replaceCatalog(root: string, tables: readonly PublishedTab
   }
 }
 
-/** The rows of a table's files, with the date that only their folders state. A query of one day opens one file. */
+/** The query of a table's files, with the date that only their folders state. A query of one day opens one file. */
 function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
   const files = [...now.files.keys()].map((path) => fileText(join(root, table.name, decodeURIComponent(path))));
-  // A file is passed over by its path under the first name alone (measured). No column has a comma in its name, as the service's lists have no escape for one.
+  // DuckDB skips files by their path only if this column is called `filename` (measured). The other name is free: no column has
+  // a comma in its name, as the service's lists have no escape for one.
   const pathColumn = table.columns.some(({ name }) => name.toLowerCase() === 'filename') ? 'file,path' : 'filename';
   const cell = (column: LakeColumn): string => {
     const name = identifier(column.name);
@@ -68,7 +66,7 @@ function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
   };
   const cells = `select\n    ${table.columns.map(cell).join(',\n    ')}`;
   if (files.length === 0) return `${cells}\nwhere false`;
-  // A column that a file does not hold is NULL, and no file is opened to find out.
+  // With a schema, a column that a file lacks is NULL, and no file is opened to find out.
   const numbers = new Map(columnsIn(now.metaData).map(([name], place) => [name, place + 1]));
   const numbered = fileColumns(table).map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;

@@ -1,9 +1,9 @@
 /**
- * Tables as they stand in a store, and their next version.
+ * Reads Delta tables from a store and commits their next version.
  *
- * A commit is one file that is put where none is: of two publishers from one base one gets the place. A version that does
- * not follow the newest one (a table that joins later, one that missed nights) begins with a checkpoint, as a log does
- * whose older part was cleaned away; so every table can bear the number of the night, and versions between are not there.
+ * A commit is one file that is placed only if none is there: of two publishers from one base, one wins. A version that does not
+ * follow the newest one (a table is new or missed nights) begins with a checkpoint, as a log does after its older part was
+ * cleaned up. So every table can have the number of the night, and the versions between do not exist.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -22,15 +22,14 @@ import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles, OWNER } from './log.ts';
 import { replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
 
-/** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
+/** Versions per checkpoint: 400 nights cost a reader 809 requests without checkpoints, 18 with them (measured). */
 export const CHECKPOINT_EVERY = 10;
 
-/** A table of a store as it was found. */
 export interface StoredTable {
   readonly name: string;
-  /** -1 for none. */
+  /** -1 if it has none. */
   readonly version: number;
-  /** Null for none. */
+  /** Null if there is none yet. */
   readonly table: DeltaTable | null;
   readonly log: LogFiles;
   /** Every file there, by path relative to the table. */
@@ -39,10 +38,10 @@ export interface StoredTable {
 
 type Lying = ReadonlyMap<string, StoredFile>;
 
-/** The id of the warehouse that a table states it is of; null for none. */
+/** The id of the warehouse that a table states; null if none. */
 export const ownerIn = ({ table }: StoredTable): string | null => table?.metaData.configuration[OWNER] ?? null;
 
-/** The files below each folder of a store, or of one folder, by path relative to it. */
+/** The files of each top folder of a store, or of one of them; paths are relative to that folder. */
 export async function listTables(store: LakeStore, folder = ''): Promise<ReadonlyMap<string, Lying>> {
   const tables = new Map<string, Map<string, StoredFile>>();
   for (const [path, file] of await store.list(folder)) {
@@ -59,10 +58,7 @@ export async function newestNight(store: LakeStore): Promise<number | null> {
   return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
 }
 
-/**
- * Reads the newest version of a table, of which these files are listed, else those that lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody
- * can go on with, such as one whose log has a hole.
- */
+/** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on, as after a log gap. */
 export async function readTable(
   store: LakeStore,
   database: Database,
@@ -92,7 +88,6 @@ export async function readTable(
   return { name, version, table: replay(name, null, actions), log, lying };
 }
 
-/** Where Delta tables are published. */
 export interface DeltaPlace {
   readonly warehouse: Warehouse;
   readonly store: LakeStore;
@@ -102,17 +97,17 @@ export interface DeltaPlace {
 
 /** One publish, which gives every table the same version. */
 export interface Night extends DeltaPlace {
-  /** The id of the warehouse. */
+  /** The id of the warehouse, or its path if it has no id. */
   readonly owner: string;
   readonly version: number;
   readonly nowMs: number;
-  /** What left earlier is no longer kept; -Infinity: everything is. */
+  /** Files removed up to this instant are deleted; -Infinity: none is. */
   readonly keptSinceMs: number;
-  /** Per slice the first days of periods whose files stay though `retain` deleted their rows from the warehouse. */
+  /** Per slice the first days of periods whose files stay although `retain` deleted their rows from the warehouse. */
   readonly released: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
+/** Commits the next version of a table. Throws `STORAGE_FAILED` and changes nothing if another program committed meanwhile. */
 export async function commitVersion(
   night: Night,
   { name, version: before, table }: StoredTable,
@@ -136,7 +131,7 @@ export async function commitVersion(
     timestamp: nowMs,
     operation: 'WRITE',
     engineInfo: `ripen/${program}`,
-    // Tells this commit from any other: a lost answer is read back and compared.
+    // Makes this commit unique: if the response is lost, the commit is read back and compared.
     txnId: randomUUID(),
   };
   const path = `${name}/${commitPath(version)}`;
@@ -158,13 +153,13 @@ async function readCheckpoint(store: LakeStore, database: Database, path: string
   const where = `${store.root}/${path}`;
   const reading = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
   const rows = await reading.catch((error: unknown) => {
-    // An error of the disk or the memory says nothing of what the file holds.
+    // An error of the disk or of memory says nothing about the file's content.
     throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
   });
   return actionsIn(where, rows.map(({ action }) => action).join('\n'));
 }
 
-/** The actions of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
+/** The actions of a commit. Throws `STORAGE_FAILED` if its size is not the listed one: removed files would count as present. */
 async function readCommit(store: LakeStore, path: string, bytes: number | undefined): Promise<Action[]> {
   const text = await store.read(path);
   if (text !== null && Buffer.byteLength(text) === bytes) return actionsIn(`${store.root}/${path}`, text);
@@ -174,7 +169,6 @@ async function readCommit(store: LakeStore, path: string, bytes: number | undefi
   });
 }
 
-/** The columns of a checkpoint, in the types the protocol gives them. */
 const CHECKPOINT_COLUMNS = `{
     add: 'STRUCT(path VARCHAR, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT, modificationTime BIGINT, dataChange BOOLEAN, stats VARCHAR, tags MAP(VARCHAR, VARCHAR))',
     remove: 'STRUCT(path VARCHAR, deletionTimestamp BIGINT, dataChange BOOLEAN, extendedFileMetadata BOOLEAN, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT)',
@@ -184,7 +178,7 @@ const CHECKPOINT_COLUMNS = `{
 
 const MARGIN_BYTES = 1024;
 
-/** Writes a checkpoint where it can be put in place; returns where that is. */
+/** Drafts a checkpoint; returns the path to place. */
 async function draftCheckpoint(
   { store, warehouse, version }: Night,
   name: string,

@@ -1,9 +1,9 @@
 /**
- * What leaves Delta tables, and what stays of what the warehouse no longer has.
+ * Deletes what Delta tables no longer need, and keeps released periods.
  *
- * Files that nobody needs any more, and tables that were emptied as the warehouse has them no more, are removed once the time for which
- * older versions are kept has passed, by the clock of whatever keeps the files. Released periods, which `retain` deleted from the warehouse and a
- * target with `keep_released` still holds, stay as they were last published.
+ * Surplus files, and tables that were emptied because the warehouse no longer has them, are deleted after the time for which
+ * older versions are kept, by the store's clock. Released periods, which `retain` deleted from the warehouse and a target with
+ * `keep_released` still has, stay as last published.
  */
 
 import * as z from 'zod';
@@ -18,24 +18,25 @@ import { readTable, type Night, type StoredTable } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Action, type Add } from './log.ts';
 import { SLICE, type DeltaForm } from './table.ts';
 
-/** The first day of the period whose rows a file holds; the empty text where a table is not divided. */
+/** The first day of a file's period; empty for an undivided table. */
 const periodOf = ({ table }: Pick<StoredTable, 'table'>, { partitionValues }: Add): string =>
   partitionValues[table?.metaData.partitionColumns[0] ?? ''] ?? '';
 
-/** The actions that take files out of a table. */
+/** The actions that remove files from a table. */
 export const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
   files.map(({ path, partitionValues, size }) => ({
     remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
   }));
 
-/** Names publishing gives, in the folders of the table alone; a file of another name is left alone unless the log says that it was removed. */
+/** Names that publishing gives to files in a table's folders. Files of other names stay unless the log says they left. */
 const OWN_FILE = new RegExp(
   `^(?:[^/]+=[^/]*/|${LOG}/)?(?:ripen-[0-9a-f-]+\\.parquet|[^/]+${UNFINISHED.replace('.', '\\.')})$`,
 );
 
 /**
- * Removes what left the table before an instant, what killed runs left, and last the log behind the newest checkpoint from before
- * it: every version since then can still be read. Of a table that is no longer published all of the log goes once it is that old.
+ * Deletes files that were removed up to an instant, files of killed runs, and last the log before the newest checkpoint that is
+ * older than the instant: every version since then can be read. An unpublished table's log is deleted once all of it is that
+ * old.
  */
 export async function sweep(
   { store, keptSinceMs }: Night,
@@ -57,12 +58,12 @@ export async function sweep(
     ...log.commits.map((each) => ({ version: each, path: commitPath(each) })),
     ...log.checkpoints.map((each) => ({ version: each, path: checkpointPath(each) })),
   ];
-  // A checkpoint that a clock that was behind dated follows versions that are kept.
+  // A checkpoint dated by a clock that was behind may look old and still follow versions that are kept.
   const kept = Math.min(Infinity, ...versions.flatMap((each) => (isOld(each.path) ? [] : [each.version])));
   const begin = log.checkpoints.findLast((each) => each < kept) ?? 0;
   const isLeaving = !isPublished && kept === Infinity;
   const behind = versions.filter((each) => isLeaving || each.version < begin).map(({ path }) => path);
-  // The newest first, so that wherever this is stopped the older ones are a table, which is emptied again.
+  // Newest first: if this is stopped midway, the older files are still a table, which is emptied again.
   const oldLog = [...(isLeaving ? [HINT] : []), ...behind.toSorted().toReversed()];
   for (const path of [...surplus, ...oldLog]) await store.remove(`${name}/${path}`);
 }
@@ -78,7 +79,7 @@ export async function releasedPeriods(warehouse: Database): Promise<Night['relea
   return found;
 }
 
-/** What Delta tables hold of released periods. */
+/** How many released periods Delta tables keep, and the bytes of their files. */
 export async function releasedAt(
   store: LakeStore,
   warehouse: Database,
@@ -94,7 +95,7 @@ export async function releasedAt(
   return kept;
 }
 
-/** The files of released periods that a table holds; none of a table that is no slice's own. */
+/** The files of released periods in a table; empty unless it is a slice's own table. */
 export function releasedFiles(stored: StoredTable, released: Night['released']): Add[] {
   const { name, table } = stored;
   const periods = released.get(name);
@@ -102,7 +103,7 @@ export function releasedFiles(stored: StoredTable, released: Night['released']):
   return [...table.files.values()].filter((add) => periods.has(periodOf(stored, add)));
 }
 
-/** What stands after `from` to read the files of a released period as rows of the table as it is now. Throws `STORAGE_FAILED` where one is lost. */
+/** The text after `from` to read a released period as rows of the current table. Throws `STORAGE_FAILED` if a file is lost. */
 export async function releasedSource(
   store: LakeStore,
   { table, nameInFiles }: DeltaForm,
@@ -122,7 +123,7 @@ export async function releasedSource(
     }
     paths.push(fileText(await store.fetch(`${table.name}/${plain}`)));
   }
-  // Files hold neither the column of their folder nor columns that were added later; those from before names were mapped have the other name.
+  // Files lack their folder's column and columns added later; files from before names were mapped have the original names.
   const namesOf = (name: string): string[] => [...new Set([nameInFiles(name), name])];
   const none = table.columns.flatMap(({ name, type }) =>
     namesOf(name).map((each) => `cast(null as ${type}) as ${identifier(each)}`),

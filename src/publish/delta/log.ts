@@ -1,8 +1,8 @@
 /**
- * The log of a Delta table: its actions, the names of its files, and the table they add up to. Pure.
+ * The log of a Delta table: its actions, its file names, and the table that results. Pure.
  *
- * After the Delta protocol (github.com/delta-io/delta, PROTOCOL.md): version N is what the newest checkpoint up to N and
- * the commits after it say. Other engines may commit too; what they use that is not known here is refused, never guessed.
+ * By the Delta protocol (github.com/delta-io/delta, PROTOCOL.md), version N is the newest checkpoint up to N plus the commits
+ * after it. Other engines may commit too; features that are unknown here are refused, never guessed.
  */
 
 import * as z from 'zod';
@@ -19,7 +19,7 @@ const add = z.object({
   size: z.number(),
   modificationTime: z.number(),
   dataChange: z.boolean(),
-  /** JSON: rows, and per column the bounds and the count of NULLs. */
+  /** JSON: row count, and per column the bounds and the count of NULLs. */
   stats: z.string().nullish(),
   tags: texts.nullish(),
 });
@@ -53,7 +53,7 @@ const protocol = z.object({
   writerFeatures: z.array(z.string()).nullish(),
 });
 
-/** Commits also hold `commitInfo`, which changes nothing, and what streams and change feeds of other engines need. */
+/** Commits also have `commitInfo`, which changes nothing, and actions for streams and change feeds of other engines. */
 const action = z.object({
   add: add.nullish(),
   remove: remove.nullish(),
@@ -76,23 +76,23 @@ export interface DeltaTable {
   readonly tombstones: ReadonlyMap<string, Remove>;
 }
 
-/** Names, in the configuration of a table, the warehouse that it is of. */
+/** The property of a table that states its warehouse. */
 export const OWNER = 'ripen.warehouse';
 
-/** Where the files of the log lie, relative to the table. */
+/** The folder of the log, relative to the table. */
 export const LOG = '_delta_log';
 const padded = (version: number): string => String(version).padStart(20, '0');
 export const commitPath = (version: number): string => `${LOG}/${padded(version)}.json`;
 export const checkpointPath = (version: number): string => `${LOG}/${padded(version)}.checkpoint.parquet`;
 export const HINT = `${LOG}/_last_checkpoint`;
 
-/** What a log holds, by version, each in rising order. */
+/** The versions of a log's files, in ascending order. */
 export interface LogFiles {
   readonly commits: readonly number[];
   readonly checkpoints: readonly number[];
 }
 
-/** Finds commits and checkpoints of one file among the paths of a table. */
+/** Finds commits and single-file checkpoints among the paths of a table. */
 export function logFiles(paths: Iterable<string>): LogFiles {
   const found: { readonly commits: number[]; readonly checkpoints: number[] } = { commits: [], checkpoints: [] };
   for (const path of [...paths].toSorted()) {
@@ -102,7 +102,7 @@ export function logFiles(paths: Iterable<string>): LogFiles {
   return found;
 }
 
-/** The actions of a file of the log, one a line. Throws `STORAGE_FAILED` with the file's name for what is none. */
+/** The actions in a file of the log, one per line. Throws `STORAGE_FAILED` with the file's name if a line is none. */
 export function actionsIn(path: string, text: string): Action[] {
   return text
     .split('\n')
@@ -116,7 +116,7 @@ export function actionsIn(path: string, text: string): Action[] {
     });
 }
 
-/** The failure of a file of the log that is not what the protocol says it is. */
+/** The failure for a file of the log that does not follow the protocol. */
 export function garbled(path: string, cause: unknown): Failure {
   const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
   const words = reason.replaceAll(/\s+/g, ' ').slice(0, MOST_LETTERS);
@@ -129,7 +129,7 @@ export function garbled(path: string, cause: unknown): Failure {
 
 const MOST_LETTERS = 200;
 
-/** What actions make of a table, in order; of none where there was no table. Throws `STORAGE_FAILED`, `WAREHOUSE_FOREIGN`. */
+/** Applies actions in order to a table (null: none yet). Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
 export function replay(name: string, before: DeltaTable | null, actions: readonly Action[]): DeltaTable {
   const files = new Map(before?.files);
   const tombstones = new Map(before?.tombstones);
@@ -154,7 +154,7 @@ export function replay(name: string, before: DeltaTable | null, actions: readonl
   return { protocol: declared, metaData: described, files, tombstones };
 }
 
-/** The table as actions, as a checkpoint holds it; of removed files those removed since an instant. */
+/** The actions of a checkpoint: what the table is and holds, and its removals since an instant. */
 export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
   const removed = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
   return [
@@ -165,10 +165,7 @@ export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
   ];
 }
 
-/**
- * What a table needs: for a TIMESTAMP without a zone table features, for mapped names at least reader 2; older engines read what does
- * without.
- */
+/** TIMESTAMP without a zone needs table features, mapped names at least reader 2; older engines read tables without both. */
 export function protocolFor(needs: { readonly hasLocalTimes: boolean; readonly isMapped: boolean }): Protocol {
   const mapping = needs.isMapped ? [COLUMN_MAPPING] : [];
   if (!needs.hasLocalTimes) return { minReaderVersion: 1 + mapping.length, minWriterVersion: needs.isMapped ? 5 : 2 };
@@ -176,7 +173,7 @@ export function protocolFor(needs: { readonly hasLocalTimes: boolean; readonly i
   return { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: features, writerFeatures: features };
 }
 
-/** Whether a table that declares one protocol has to declare another to hold what that one allows. */
+/** Whether a table must declare the wanted protocol because its own does not cover it. */
 export function needsNewer(before: Protocol, wanted: Protocol): boolean {
   if (wanted.minReaderVersion !== before.minReaderVersion) return wanted.minReaderVersion > before.minReaderVersion;
   return (wanted.readerFeatures ?? []).some((feature) => before.readerFeatures?.includes(feature) !== true);
@@ -184,7 +181,7 @@ export function needsNewer(before: Protocol, wanted: Protocol): boolean {
 
 const COLUMN_MAPPING = 'columnMapping';
 
-/** The features that other engines list when they move a table to the newest protocol change nothing for a writer of whole files. */
+/** Other engines list the last two when they upgrade a table; these change nothing for a writer of whole files. */
 const knownFeatures = new Set(['timestampNtz', COLUMN_MAPPING, 'appendOnly', 'invariants']);
 
 function refuseUnknown(

@@ -1,9 +1,9 @@
 /**
- * Delta tables: every slice, dimension table and what the ledger says, each brought up to the warehouse by one commit.
+ * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit.
  *
- * All tables of one publish bear one version number, what is final last; so a version that `ripen_finality` has is a whole
- * night, in every table. A killed publish leaves versions it does not have; the next one takes the number after them.
- * The log is the only state: nothing beside the tables is read or believed.
+ * All tables of one publish get the same version number, `ripen_finality` last: a version that it has is a complete night of
+ * every table. A killed publish leaves versions that it lacks; the next publish takes the number after them. The log is the
+ * only state: nothing beside the tables is read or trusted.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -22,8 +22,8 @@ import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './ta
 import type { DeltaForm } from './table.ts';
 
 /**
- * Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. A table of this
- * warehouse that it has no more is emptied. Without a confirmed instant nothing is removed for its age.
+ * Commits a night to every table. Empties tables that the warehouse no longer has. Without a confirmed instant nothing is
+ * deleted for its age. Throws `WAREHOUSE_FOREIGN` if a table is not this warehouse's, and `STORAGE_FAILED`.
  */
 export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null, emit: Emit): Promise<CopyReport> {
   const { warehouse, store, target, signal } = place;
@@ -78,7 +78,7 @@ export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null,
   return { ...counts, also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])] };
 }
 
-/** Commits what changed of a table, nothing too; returns how it is then, and how many files of periods were written and removed. */
+/** Commits a table's changes, even if none; returns the new table and how many files of periods were written and removed. */
 async function commitTable(
   night: Night,
   table: LakeTable,
@@ -92,7 +92,7 @@ async function commitTable(
   const staying = new Set(releasedFiles(stored, night.released));
   const stays = (key: string): boolean => filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
   const leaving = plan.removed.filter((key) => !stays(key));
-  // Released periods in columns of other types are written again from themselves.
+  // Files of released periods that cannot stay, such as those with other types, are written again from themselves.
   const outdated = plan.removed.filter((key) => stays(key) && filesOf.get(key)?.content === null);
   const added = await addFiles(night, form, plan.write);
   for (const period of outdated) {
@@ -123,13 +123,13 @@ async function commitTable(
 
 interface PeriodFiles {
   readonly files: Add[];
-  /** Null where they cannot stay. */
+  /** Null if the files cannot stay. */
   readonly content: PeriodContent | null;
 }
 
 /**
- * The files by first day; under the empty text for a table that is not divided, each under a key of its own where the table is divided
- * otherwise now. A file that another engine wrote, as `OPTIMIZE` does, says nothing of its rows and is written anew.
+ * The files by first day of the period; under the empty text for an undivided table, each under its own key if the table is now
+ * divided differently. A file that another engine wrote, as `OPTIMIZE` does, states nothing of its rows and is written again.
  */
 function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): ReadonlyMap<string, PeriodFiles> {
   const found = new Map<string, PeriodFiles>();
@@ -146,7 +146,7 @@ function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): 
   return found;
 }
 
-/** Writes data files, under names that are never used again. */
+/** Writes data files under names that are never used again. */
 async function addFiles(night: Night, form: DeltaForm, planned: readonly PlannedFile[]): Promise<Add[]> {
   const { inFiles: table, options } = form;
   const { key, name } = table;

@@ -1,4 +1,4 @@
-/** A table of the warehouse as a Delta table: what it says of itself, how its files are written and what is stated of them. Pure. */
+/** Describes a table of the warehouse as a Delta table: its metadata, how its files are written and their statistics. Pure. */
 
 import { randomUUID } from 'node:crypto';
 
@@ -12,38 +12,37 @@ import type { CopyRow } from '../store.ts';
 import type { Night } from './commit.ts';
 import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './log.ts';
 
-/** The slice whose rows it holds. */
+/** The property that states the slice whose rows a table holds. */
 export const SLICE = 'ripen.slice';
-/** Name and type of every column there is or, with an empty type, was: the place of a name, from 1, is the number that files hold of its column. */
+/** Name and type of every column, the type empty for a former one; the position, from 1, is the column's number in files. */
 const COLUMNS = 'ripen.columns';
 const MODE = 'delta.columnMapping.mode';
 
-/** The hour is in the slice's own offset; every other TIMESTAMP of the warehouse is an instant, in UTC. */
+/** The hour is in the slice's own UTC offset; every other TIMESTAMP of the warehouse is an instant in UTC. */
 export const isInstant = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name !== 'hour';
 
-/** What the protocol calls a plain type; DECIMAL keeps its digits. */
+/** The protocol's name for a plain type; DECIMAL keeps its digits. */
 function deltaType(column: LakeColumn): string {
   if (column.type === 'TIMESTAMP') return isInstant(column) ? 'timestamp' : 'timestamp_ntz';
   if (column.type === 'BIGINT') return 'long';
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
 }
 
-/** A table of the warehouse with what it is as a Delta table. */
+/** A table of the warehouse in its form as a Delta table. */
 export interface DeltaForm {
   readonly table: LakeTable;
   readonly metaData: MetaData;
   readonly protocol: Protocol;
-  /** Whether the files of before hold each column as this form has it, or not at all. */
+  /** Whether earlier files have each column either as this form has it or not at all. */
   readonly isAlike: boolean;
-  /** What a column is called in files. */
   readonly nameInFiles: (name: string) => string;
-  /** The table as its files hold it: under those names, instants with their zone. */
+  /** The table as its files have it: under those column names, and instants with their zone. */
   readonly inFiles: LakeTable;
-  /** Options of DuckDB with which they are written: the numbers of the columns. */
+  /** DuckDB's options to write the files: the numbers of the columns. */
   readonly options: string;
 }
 
-/** What a table is as a Delta table, from its metadata before, which stays equal when nothing is new. */
+/** The form of a table as a Delta table, from its earlier metadata, which stays equal if nothing changed. */
 export function formOf(table: LakeTable, before: MetaData | null, { target, owner, nowMs }: Night): DeltaForm {
   const shown = shownColumns(table);
   const known = new Map(before === null ? [] : columnsIn(before));
@@ -53,10 +52,10 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
   ]);
   const numbers = new Map([...types.keys()].map((name, place) => [name, place + 1]));
   const numberOf = (name: string): number => numbers.get(name) ?? 0;
-  // Engines cannot take the mapping of names back.
+  // Engines cannot undo the mapping of names.
   const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
   const isMapped = before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
-  // Only a name that engines refuse is another in the files, so that all others stay as they are once names are mapped.
+  // Only names that engines refuse differ in the files, so that all others stay the same once names are mapped.
   const nameInFiles = (name: string): string =>
     isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf(name)}` : name;
   const mapping = (name: string): object => ({
@@ -116,25 +115,25 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
   };
 }
 
-/** Name and type of the columns that a table states, by their numbers. Throws zod's error for what is no such list. */
+/** Name and type of the columns that a table states, by their numbers. Throws zod's error if the list is invalid. */
 export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
   return z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
 }
 
 const tags = z.object({ 'ripen.content': z.string(), 'ripen.stamp': z.string() });
 
-/** What the tags of a file say of it, so that the next publish need not read its rows; they survive a checkpoint. */
+/** The tags of a file, by which the next publish need not read its rows; they survive a checkpoint. */
 export function tagsOf({ content, stamp }: PeriodContent): z.infer<typeof tags> {
   return { 'ripen.content': content, 'ripen.stamp': stamp };
 }
 
-/** What a file states of its rows; null for one of another program. */
+/** What a file states of its rows; null if another program wrote it. */
 export function contentIn(add: Add): PeriodContent | null {
   const found = tags.safeParse(add.tags).data;
   return found === undefined ? null : { content: found['ripen.content'], stamp: found['ripen.stamp'] };
 }
 
-/** The statistics of a file as JSON: every number with all its digits, and only true bounds. */
+/** The statistics of a file as JSON: all digits of every number, and only exact bounds. */
 export function fileStatistics(table: LakeTable, { count, column_statistics: found }: CopyRow): string {
   const byKey = new Map(found.map(({ key, value }) => [key, new Map(value.map((each) => [each.key, each.value]))]));
   const columns = fileColumns(table).map((column) => ({
@@ -153,10 +152,10 @@ export function fileStatistics(table: LakeTable, { count, column_statistics: fou
   return `{"numRecords":${count},"minValues":{${bounds('min')}},"maxValues":{${bounds('max')}},"nullCount":{${nulls}}}`;
 }
 
-/** A longer text may have been cut. */
+/** DuckDB may have cut a longer text. */
 const MOST_BOUND_BYTES = 64;
 
-/** A bound as JSON; null where none is stated: a period says more of a time than milliseconds do, and a BOOLEAN has none. */
+/** A bound as JSON; null if unknown, as for a BOOLEAN, or for a TIMESTAMP: its period says more than milliseconds would. */
 function boundOf({ type }: LakeColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
   if (type === 'VARCHAR') return Buffer.byteLength(bound) <= MOST_BOUND_BYTES ? JSON.stringify(bound) : null;
@@ -165,10 +164,10 @@ function boundOf({ type }: LakeColumn, bound: string | undefined): string | null
   return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
 }
 
-/** What some engines refuse in the name of a column of Parquet files. */
+/** Characters that some engines refuse in names of Parquet columns. */
 const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 
-/** Says which engines cannot read tables for the names of their columns; null where all can. */
+/** A message that some engines cannot read tables because of column names; null if all can. */
 export function unreadableNames(
   target: string,
   tables: readonly { readonly name: string; readonly columns: readonly string[] }[],
