@@ -1,10 +1,9 @@
 /**
- * Extraction: windows → spooled answers.
+ * Extraction: requests windows and spools their answers.
  *
- * Asks for many windows at once (the service's pace decides how many are on the wire), saves each answer to the spool,
- * and hands out what is ready in batches, as one statement over many files loads fastest. Windows may be added to the
- * queue between batches: split ones, or ones to be asked for again. What fails comes out as a failure beside its
- * window, with the parts of it that were answered; nothing here throws for one window.
+ * Requests many windows at once (the service's pace decides how many are on the wire) and yields what is spooled in batches,
+ * because one statement over many files loads fastest. Windows may be added to the queue between batches: split ones, or ones
+ * to request again. A failed window is yielded with its failure and the answered parts; nothing here throws for one window.
  */
 
 import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
@@ -32,7 +31,7 @@ import {
 } from '../spool/spool.ts';
 import { type Adding, requestWhole, hasWhole, wholeRequests } from './whole.ts';
 
-/** The answer to one request of a window, and when that was sent. */
+/** The answer to one request of a window, with the instants of the request and the response. */
 export interface TimedAnswer extends SpooledAnswer {
   readonly requestedAt: Date;
   readonly receivedAt: Date;
@@ -44,64 +43,63 @@ export type TimedAnswers = ReadonlyMap<string, TimedAnswer>;
 /** A window to request. */
 export interface PendingWindow {
   readonly window: Window;
-  /** How often an answer of this window was thrown away. */
+  /** How often an answer of this window was discarded. */
   readonly attempt: number;
-  /** What this run was answered already, which is not requested again. */
+  /** The answers that this run already has; they are not requested again. */
   readonly answered: TimedAnswers;
-  /** What the service states of the whole, where that was answered already. */
+  /** What the service states for the whole; null if that was not answered yet. */
   readonly whole: WholeAnswer | null;
 }
 
-/** A window of which nothing was answered yet. */
+/** A window without any answer yet. */
 export const unanswered = (window: Window, attempt = 0): PendingWindow => {
   return { window, attempt, answered: new Map(), whole: null };
 };
 
 export interface Missed extends PendingWindow {
   readonly failure: Failure;
-  /** The parts (`partId`) that were too heavy; empty when something else failed, and then nothing is answered either. */
+  /** The parts (`partId`) that were too heavy. Empty if something else failed; then `answered` is empty too. */
   readonly heavy: ReadonlySet<string>;
 }
 
 export interface Batch {
-  /** Of one slice each, in the order they arrived. */
+  /** Of one slice and the same metrics, in the order they arrived. */
   readonly spooled: readonly Spooled[];
   readonly missed: readonly Missed[];
-  /** Reports asked for since the last batch, whatever became of them; a slice may occur more than once. */
+  /** Requests since the last batch, whatever their outcome; a slice may occur more than once. */
   readonly requested: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
 interface Extraction {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
-  /** Reads the pages of an answer that has landed, where that is worth while before its batch is loaded. */
+  /** Reads the pages of a spooled answer, if that is worthwhile before its batch is loaded. */
   readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<void>;
-  /** Windows asked for at the same time; the service's own pace may allow fewer. */
+  /** Most windows requested at the same time; the service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** Which of a slice's metrics show by their sums that rows are missing. */
+  /** How many of a slice's metrics show missing rows by their sums. */
   readonly adding: (slice: Slice) => Adding;
   /** Called with each answer and its plain bytes before the next window is requested; may change the queue. */
   readonly onAnswer: (window: Window, bytes: number) => void;
 }
 
-/** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
+/** One transaction loads a batch: a larger one is no faster, and would all have to be loaded again if it failed. */
 const MAX_BATCH_BYTES = 300_000_000;
 const MAX_BATCH_WINDOWS = 200;
-/** Answers waiting to be loaded; more would only fill the disk. */
+/** Most answers that wait to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
 
 type Request = ReturnType<typeof requestsOf>[number];
 
-/** A window that failed as a whole. */
 const missedWhole = (window: Window, failure: Failure): Missed => ({
   ...unanswered(window),
   failure,
   heavy: new Set(),
 });
 
-/** Answers to the queue's windows until the queue is empty and nothing is under way. Takes windows off the queue. */
+/** Yields answers to the queue's windows until the queue is empty and no request is under way. Takes windows off the queue. */
 export async function* extract(queue: PendingWindow[], extraction: Extraction): AsyncGenerator<Batch, void> {
   const underWay = new Set<Promise<void>>();
   const spooled: Spooled[] = [];
@@ -115,7 +113,7 @@ export async function* extract(queue: PendingWindow[], extraction: Extraction): 
     const answer = await fetchWindow(pending, extraction).catch((error: unknown) =>
       missedWhole(window, asFailure(error)),
     );
-    // The whole is requested once all parts were answered.
+    // The whole is requested only after all parts are answered.
     requested.push({ slice: window.slice, requests: 'failure' in answer ? requests - ofWhole : requests });
     if ('failure' in answer) {
       missed.push(answer);
@@ -124,7 +122,7 @@ export async function* extract(queue: PendingWindow[], extraction: Extraction): 
     spooled.push(answer);
     extraction.onAnswer(window, bytesOf(answer));
   };
-  // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
+  // Also runs while a batch is being loaded. But failures are handled first, because they may end the run.
   const fill = (): void => {
     while (underWay.size < extraction.maxConcurrency && spooled.length < MAX_WAITING && missed.length === 0) {
       const next = extraction.signal.aborted ? undefined : queue.shift();
@@ -147,10 +145,7 @@ export async function* extract(queue: PendingWindow[], extraction: Extraction): 
   }
 }
 
-/**
- * The waiting answers of the slice, and to the metrics, that waited longest, at most a batch; the others stay. A batch ends before an answer whose
- * days lie among those of another one of it, as those of the archive may.
- */
+/** Takes a batch of waiting answers with the slice and metrics of the oldest; no two of them replace the same rows. */
 function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const [first] = waiting;
   const taken: Spooled[] = [];
@@ -170,10 +165,7 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
 
 const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap(({ pages }) => pages));
 
-/**
- * All requests of a window and, of several parts, its whole; or its failure. A part that is too heavy leaves the others to be answered,
- * as they are wanted whatever it is divided into; any other failure gives them up.
- */
+/** Requests all parts of a window and its whole, if it has one; returns the answers or the failure. */
 async function fetchWindow(pending: PendingWindow, extraction: Extraction): Promise<Spooled | Missed> {
   const { window } = pending;
   const giveUp = new AbortController();
@@ -185,6 +177,7 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction): Prom
       answered.set(requestId(request), await fetchRequest(window, request, within));
     } catch (error) {
       const failure = asFailure(error);
+      // The other parts are needed however a heavy one is divided; any other failure aborts them.
       if (isTooHeavy(failure)) heavy.set(partId(request.part), failure);
       else giveUp.abort(failure);
     }
@@ -209,11 +202,11 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction): Prom
   }
 }
 
-/** A window all of whose requests were answered; requested when the first of them was, which finality is judged by. */
+/** A window with all its answers; finality is judged by its `requestedAt`, the instant of the first request. */
 function spooledOf({ window, attempt, answered, whole }: PendingWindow, extraction: Extraction): Spooled {
   const answers = requestsOf(window).flatMap((request) => {
     const answer = answered.get(requestId(request));
-    // Since it was answered, another part may have been divided.
+    // Its part may have another number now, if another part was divided since.
     return answer === undefined ? [] : [{ ...answer, partNo: request.partNo }];
   });
   const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
@@ -240,7 +233,7 @@ async function fetchRequest(window: Window, request: Request, extraction: Extrac
   return { partNo, metrics, pages, unfollowed, requestedAt, receivedAt };
 }
 
-/** The answers to the parts of a window that are not to be divided. */
+/** The answers to those parts of a window that are not to be divided. */
 export function provenAnswers(
   { window, answers, requestedAt, receivedAt }: Spooled,
   divided: ReadonlySet<string>,
@@ -253,14 +246,14 @@ export function provenAnswers(
   return new Map(proven);
 }
 
-/** Every page of a report; at a page that leads elsewhere, repeats an earlier one or cannot be read it ends, and says so. */
+/** Fetches every page of a report. Stops, and returns why, if a page leads elsewhere, repeats another or cannot be read. */
 async function fetchPages(
   window: Window,
   parameters: Readonly<Record<string, string>>,
   { service, spool, signal }: Extraction,
 ): Promise<SpooledPages> {
   const pages: SavedBody[] = [];
-  /** Pages and beginnings of rows, none of which occurs twice unless the pages are a loop. */
+  /** Addresses of pages, and digests of the first rows of pages: one occurs twice only if the pages are a loop. */
   const seen = new Set<string>();
   const isSeen = (text: string): boolean => seen.size === seen.add(text).size;
   for (let page: string | undefined; ;) {

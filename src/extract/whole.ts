@@ -1,12 +1,12 @@
 /**
- * What the service states of a window as a whole, when the window had to be divided by the values of dimensions.
+ * Requests what the service states for a whole window, if the window was divided by the values of dimensions.
  *
  * Parts that each agree with their own totals may still leave something out: a row whose value is missing is `in` no set and,
- * where the service reads filters as SQL does, `not in` none either. So the totals of the undivided window are requested once, by
- * the year, which is as light as a report can be. A row may have values only in metrics that do not add up. If the slice has such
- * metrics, the values of each dividing dimension are requested too.
+ * if the service reads filters as SQL does, matches no `not in` either. So the totals of the undivided window are requested
+ * once, by year, which is the lightest possible report. A row may have values only in metrics that do not add up. If the slice
+ * has such metrics, the values of each dividing dimension are requested too.
  *
- * A filter of a metric looks at rows as they are grouped, so that no coarser report has the same rows: such a window has no whole.
+ * A filter of a metric applies to rows as they are grouped, so no coarser report has the same rows: such a window has no whole.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -24,14 +24,14 @@ import { type BesideRows, besideRowsOf, errorIn, saysCut, warningsIn } from '../
 import { onDisk, type Spool, type SpooledPages, type WholeAnswer } from '../spool/spool.ts';
 
 export interface WholeContext {
-  /** Every page of a report. */
+  /** Requests every page of a report. */
   readonly pagesOf: (parameters: Readonly<Record<string, string>>) => Promise<SpooledPages>;
   readonly spool: Pick<Spool, 'discard'>;
   readonly signal: AbortSignal;
   readonly adding: Adding;
 }
 
-/** How many of a slice's metrics add up for certain, and so show by their sums that rows are missing. */
+/** How many of a slice's metrics certainly add up, so that their sums show missing rows. */
 export type Adding = 'all' | 'some' | 'none';
 
 export function addingAmong(metrics: readonly Pick<Metric, 'additive' | 'additivity'>[]): Adding {
@@ -43,7 +43,7 @@ export function addingAmong(metrics: readonly Pick<Metric, 'additive' | 'additiv
 /** Whether the parts of a window are compared with its whole. */
 export const hasWhole = (window: Window): boolean => window.parts.length > 1 && !isFiltered(window);
 
-/** How many reports the whole of a window takes, or still takes where some of it is known. */
+/** How many requests the whole of a window takes, without what is already known of it. */
 export function wholeRequests(window: Window, adding: Adding, whole: WholeAnswer | null = null): number {
   if (!hasWhole(window)) return 0;
   const before = whole === null || 'failure' in whole ? null : whole;
@@ -54,14 +54,11 @@ export function wholeRequests(window: Window, adding: Adding, whole: WholeAnswer
 /** The requests that the undivided window would take. */
 const batchesIn = ({ slice }: Window): ReturnType<typeof requestsOf> => requestsOf({ slice, parts: [{}] });
 
-/** The dimensions that divide a window, where only their values can tell whether some rows are missing. */
+/** The dimensions that divide a window; empty if the sums of its metrics show all missing rows. */
 const dividing = (window: Window, adding: Adding): readonly string[] =>
   adding === 'all' ? [] : [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
 
-/**
- * The whole, or why it could not be had; what is known of it is not requested again. Throws refused credentials, failures of the
- * disk and the signal's reason.
- */
+/** Requests what is unknown of the whole, or returns the failure. Throws refused credentials, disk failures, bugs, aborts. */
 export async function requestWhole(
   window: Window,
   before: WholeAnswer | null,
@@ -81,7 +78,7 @@ export async function requestWhole(
         values.set(dimension, new Set(filled.flatMap((row) => valueIn(row[dimension]))));
       } catch (error) {
         const failure = failureIn(error, pending);
-        // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
+        // It may be too heavy; the sums still show missing rows, except those without a value in any metric that adds up.
         if (adding === 'none' || isPassing(failure)) throw failure;
         values.set(dimension, null);
       }
@@ -92,10 +89,10 @@ export async function requestWhole(
   }
 }
 
-/** A report needs a dimension, and every report can be grouped by the year. */
+/** A report needs a dimension, and every report can be grouped by year. */
 const COARSEST = 'year';
 
-/** What was thrown as a failure of the question; throws it on where it ends more than that. */
+/** The thrown error as a failure of this request; rethrows it if it affects more than this request. */
 function failureIn(error: unknown, { signal }: Pick<WholeContext, 'signal'>): Failure {
   signal.throwIfAborted();
   const failure = asFailure(error);
@@ -103,13 +100,13 @@ function failureIn(error: unknown, { signal }: Pick<WholeContext, 'signal'>): Fa
   return failure;
 }
 
-/** A value as a row of a part holds it; none of a fraction, of whose digits some may be lost. */
+/** A value as a row of a part holds it; empty for a fraction, which may have lost digits. */
 function valueIn(value: unknown): (string | null)[] {
   if (typeof value === 'number' && !Number.isInteger(value)) return [];
   return [typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null];
 }
 
-/** How often what is no answer is requested again, as the report itself is. */
+/** Most retries of an unusable answer, as for the report itself. */
 const MOST_REPEATS = 2;
 
 type Stated = Pick<SavedReport, 'totals' | 'rows'>;
@@ -138,12 +135,12 @@ async function requestBy(
       const reports = await readAll(pages, spool);
       const error = reports.map(({ beside }) => errorIn(beside)).find((responses) => responses !== null);
       if (error !== undefined) throw unusable(window, `the service said ${error}`);
-      // An answer without content, where the parts have rows mostly.
+      // Retries an answer without content: the parts usually have rows.
       if (reports.length > 0 || repeats >= MOST_REPEATS) return statedIn(reports, unfollowed, window);
     } catch (error) {
       const failure =
         error instanceof SyntaxError ? unusable(window, 'it was no whole JSON document') : asFailure(error);
-      // Nothing is lighter than the totals by the year: what was slow may have been so for a moment.
+      // No request is lighter than the totals by year: a slow answer may have been slow only for a moment.
       const isWorthIt = failure.code === 'DATA_MALFORMED' || (isTooHeavy(failure) && dimensions.length === 1);
       if (!isWorthIt || repeats >= MOST_REPEATS) throw failure;
     }
@@ -161,7 +158,7 @@ async function readAll(pages: readonly SavedBody[], spool: WholeContext['spool']
   }
 }
 
-/** What the pages of an answer state, which have to be all of them. Pages that state totals of their own state none of the whole. */
+/** What the pages of an answer state; no totals if there are several pages. Throws `DATA_INCOMPLETE` if rows may be missing. */
 function statedIn(reports: readonly SavedReport[], unfollowed: string | null, window: Window): Stated {
   const rows = reports.flatMap((report) => report.rows);
   const cut = reports
@@ -189,14 +186,14 @@ interface SavedReport {
   readonly beside: BesideRows;
 }
 
-/** As it was parsed: a copy would lack a metric named `__proto__`. */
+/** The object itself, as it was parsed: a copy would lack a metric named `__proto__`. */
 const record = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 );
 
 const rowsShape = z.array(record).catch([]);
 
-/** What a body of few rows says; nothing where it is another document. Throws a SyntaxError where it is none, and `STORAGE_FAILED`. */
+/** Reads a body of few rows; empty if it is not a report. Throws a `SyntaxError` if it is not JSON, and `STORAGE_FAILED`. */
 async function readReport({ path, encoding }: SavedBody): Promise<SavedReport> {
   const bytes = await onDisk('spool', path, async () => readFile(path));
   const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
@@ -208,7 +205,7 @@ async function readReport({ path, encoding }: SavedBody): Promise<SavedReport> {
   };
 }
 
-/** Numbers and texts as texts; what is neither states nothing. */
+/** Numbers and texts as texts; any other value is skipped. */
 function textsIn(totals: Readonly<Record<string, unknown>>): Map<string, string> {
   return new Map(
     Object.entries(totals).flatMap(([metric, total]): [string, string][] =>

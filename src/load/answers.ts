@@ -1,9 +1,8 @@
 /**
- * Answers, judged before anything is deleted; and what they say of the maturity of their own cells, by `immature_cohorts` and by when
- * they were computed (`debug.cached_at`).
+ * Judges answers before anything is deleted; reads what they state of their maturity (`immature_cohorts`, `debug.cached_at`).
  *
- * An error object, `{"rows":null}` and an empty file all read as zero rows in silence; a replacement would then erase
- * the window. So every body must be exactly one document with rows, carrying every requested key, without a word of truncation.
+ * An error object, `{"rows":null}` and an empty file all silently read as zero rows; a replacement would then erase the window.
+ * So every body must be exactly one document with rows that carry every requested key. A warning of truncation raises a doubt.
  */
 
 import * as z from 'zod';
@@ -21,34 +20,34 @@ import type { LoadResult, LoadWarning } from './load-result.ts';
 
 /** The answer to one request of a window, all its pages together. */
 export interface JudgedAnswer extends Pick<SpooledAnswer, 'partNo' | 'unfollowed'> {
-  /** Those of the window that were requested, in its order. */
+  /** The requested metrics, in the order of the window. */
   readonly metrics: readonly string[];
   readonly rowCount: number;
-  /** Per page, as the service wrote them; a page that stated nothing is left out. */
+  /** Per page, as the service wrote them; without pages that have neither rows nor totals. */
   readonly totals: readonly ReadonlyMap<string, string>[];
-  /** Why the rows may not be all there are; null when nothing says so. */
+  /** Why the rows may be incomplete; null if nothing says so. */
   readonly doubt: Doubt | null;
 }
 
 export interface Doubt {
   readonly because: string;
-  /** Whether totals that equal the rows' sums show that the rows are all there are. */
+  /** Whether totals that equal the sums of the rows show that the rows are complete. */
   readonly isRefutable: boolean;
 }
 
-/** Answers whose rows may be looked at. */
+/** Answers whose rows may be staged and checked. */
 export interface SoundAnswers {
   readonly answers: readonly JudgedAnswer[];
   readonly warnings: readonly LoadWarning[];
   readonly maturity: WindowMaturity;
 }
 
-/** An answer with what its pages came to. */
+/** An answer with its pages as they were judged. */
 export interface InspectedAnswer extends Omit<SpooledAnswer, 'pages'> {
   readonly pages: readonly AnswerPage[];
 }
 
-/** Sound answers with their warnings, or what is to be done instead of loading. An answer without pages had no content. */
+/** Returns sound answers with their warnings, or what to do instead of loading. An answer without pages had no content. */
 export function judgeAnswers(window: Window, inspected: readonly InspectedAnswer[]): SoundAnswers | LoadResult {
   const sound: SoundPage[] = [];
   const answers: JudgedAnswer[] = [];
@@ -122,7 +121,7 @@ function lackingKeys(window: Window, page: SoundPage, metrics: readonly string[]
   });
 }
 
-/** Why a window with a label that is no date cannot be loaded. */
+/** The failure of a page with a date label that is not a date; null if it has none. */
 function badLabel(window: Window, { badLabel: bad }: SoundPage): Failure | null {
   if (bad === null) return null;
   const { dimension, label } = bad;
@@ -147,25 +146,24 @@ function doubtOf(window: Window, pages: readonly SoundPage[], rowCount: number):
   return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.cut === 'words' };
 }
 
-/** One page of an answer. */
 export interface SoundPage extends Pick<Envelope, 'badLabel'> {
   readonly rowCount: number;
-  /** Keys that occur in some row, and in every row. */
+  /** Keys that occur in at least one row; `commonKeys` occur in every row. */
   readonly keys: ReadonlySet<string>;
   readonly commonKeys: ReadonlySet<string>;
-  /** Total per metric as the service wrote it; empty when it sent none. */
+  /** Total per metric, as the service wrote it; empty if it sent none. */
   readonly totals: ReadonlyMap<string, string>;
   readonly warnings: readonly string[];
   readonly maturity: StatedMaturity;
 }
 
-/** A page, or why it is not one whole report document. */
+/** A page, or why it is not one whole report. */
 export type AnswerPage = SoundPage | { readonly because: string };
 
-/** Characters of what is no JSON that a message repeats. */
+/** Most characters of invalid JSON that a message quotes. */
 const MOST_SAID = 100;
 
-/** What one body comes to. */
+/** Judges one body of an answer. */
 export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: Envelope): AnswerPage {
   const beside = besideRowsIn(members);
   const error = errorIn(beside);
@@ -188,7 +186,7 @@ export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: E
   };
 }
 
-/** Numbers keep the text they were written with. */
+/** Total by metric; numbers keep the text they were written with. Empty if the JSON is not an object. */
 function totalsIn(json: string | null): Map<string, string> {
   if (json === null || !z.record(z.string(), z.unknown()).safeParse(JSON.parse(json)).success) return new Map();
   const written = [...json.matchAll(/"((?:[^"\\]|\\.)*)":\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g)];
@@ -197,21 +195,21 @@ function totalsIn(json: string | null): Map<string, string> {
   );
 }
 
-/** What one answer says. */
+/** What one page of an answer states about the maturity of its cells. */
 export interface StatedMaturity {
   readonly computedAt: Date | null;
   /** Pairs of a metric and a date, in either order. */
   readonly immature: readonly (readonly [string, string])[];
-  /** Members in a form that is not known. */
+  /** Names of members in an unknown form. */
   readonly unread: readonly string[];
 }
 
 const cohortsShape = z.record(z.string(), z.array(z.string())).nullable();
 const debugShape = z.object({ cached_at: z.unknown() });
-/** Without an offset it is UTC. */
+/** UTC if it has no offset. */
 const instantForm = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** What stands beside the rows of an answer about their maturity. */
+/** Reads what a page states beside its rows about their maturity. */
 export function statedMaturity({ immature_cohorts: cohorts, debug }: BesideRows): StatedMaturity {
   const stated = cohortsShape.safeParse(parsedOf(cohorts));
   const cachedAt = debugShape.safeParse(parsedOf(debug)).data?.cached_at ?? null;
@@ -232,16 +230,16 @@ function parseInstant(text: string): Date | null {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-/** What the answers of a window say together. */
+/** What all answers of a window state about the maturity of its cells. */
 export interface WindowMaturity {
-  /** When the oldest of them was computed; null where none says so. */
+  /** When the oldest of them was computed; null if none states it. */
   readonly computedAt: Date | null;
   readonly immature: readonly { readonly metric: string; readonly days: DayInterval }[];
-  /** What of it was ignored, in words; null for nothing. */
+  /** A message about statements that were ignored; null if there are none. */
   readonly unread: string | null;
 }
 
-/** What the answers of all parts of a window say of the maturity of its cells. */
+/** Combines what the pages of all parts of a window state. */
 export function maturityOf({ slice }: Window, stated: readonly StatedMaturity[]): WindowMaturity {
   const unread = new Set(stated.flatMap((answer) => answer.unread));
   const pairs = new Map(stated.flatMap((answer) => answer.immature).map((pair) => [JSON.stringify(pair), pair]));
@@ -264,7 +262,7 @@ export function maturityOf({ slice }: Window, stated: readonly StatedMaturity[])
   };
 }
 
-/** The days a date label names, of whichever grain; null for another text. */
+/** The days that a date label of any grain names; null for any other text. */
 function labelledDays(label: string): DayInterval | null {
   const [first = '', last = first] = label.split(' - ');
   const start = parseDay(first.slice(0, 10));
@@ -279,7 +277,7 @@ function labelledDays(label: string): DayInterval | null {
   return day === null ? null : bucketOf(day, bucket, 1);
 }
 
-/** What the answers say against the finality of a period's cells; nothing where they say nothing of the kind. */
+/** What the answers state against the finality of a period's cells; without `evidence` if they state nothing. */
 export function evidenceOf(
   { computedAt, immature }: WindowMaturity,
   { bucket }: Period,

@@ -1,4 +1,4 @@
-/** The checks on the staged rows of a batch: rejected rows, dates, weeks, keys, sums; what they find, by window. */
+/** Checks the staged rows of a batch (rejected rows, dates, weeks, keys, sums) and reports what it finds per window. */
 
 import * as z from 'zod';
 
@@ -20,26 +20,26 @@ import { beginsInWeek, isBatched, placeOf, type Sound, type Staged, stageRows } 
 import type { MetricSum, PartSums } from './totals.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 
-/** What the checks found of one window. */
+/** What the checks found in one window. */
 export interface Found {
   readonly sound: Sound;
-  /** The weekday its weeks begin with, where that is another than was assumed. */
+  /** The weekday that its weeks begin with, if it differs from the assumed one; else null. */
   readonly weekStartsOn: WeekStart | null;
   readonly failure: Failure | null;
   readonly rejects: Rejects | null;
   /** Surplus copies of identical rows. */
   readonly copies: number;
   readonly sums: PartSums;
-  /** Rows that are stored, by first day of the period; a period without any is left out. */
+  /** Rows that can be stored, by first day of the period; a period without any is left out. */
   readonly periodRows: ReadonlyMap<Day, number>;
-  /** The same of a cube's values other than zero; of any other slice its rows. */
+  /** The same for the values of a cube other than zero; equal to `periodRows` for any other slice. */
   readonly periodValues: ReadonlyMap<Day, number>;
   readonly isOrdered: boolean;
 }
 
 type Finding = Pick<Found, 'failure' | 'copies'>;
 
-/** Stages a batch, runs every check over it, and fills `totals`; what is found of each window, in their order. */
+/** Stages a batch, runs every check on it, and fills `totals`. Returns what it found in each window, in their order. */
 export async function findingsOf(
   sound: readonly Sound[],
   staged: Staged,
@@ -100,7 +100,7 @@ export async function findingsOf(
   });
 }
 
-/** Whether a key may occur twice in a window: within an answer, in several parts, or under two names of its first week. */
+/** Whether a key may occur twice in a window: in one answer, in several parts, or under two names of its first week. */
 const mayRepeat = ({ parts, spooled: { window } }: Sound): boolean =>
   parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo || beginsInWeek(window));
 
@@ -113,7 +113,7 @@ const sumRow = z.object({
   periods: jsonOf(z.array(z.object({ start: dayShape, rows: z.number(), values: z.number() }))),
 });
 
-/** Stages a batch; the sums of each part of each window, by place, and what each window has by first day of the period. */
+/** Stages a batch. Returns the sums of each part by place, and each window's rows and values by first day of the period. */
 async function readTotals(
   warehouse: Warehouse,
   { slice: { grain }, replaced }: Window,
@@ -126,7 +126,7 @@ async function readTotals(
   const periodsOf = (windowNo: number): Record<'rows' | 'values', ReadonlyMap<Day, number>> => {
     const [rows, values] = [new Map<Day, number>(), new Map<Day, number>()];
     for (const period of found.flatMap((each) => (each.window_no === windowNo ? each.periods : []))) {
-      // A report without a date dimension has one period, which is known by whichever first day its window has.
+      // A report without a date dimension has one period; its key is the first day of its own window.
       const start = grain === null ? (windows[windowNo]?.replaced.start ?? period.start) : period.start;
       rows.set(start, (rows.get(start) ?? 0) + period.rows);
       values.set(start, (values.get(start) ?? 0) + period.values);
@@ -152,7 +152,7 @@ async function readDistinct(
   return new Map(rows.map((row) => [placeOf({ windowNo: row.window_no, partNo: row.part_no }), row.sums]));
 }
 
-/** Why a window that holds rows of other days than were requested fails. */
+/** The failure of a window with rows outside the days it replaces; null if there are none, or without a date dimension. */
 function outsideDays(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
   const isOutside = (start: Day): boolean => start < replaced.start || start >= replaced.end;
@@ -174,7 +174,7 @@ const repeatedRow = z.object({
   found: z.string(),
 });
 
-/** Windows in which a key came more than once, of those that may have one: how often, and a failure if the values differ. */
+/** By number, the windows that repeat a key: how many surplus copies, and a failure if a key has different values. */
 async function readRepeated(
   warehouse: Warehouse,
   columns: Columns,
@@ -196,7 +196,7 @@ async function readRepeated(
   return repeated;
 }
 
-/** A row that could not be stored exactly, for one reason. */
+/** A row that could not be stored exactly, with one reason. */
 export interface Reject {
   readonly slice: string;
   readonly days: DayInterval;
@@ -205,14 +205,14 @@ export interface Reject {
   readonly row: string;
 }
 
-/** Rows that hold what no column takes. */
+/** The rows of a window with values that no column can hold. */
 export interface Rejects {
   readonly recorded: readonly Reject[];
-  /** The day each row belongs to; null where none is known. */
+  /** The day of each row; null if it is unknown. */
   readonly days: readonly (Day | null)[];
-  /** Metrics whose texts were no numbers. */
+  /** Metrics with a value that could not be stored. */
   readonly metrics: ReadonlySet<string>;
-  /** Set when the window has more of them than its slice tolerates. */
+  /** Set if the window has more of them than its slice tolerates; else null. */
   readonly failure: Failure | null;
 }
 
@@ -222,10 +222,10 @@ const rejectedShape = z.object({
 });
 const rejectedRow = z.object({ window_no: z.number(), day: dayShape.nullable(), rejected: jsonOf(rejectedShape) });
 
-/** Reasons named in one message; the others are in `ripen.rejected_rows`. */
+/** Most reasons that one message names; `ripen.rejected_rows` has all of them. */
 const EXAMPLES = 3;
 
-/** The rejected rows of windows that have any, and whether their slice tolerates so many. */
+/** The rejected rows by number of the window, and whether the slice tolerates so many. */
 async function readRejects(
   warehouse: Warehouse,
   windows: readonly Window[],
@@ -255,10 +255,7 @@ async function readRejects(
 const REJECTED_HINT =
   'Look at ripen.rejected_rows; state the type that a reason names, or raise max_rejects to load the rest without them.';
 
-/**
- * The weekday that the weeks of a window begin with where it is another than was assumed: by the names of its parts' whole weeks,
- * which agree; else by the days it has rows of, but for the first, which may be named after a part of its week.
- */
+/** The weekday that the weeks of a window begin with, if it differs from the assumed one; else null. */
 function otherWeekStart(
   { slice, replaced }: Window,
   stated: readonly (number | null)[],
@@ -266,6 +263,7 @@ function otherWeekStart(
 ): WeekStart | null {
   if (slice.grain !== 'week') return null;
   const [named, ...otherNames] = new Set(stated);
+  // Used if the whole weeks of the parts do not agree. The first day may be named after a part of its week.
   const others = [...rows.keys()].filter((start) => start !== replaced.start);
   const [weekday = null, ...more] = new Set(others.map(weekdayOf));
   const seen = rows.has(replaced.start) && more.length === 0 ? weekday : null;
@@ -273,7 +271,7 @@ function otherWeekStart(
   return found === weekdayOf(replaced.start) ? null : found;
 }
 
-/** Why rows of a week that begins on none of a window's weeks' first days, which belong to no period, fail the window. */
+/** The failure of a window with rows of a week that begins on another weekday, and so belongs to no period; else null. */
 function strayWeek(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   if (window.slice.grain !== 'week') return null;
   const begins = weekdayOf(window.replaced.start);

@@ -1,6 +1,6 @@
 /**
- * The guard of stored rows: an answer that takes most of a settled period, or has nothing of one, is not believed at once.
- * Judged period by period, so that one bad day costs itself alone. Pure.
+ * Guards stored rows: an answer that would remove most rows of a settled period, or has no rows for a period that is over, is
+ * not accepted at once. Judges period by period, so that a bad day affects only itself. Pure.
  */
 
 import { Failure } from '../errors.ts';
@@ -11,32 +11,32 @@ import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
 
 /** Younger periods may lose rows to late rejections. */
 const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
-/** A longer period holds settled days before it is settled itself; one that begins so early is guarded though it is not over. */
+/** A long period holds settled days before it is settled itself: one that began this long ago is guarded before its end. */
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const LEAST_SHARE = 0.5;
 
-/** What is stored of a period; the days of a report without a date dimension may be others than those requested now. */
+/** What is stored of a period; without a date dimension its days may differ from those requested now. */
 type PeriodBefore = Pick<LoadedPeriod, 'bucket' | 'rows' | 'fetchedAt'>;
 
-/** Rows of the answer and what is stored, by first day of the period. */
+/** Rows of the answer, and what is stored, each by first day of the period. */
 export interface Counts {
   readonly answered: ReadonlyMap<Day, number>;
   readonly known: ReadonlyMap<Day, PeriodBefore>;
 }
 
 export interface Judging {
-  /** Stands for the fetch in every decision. */
+  /** The instant that counts as the fetch. */
   readonly fetchedAt: Date;
-  /** Believes every answer. */
+  /** Accepts every answer that is not older than what is stored. */
   readonly acceptLoss: boolean;
-  /** Whether this is the second answer. */
+  /** Whether the window was requested again already. */
   readonly isRepeated: boolean;
 }
 
 /**
- * Load it; request it once more, in a call of its own; refuse it, and keep what is stored; or keep that because a later fetch
- * brought it, which only an archived answer meets.
+ * `load`: load the period. `doubt`: request it again, in a call of its own. `refuse`: keep what is stored. `newer`: keep what
+ * is stored because a later fetch loaded it; only archived answers meet this.
  */
 export type Fate = 'load' | 'doubt' | 'refuse' | 'newer';
 
@@ -48,15 +48,15 @@ function fateOf(period: Period, window: Window, { answered, known }: Counts, how
   if (how.acceptLoss) return 'load';
   if (before !== undefined && rows < leastRows(period, window, before, how)) return isRepeated ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
-  // What an earlier run found empty is confirmed by this answer, in a call that is another one already.
+  // If an earlier run already found the period empty, this answer is the second call that confirms it.
   const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !isRepeated ? 'doubt' : 'load';
 }
 
 /**
- * The fewest rows that are believed if so many are stored; 0 for a young period. A report without a date dimension is one
- * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it, and none
- * where most of the days that are stored were left behind: the rows may have been theirs.
+ * The fewest rows that are accepted, given the stored ones; 0 for a young period. A report without a date dimension is one
+ * period, whose days move with the runs and the configuration. If they moved or are not settled, only an answer without rows is
+ * too few; if most of the stored days are no longer requested, none is: the rows may have been theirs.
  */
 function leastRows(
   { bucket, requested }: Period,
@@ -87,13 +87,13 @@ export interface Share {
   readonly window: Window;
 }
 
-/** A window's periods by their fate, in order; a window whose periods share one fate comes whole. */
+/** The periods of a window grouped by fate, in order; a window whose periods all have one fate is returned whole. */
 export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] {
   const fates = window.periods.map(({ period }) => fateOf(period, window, counts, how));
   const isRefused = fates.includes('refuse');
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of window.periods.entries()) {
-    // An answer that is not believed of a settled period does not empty its young neighbours either.
+    // An answer that is refused for one period may not empty another one either.
     const own = fates[at] ?? 'load';
     const fate = isRefused && own !== 'newer' && losesAll(due.period, counts) ? 'refuse' : own;
     const last = groups.at(-1);
@@ -110,7 +110,7 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
   }));
 }
 
-/** Whether a window's periods are all of its days; of an archived one that was loaded in part they may not be. */
+/** Whether a window's periods cover all of its days; those of an archived window that was loaded in part may not. */
 function isUnbroken({ periods, requested }: Window): boolean {
   return (
     periods[0]?.period.requested.start === requested.start &&
@@ -120,7 +120,7 @@ function isUnbroken({ periods, requested }: Window): boolean {
   );
 }
 
-/** Why the periods of a share are doubted or refused, and how to accept the answer all the same. */
+/** Why the periods of a share are doubted or refused, and how to accept the answer nevertheless. */
 export function lossFailure({ window }: Share, { answered, known }: Counts, subject: string): Failure {
   const starts = window.periods.map(({ period }) => period.bucket.start);
   const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);

@@ -1,4 +1,4 @@
-/** From judged windows to results: which of their periods are believed, and which warnings they get. */
+/** Turns judged windows into results: decides which of their periods are loaded, and which warnings they get. */
 
 import * as z from 'zod';
 
@@ -15,10 +15,7 @@ import { rememberAdditivity } from '../tables/slice-metrics.ts';
 import type { Staged } from './staged-sql.ts';
 import { periodsWith } from './table-sql.ts';
 
-/**
- * Replaces the periods whose answer is believed, all in one transaction; the others are requested again, or kept as they are
- * stored.
- */
+/** Replaces the periods whose answer is accepted, in one transaction; the others are requested again or stay as they are. */
 export async function replaceJudged(all: readonly Judged[], staged: Staged, request: LoadRequest): Promise<Loaded> {
   const { warehouse, acceptLoss, target } = request;
   const results: LoadResult[] = [];
@@ -38,7 +35,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
       const { fate, window } = share;
       if (fate === 'load') {
         const empty = emptyStretches(window, answered);
-        // Warnings about the whole answer belong to the first of its periods.
+        // Warnings about the whole answer belong to the first share that is loaded.
         const warnings = [...(share === first ? warningsOf(judged) : []), ...emptyWarning(empty)];
         const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged) };
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
@@ -63,15 +60,13 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
 
 const emptiedRow = z.object({ start_day: dayShape });
 
-/**
- * The periods in which a batch without rows would take stored values away, each with 0 for its rows, as what rows the other batches
- * have says nothing of it; and the batch as a clause. The values of several parts are compared with their whole.
- */
+/** Periods in which a batch of metrics without rows would remove stored values, each with 0 rows; the metrics as a clause. */
 async function emptiedBy(
   { sound: { answers, spooled } }: Judged,
   { warehouse, target }: LoadRequest,
 ): Promise<{ readonly periods: readonly (readonly [Day, number])[]; readonly clause: string }> {
   const { window } = spooled;
+  // If a window has several parts, their values are compared with its whole instead.
   const isInBatches = window.parts.length === 1 && answers.length > 1 && target.columns.cube === undefined;
   const empty = new Set(isInBatches ? answers.flatMap((each) => (each.rowCount === 0 ? each.metrics : [])) : []);
   const metrics = target.columns.metrics.filter(({ id }) => empty.has(id));
@@ -82,9 +77,9 @@ async function emptiedBy(
   return { periods: found.map(({ start_day: start }) => [start, 0]), clause };
 }
 
-/** Rows, or values of a cube, by first day of the period, with those that are left out: a day of which all are is not empty. */
+/** Rows, in a cube values, by first day of the period. Rejected rows count: a period that has only such rows is not empty. */
 function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): ReadonlyMap<Day, number> {
-  // One where a cube has but zeros.
+  // 1 if a cube has only zeros there.
   const answered = new Map(
     [...periodRows].map(([start, rows]) => [start, Math.max(periodValues.get(start) ?? 0, Math.min(rows, 1))]),
   );
@@ -96,7 +91,7 @@ function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): Rea
   return answered;
 }
 
-/** The rejected rows of some periods of a window; one of which no day is known belongs to the first of them. */
+/** The rejected rows of a share of a window. A row of unknown day counts in every share; the first share records all rows. */
 function rejectsIn(part: Window, { sound, rejects }: Judged): Pick<Rejects, 'recorded' | 'days'> {
   const whole = sound.spooled.window;
   if (rejects === null || part === whole) return rejects ?? { recorded: [], days: [] };
@@ -104,14 +99,12 @@ function rejectsIn(part: Window, { sound, rejects }: Judged): Pick<Rejects, 'rec
   return { days, recorded: part.replaced.start === whole.replaced.start ? rejects.recorded : [] };
 }
 
-/** The warning about periods for which the service had no rows. */
 function emptyWarning(stretches: readonly string[]): LoadWarning[] {
   if (stretches.length === 0) return [];
   const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, which is final once two runs after the end of a period agree on it.`;
   return [{ code: 'EMPTY_PERIODS', message }];
 }
 
-/** What is odd about an answer that is loaded all the same. */
 function warningsOf({ sound, copies, rejects, warnings, notAdditive }: Judged): LoadWarning[] {
   const all: LoadWarning[] = [...sound.warnings, ...warnings];
   const rejected = rejects?.days.length ?? 0;

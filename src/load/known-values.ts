@@ -1,4 +1,4 @@
-/** Which values a slice's dimensions take: what an answer brought, else what its table holds, else what the catalog lists. */
+/** Reads the values of a slice's dimensions: those in a staged answer; or those in its table, else those in the catalog. */
 
 import * as z from 'zod';
 
@@ -17,7 +17,7 @@ type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 /** More values do not make a better division. */
 const MOST_VALUES = 1000;
 
-/** By requested text dimension, the values in one window of an answer that is staged; of none it is absent. */
+/** By requested text dimension, the values in one staged window; a dimension without values is absent. */
 export const readStagedValues = async (warehouse: Warehouse, target: Target, windowNo: number): Promise<KnownValues> =>
   valuesIn(warehouse, target, `${staging.typed} where ${WINDOW} = ${windowNo}`);
 

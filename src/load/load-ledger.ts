@@ -1,4 +1,4 @@
-/** What the ledger holds and learns of loads: the periods that a window would replace, what replaced them, rejected rows. */
+/** What the ledger stores about loads: the periods that a window would replace, what replaced them, rejected rows. */
 
 import * as z from 'zod';
 
@@ -35,10 +35,7 @@ const knownRow = z
     return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age };
   });
 
-/**
- * By first day of the period, of every window; of a report without a date dimension the one period, by the window's. Of a cube what
- * is held of the ages that the window requests, and the latest fetch of them.
- */
+/** Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. */
 export async function knownPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
@@ -53,6 +50,7 @@ export async function knownPeriods(
     const known = new Map<Day, PeriodKnown>();
     for (const { age, ...each } of found) {
       if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced))) continue;
+      // Without a date dimension, the one period counts under the first day of the window.
       const start = slice.grain === null ? replaced.start : each.bucket.start;
       const other = known.get(start);
       known.set(start, other === undefined ? each : together(other, each));
@@ -61,6 +59,7 @@ export async function knownPeriods(
   };
 }
 
+/** Two ages of a period as one, with the later fetch. */
 const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
   bucket: one.bucket,
   rows: one.rows + other.rows,
@@ -70,40 +69,39 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
 
 export const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
-/** Neighbouring periods of a judged window that are to be replaced, and what is told of them. */
+/** Neighbouring periods of a judged window that are to be replaced, and what is reported about them. */
 export interface Replaceable {
   readonly judged: Judged;
-  /** Of these periods alone. */
+  /** Only these periods. */
   readonly window: Window;
-  /** Rows of them in `typed`. */
+  /** Their rows in `typed` that are not rejected. */
   readonly rows: number;
   readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
-  /** When it was requested, or the as-of instant it was requested under. */
+  /** When they were requested, or the as-of instant of the request. */
   readonly fetchedAt: Date;
-  /** What is stored of its periods; none of a window that was never loaded. */
+  /** What is stored of the periods; empty if the window was never loaded. */
   readonly known: ReadonlyMap<Day, PeriodKnown>;
   readonly warnings: readonly LoadWarning[];
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
 }
 
-/** The same as one load. */
+/** The same with the id of its load. */
 export interface Load extends Replaceable {
   readonly loadId: string;
 }
 
-/** What is stored of each period once windows were replaced. */
+/** What is stored of each period after windows were replaced. */
 export interface StoredCounts {
   readonly rows: ReadonlyMap<Day, number>;
-  /** By age of a cube, how many values are not zero; empty for any other slice. */
+  /** The number of non-zero values by age of a cube; empty for any other slice. */
   readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
 }
 
-/** Rows of a window's periods. */
 export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
   periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 
-/** Statements that record the loads of a slice, and how their periods are stored from now on. */
+/** Statements that record the loads of a slice, and replace the entries of their periods. */
 export function recordLoads(target: Target, loads: readonly Load[], counted: StoredCounts, runId: string): string[] {
   const { slice, fingerprint } = target;
   const items = loads.map((load) => {
@@ -144,7 +142,7 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
   ];
 }
 
-/** The ledger's entries for the periods of a load: one for each, and in a cube for each of its ages. */
+/** The ledger's entries for the periods of a load: one per period, in a cube one per period and age. */
 function periodsOf(
   { loadId, judged, window, rejects, fetchedAt, known }: Load,
   slice: Slice,
@@ -155,7 +153,7 @@ function periodsOf(
   return window.periods.flatMap(({ period }) => {
     const { start, end } = period.bucket;
     const all = counted.rows.get(start) ?? 0;
-    // An age of which every value is zero is no empty one.
+    // An age whose values are all zero is not empty.
     const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
     const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
     const rejected = rejectedIn(period, rejects.days);
@@ -185,10 +183,7 @@ function periodsOf(
   });
 }
 
-/**
- * Runs in a row without rows, with one more: an answer that is loaded again confirms nothing it did not say before. Once a period
- * is over they are counted anew, as those from before say nothing of what came later in it.
- */
+/** Consecutive runs without rows, including this one; an answer that is loaded again does not count again. */
 function emptyRunsAfter(
   before: PeriodKnown | undefined,
   { bucket }: Period,
@@ -196,19 +191,20 @@ function emptyRunsAfter(
   { utcOffset, settleMs }: Slice,
 ): number {
   if (before === undefined || before.emptyRuns === 0) return 1;
+  // Answers from before the end of the period say nothing about the rest of it: the count starts anew.
   const isOver = (at: Date, end: Day): boolean => at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
   if (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end)) return 1;
   return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
 }
 
-/** Rows left out of a period; one of which no day is known counts for every period. */
+/** The number of rejected rows of a period; a row of unknown day counts for every period. */
 function rejectedIn({ bucket }: Period, days: readonly (Day | null)[]): number {
   return days.filter((day) => day === null || isWithin(day, bucket)).length;
 }
 
 const instantOrNull = (at: Date | null): string | null => (at === null ? null : timestamp(at));
 
-/** Intervals in order of time, with those that meet as one. */
+/** The intervals in order of time; those that touch or overlap become one. */
 export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   const ranges: { start: Day; end: Day }[] = [];
   for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
@@ -219,7 +215,7 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-/** Statements that record rejected rows; none where there are none. */
+/** Statements that record rejected rows; empty if there are none. */
 export function recordRejects(rejects: readonly Reject[], runId: string): string[] {
   if (rejects.length === 0) return [];
   const rows = rejects.map(({ slice, days, reason, row }) => ({

@@ -1,4 +1,4 @@
-/** What a load is given, and what becomes of each window. */
+/** The input of a load, and the results for its windows. */
 
 import type { Failure, WarningCode } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
@@ -7,7 +7,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { ReadAnswers } from './read-answers.ts';
 import type { Target } from '../tables/target.ts';
 
-/** What became of a window, or of some neighbouring periods of one. */
+/** The result for a window, or for some neighbouring periods of it. */
 export type LoadResult =
   | {
       readonly kind: 'loaded';
@@ -20,13 +20,13 @@ export type LoadResult =
       readonly empty: readonly string[];
       readonly warnings: readonly LoadWarning[];
     }
-  /** Nothing was changed, and asking again would not help. */
+  /** Nothing was changed, and requesting again would not help. */
   | { readonly kind: 'failed'; readonly window: Window; readonly failure: Failure }
-  /** The answer was unusable or is doubted; another one may not be. */
+  /** The answer is unusable or doubted; another one may be accepted. */
   | { readonly kind: 'request again'; readonly window: Window; readonly failure: Failure }
-  /** Some parts of it were not shown to be complete, or are too large; smaller ones may be. */
+  /** Some parts were not shown to be complete, or are too large; smaller ones may be loaded. */
   | SplitResult
-  /** The service begins its weeks with another day than was assumed. */
+  /** The service begins its weeks on another day than assumed. */
   | { readonly kind: 'week start'; readonly window: Window; readonly weekStartsOn: WeekStart };
 
 export interface SplitResult {
@@ -35,21 +35,21 @@ export interface SplitResult {
   readonly failure: Failure;
   /** The parts (`partId`) to divide. */
   readonly parts: ReadonlySet<string>;
-  /** Null where they are too large to be loaded. */
+  /** Null if they are too large to be loaded. */
   readonly shortfall: Shortfall | null;
-  /** What the answer brought, by dimension: a hint where to divide. */
+  /** The values in the answer, by dimension: a hint where to divide; empty if they were not read. */
   readonly values: ReadonlyMap<string, readonly KnownValue[]>;
 }
 
-/** How the rows of a window fell short of what the service stated, so that splitting it can be seen to help. */
+/** How far the rows of a window fell short of what the service stated; shows whether splitting helps. */
 export interface Shortfall {
-  /** By part (`partId`), of every one. */
+  /** By part (`partId`), for every part. */
   readonly rows: ReadonlyMap<string, number>;
-  /** How far the sums of each disagreeing metric lay from its totals. */
+  /** By disagreeing metric, how far its sums differ from its totals. */
   readonly differences: ReadonlyMap<string, number>;
-  /** Whether a part was cut by a limit or in the service's own words: only smaller questions can help. */
+  /** Whether a part was cut by a limit, or by the service's own account: only smaller requests can help. */
   readonly isCut: boolean;
-  /** Whether only metrics disagree of which it is assumed, from their names, that they add up. */
+  /** Whether all disagreeing metrics are only assumed to add up. */
   readonly isAssumed: boolean;
 }
 
@@ -62,16 +62,16 @@ export interface LoadRequest {
   readonly warehouse: Warehouse;
   readonly target: Target;
   readonly runId: string;
-  /** Stands for the fetch instant in every finality decision; null: the instant each window was requested. */
+  /** The fetch instant for every finality decision; null for the instant each window was requested. */
   readonly fetchedAt: Date | null;
-  /** Replaces settled periods also if they lose most of their rows. */
+  /** Whether to replace settled periods even if they lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly read: Pick<ReadAnswers, 'readAll' | 'of'>;
 }
 
 export interface Loaded {
-  /** One per window, or several where its periods met different fates. */
+  /** One per window; several if its periods have different fates; none for periods that a later fetch loaded. */
   readonly results: readonly LoadResult[];
-  /** With the columns as wide, and the metrics as additive, as the answers have shown them. */
+  /** With columns as wide as the answers needed, and the additivity that they showed. */
   readonly target: Target;
 }

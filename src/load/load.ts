@@ -1,13 +1,13 @@
 /**
- * Loading: spooled answers → typed rows → replaced windows.
+ * Loads spooled answers: turns them into typed rows and replaces their windows.
  *
- * Takes a batch of one slice, as one statement over many files is fastest, and judges every window by itself: loaded
- * wholly with its ledger row, or untouched. Nothing is deleted before the answer was shown to be one whole report with
- * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
+ * A batch holds windows of one slice, because one statement over many files is fastest. Each window is judged by itself.
+ * Nothing is deleted before the answer is shown to be one whole report with the requested keys, inside its days, unique, exact,
+ * and complete by the service's own totals.
  *
- * In order: the column reader turns bodies into Parquet files (`read-answers`), what stands beside the rows is judged (`answers`), rows
- * are staged and checked (`check`), sums compared with totals (`proof`), periods that lost rows kept (`guard`), the others replaced
- * and recorded in one transaction (`replace`, `load-ledger`).
+ * The steps: the column reader turns bodies into Parquet files (`read-answers`); what stands beside the rows is judged
+ * (`answers`); rows are staged and checked (`check`); sums are compared with totals (`proof`); periods that lost rows stay as
+ * they are (`guard`); the others are replaced and recorded in one transaction (`replace`, `load-ledger`).
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
@@ -23,12 +23,12 @@ import { type Judged, proveWindow } from './proof.ts';
 import { columnsFor } from './read-answers.ts';
 import { replacingIn, type Sound } from './staged-sql.ts';
 
-/** Failures that one window may bring upon all of its batch. */
+/** Failures that one window may cause for its whole batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads a batch. If the engine has too little memory for it, or nobody thought of what came, its windows go one by one, and
- * one that is too large by itself is to be split; any other failure becomes that of each window. Throws `STORAGE_FAILED`.
+ * Loads a batch. If the engine has too little memory for it or an unforeseen failure occurs, loads its windows one by one; a
+ * window that is too large by itself is to be split. Any other failure fails each window of the batch. Throws `STORAGE_FAILED`.
  */
 export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   const overlap = overlapIn(batch.map(({ window }) => window));
@@ -56,7 +56,7 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
   return { results, target };
 }
 
-/** A window whose answer the engine cannot hold: its largest part is to be requested in smaller ones. */
+/** The result for a window whose answer does not fit into the engine's memory: its largest part is to be divided. */
 function tooLarge({ window, answers }: Spooled): LoadResult {
   const bytes = answers.map(({ pages }) => plainBytesOf(pages));
   const largest = Math.max(...bytes);
@@ -71,14 +71,14 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
   return { kind: 'split', window, failure, parts, shortfall: null, values: new Map() };
 }
 
-/** Loads what can be loaded of a batch, in no certain order. Throws `ENGINE_MEMORY` if the engine has too little memory for it. */
+/** Loads the sound windows of a batch; results are in no order. Throws `ENGINE_MEMORY` if the engine has too little memory. */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   const { warehouse, target, read } = request;
   await read.readAll(batch, target);
   const parts = batch.flatMap((spooled) => read.of(spooled).flatMap((part) => part ?? []));
   const columns = columnsFor(target.columns, parts);
   if (columns === null) {
-    // Windows whose numbers no type holds together need not have one.
+    // No type holds the numbers of all windows; each window by itself may have one.
     if (batch.length > 1) return oneByOne(batch, request);
     return { results: batch.map(({ window }) => tooManyDigits(window)), target };
   }
@@ -111,7 +111,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   return { ...replaced, results: [...results, ...replaced.results] };
 }
 
-/** Two windows that replace the same rows, in words; null where there are none. */
+/** Two windows that replace the same rows, as text; null if there are none. */
 function overlapIn(windows: readonly Window[]): string | null {
   const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
   for (const [at, window] of inOrder.entries()) {
@@ -128,7 +128,7 @@ function tooManyDigits(window: Window): LoadResult {
   return { kind: 'failed', window, failure: new Failure('DATA_REJECTED', message, { hint }) };
 }
 
-/** What the checks make of a window. */
+/** Judges a window by what the checks found. Records the rejected rows of a window that fails. */
 async function judgeWindow(found: Found, request: LoadRequest): Promise<Judged | LoadResult> {
   const { weekStartsOn, failure, rejects } = found;
   const { window } = found.sound.spooled;

@@ -1,9 +1,9 @@
 /**
- * The completeness proof: each part's rows equal the totals the service stated of it; of several parts, their sums equal the totals
- * of the undivided window.
+ * Proves completeness: the rows of each part equal the totals that the service stated for it; the sums of several parts equal
+ * the totals of the undivided window.
  *
- * Strict about rows: a count that is documented to add up must agree exactly. Fair about arithmetic: money agrees within
- * what the digits stated allow, and a metric that only seems to add up is no evidence against the others.
+ * Strict about rows: a count that is documented to add up must agree exactly. Fair about arithmetic: money may differ by what
+ * its stated digits allow, and a metric that is only assumed to add up is no evidence against the others.
  */
 
 import * as z from 'zod';
@@ -31,7 +31,7 @@ import {
   totalsOfPages,
 } from './totals.ts';
 
-/** A window that may be loaded, and what its totals have shown. */
+/** A window that may be loaded, and what its totals showed. */
 export interface Judged extends Found {
   readonly verdict: CompletenessVerdict;
   readonly comparisons: readonly Comparison[];
@@ -42,7 +42,7 @@ export interface Judged extends Found {
 
 const nothingShown = { comparisons: [], notAdditive: [], addsUp: [] };
 
-/** The verdict on a window's completeness, or what is to be done instead of loading it. */
+/** Returns the verdict on a window's completeness, or what to do instead of loading it. */
 export async function proveWindow(
   found: Found,
   { warehouse, target }: Pick<LoadRequest, 'warehouse' | 'target'>,
@@ -74,7 +74,7 @@ export async function proveWindow(
 
 interface AnswerProof extends Proof {
   readonly answer: JudgedAnswer;
-  /** Why the rows may not be all there are although no total beside them speaks against that; null when nothing says so. */
+  /** Why the rows may be incomplete, unless their totals refute it; null if nothing says so. */
   readonly doubt: Doubt | null;
 }
 
@@ -85,7 +85,7 @@ const clauseOf = ({ against, doubt }: AnswerProof): string =>
     ? `the answer was not complete: ${doubt?.because ?? ''}`
     : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
 
-/** Compares an answer's totals with the sums of its part: by the reading of its pages' totals that proves it, if one does. */
+/** Compares an answer's totals with the sums of its part; prefers the reading of the pages' totals that proves it. */
 function proveAnswer(answer: JudgedAnswer, ofPart: readonly MetricSum[]): AnswerProof {
   const requested = new Set(answer.metrics);
   const sums = ofPart.filter(({ metric }) => requested.has(metric));
@@ -101,14 +101,14 @@ function proveAnswer(answer: JudgedAnswer, ofPart: readonly MetricSum[]): Answer
   };
 }
 
-/** What the totals have shown of a window that nothing speaks against. */
+/** The verdict on a window that nothing speaks against, with its warnings. */
 function loadable(found: Found, proofs: readonly AnswerProof[], unverified: string | null): Judged {
   const warnings: LoadWarning[] = [];
   if (unverified !== null) {
     const message = `The rows were requested in parts, and it could not be verified that no row is in neither part: ${unverified}.`;
     warnings.push({ code: 'PARTS_NOT_PROVEN', message });
   }
-  // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
+  // Rejected rows may hold all values of a metric: only a disagreement would show anything.
   if (found.rejects !== null) {
     return { ...found, ...nothingShown, verdict: 'unverifiable', warnings };
   }
@@ -129,7 +129,7 @@ function loadable(found: Found, proofs: readonly AnswerProof[], unverified: stri
   };
 }
 
-/** A window of which some parts fell short, which are to be divided. */
+/** The result for a window with parts that fell short and are to be divided. */
 async function divisible(
   { windowNo, spooled: { window } }: Sound,
   proofs: readonly AnswerProof[],
@@ -157,7 +157,7 @@ async function divisible(
     failure: new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT }),
     parts: short,
     shortfall: { rows, differences, isCut, isAssumed },
-    // Days divide a window of several periods.
+    // A window of several periods is divided by days, not by values.
     values: window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo),
   };
 }
@@ -169,18 +169,18 @@ const UNPROVEN_HINT =
 const WHOLE_HINT =
   'Give the slice fewer dimensions or metrics, or filter it, so that one period needs no parts; a metric that adds up, such as installs, lets parts be verified by the year alone. `completeness: warn` loads all the same.';
 
-/** What became of comparing parts with their whole, each as a clause. */
+/** The result of comparing parts with their whole, in clauses. */
 interface Compared {
-  /** What speaks against the parts. */
+  /** What speaks against the parts; null if nothing does. */
   readonly against: string | null;
-  /** Why it is not known whether they are all there is, if nothing speaks against them. */
+  /** If nothing speaks against the parts, why it is unknown whether they are complete; null if it is known. */
   readonly unverified: string | null;
   readonly cause: Failure | null;
 }
 
 const agreed: Compared = { against: null, unverified: null, cause: null };
 
-/** Compares parts that agree with their own totals with what the service stated of the undivided window. */
+/** Compares parts, which agree with their own totals, with what the service stated for the undivided window. */
 async function compareWhole(
   { sums, sound: { spooled, windowNo } }: Found,
   proofs: readonly AnswerProof[],
@@ -206,7 +206,7 @@ async function compareWhole(
 
 type Stated = Extract<WholeAnswer, { readonly stated: unknown }>;
 
-/** How the sums of the parts differ from the totals of the whole, as a clause; null where they agree. */
+/** How the sums of the parts differ from the totals of the whole, as a clause; null if they agree. */
 export function differenceOf(
   sums: PartSums,
   whole: Stated,
@@ -220,7 +220,7 @@ export function differenceOf(
   const certain = sums.flat().filter(({ isAssumed }) => !isAssumed);
   for (const metric of new Set(certain.map((each) => each.metric))) {
     const parts = certain.filter((each) => each.metric === metric);
-    // A part's own total is the better sum where its rows are stated with fewer digits.
+    // The rows may be stated with fewer digits than the part's own total: `slackOf` allows for the difference.
     const sum = parts.reduce((all, part) => all + Number(part.distinctSum ?? part.sum), 0);
     const magnitude = parts.reduce((all, part) => all + part.magnitude, 0);
     const { text, slack } = totals.get(metric) ?? { text: '0', slack: 0 };
@@ -233,7 +233,7 @@ export function differenceOf(
   return null;
 }
 
-/** How far the parts' sums lie from their own totals, which the arithmetic of the service allows. */
+/** How far the sums of the parts differ from their own totals, which was accepted as rounding. */
 const slackOf = (metric: string, proofs: readonly Pick<Proof, 'comparisons'>[]): number =>
   proofs
     .flatMap(({ comparisons }) => comparisons.filter((each) => each.metric === metric))
@@ -241,7 +241,7 @@ const slackOf = (metric: string, proofs: readonly Pick<Proof, 'comparisons'>[]):
 
 const labelRow = z.object({ label: z.string().nullable() });
 
-/** What the whole has rows of and its parts have none of, as a clause; null when they have all, or nothing was requested. */
+/** A value that has rows in the whole but not in its parts, as a clause; null if there is none, or no values were requested. */
 async function lostValue(warehouse: Warehouse, whole: Stated, windowNo: number): Promise<string | null> {
   for (const [dimension, values] of whole.values) {
     const sql = `select distinct ${identifier(dimension)} as label from ${staging.typed} where ${WINDOW} = ${windowNo}`;

@@ -1,9 +1,4 @@
-/**
- * Answers that are read into Parquet files: where their rows lie, in which types, and what is stated beside them.
- *
- * An answer is read into the types of the slice's table. If its numbers need wider ones, it is read again into the narrowest exact
- * types that hold them.
- */
+/** Reads answers into Parquet files, in the types of the slice's table or, if their numbers need them, in wider exact ones. */
 
 import { basename, join } from 'node:path';
 
@@ -15,62 +10,59 @@ import type { ColumnsRead, Envelope } from '../spool/columns/reading.ts';
 import { plainBytesOf, removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import type { Columns, Target } from '../tables/target.ts';
 
-/** The rows of an answer as they lie in its file, and what its pages state beside them. */
+/** The rows of an answer in its file, and what its pages state beside them. */
 export interface ReadAnswer extends Omit<ColumnsRead, 'envelopes'> {
   readonly file: string;
-  /** The number of its first body there, and how many bodies the file has in all: it may hold other answers besides. */
+  /** The number of its first body in the file; `bodies` counts all bodies there, as a file may hold several answers. */
   readonly firstBody: number;
   readonly bodies: number;
-  /** The types its metrics have there, in table order; the table's may have become wider since. */
+  /** The types of its metrics in the file, in table order; those of the table may be wider by now. */
   readonly types: readonly ColumnType[];
-  /** In their order. */
+  /** One per body, in their order. */
   readonly pages: readonly Envelope[];
 }
 
 type Pages = readonly SavedBody[];
 
-/**
- * Bytes of an answer that is read only with the others of its batch, as one: a reader and a file of its own take longer to
- * make than it takes to read, and the engine longer to open.
- */
+/** Most bytes of an answer that is read with others: its own file would take longer to make and open than it takes to read. */
 const SMALL_BYTES = 128 * 1024;
 
 const isSmall = (pages: Pages): boolean => plainBytesOf(pages) <= SMALL_BYTES;
 
-/** No two answers have a file in common. */
+/** The path of the first page: no two answers share a file. */
 const idOf = ([first]: Pages): string => first?.path ?? '';
 
+/** Answers that were read, in Parquet files in one folder. */
 export class ReadAnswers {
   readonly #reader: Pick<ColumnReader, 'read'>;
   readonly #folder: string;
   readonly #read = new Map<string, ReadAnswer>();
-  /** No two readings share a file: the engine remembers files by their names. */
+  /** Numbers the files: no two readings may share a name, because the engine remembers files by name. */
   #readings = 0;
 
-  /** What is read goes to files in the folder. */
   constructor(reader: Pick<ColumnReader, 'read'>, folder: string) {
     this.#reader = reader;
     this.#folder = folder;
   }
 
-  /** Reads an answer by itself as soon as it has landed, if it is large. Throws `STORAGE_FAILED`. */
+  /** Reads a large answer by itself as soon as it is spooled; leaves a small one to its batch. Throws `STORAGE_FAILED`. */
   async readLanded(pages: Pages, columns: Columns): Promise<void> {
     if (pages.length > 0 && !isSmall(pages)) await this.#readInto([pages], columns, []);
   }
 
-  /** Reads what was not read yet of some windows, or not into columns that take it. Throws `STORAGE_FAILED`. */
+  /** Reads the answers that were not read yet, or whose numbers did not fit their columns. Throws `STORAGE_FAILED`. */
   async readAll(batch: readonly Spooled[], { slice, columns }: Target): Promise<void> {
-    // So that the dates go on from one answer to the next.
+    // Keeps dates in order from one answer to the next.
     const inOrder = batch.toSorted((a, b) => (a.window.replaced.start < b.window.replaced.start ? -1 : 1));
     const all = inOrder.flatMap(({ answers }) => answers.flatMap(({ pages }) => (pages.length > 0 ? [pages] : [])));
     const requested = batch[0]?.window.slice.metrics ?? [];
-    // What is seen of the rows of all is true of each, but for weeks.
+    // Facts about all rows apply to each answer, except the weekday that its weeks begin with.
     const together =
       slice.grain === 'week' ? [] : all.filter((pages) => isSmall(pages) && !this.#read.has(idOf(pages)));
     if (together.length > 0) await this.#readInto(together, columns, requested);
     for (const pages of all) {
       let read = this.#read.get(idOf(pages));
-      // Of a file with other answers it is not known whose numbers need wider columns.
+      // If the file holds other answers, it is unknown whose numbers need wider columns.
       const isOfOthers = read !== undefined && read.unfit.size > 0 && read.bodies > pages.length;
       if (read === undefined || isOfOthers) read = await this.#readInto([pages], columns, requested);
       const { unfit } = read;
@@ -79,12 +71,12 @@ export class ReadAnswers {
     }
   }
 
-  /** What was read of each part of a window, of no pages null. */
+  /** What was read of each answer of a window, in order; null for an answer without pages. */
   of({ answers }: Pick<Spooled, 'answers'>): readonly (ReadAnswer | null)[] {
     return answers.map(({ pages }) => this.#read.get(idOf(pages)) ?? null);
   }
 
-  /** Removes what was read of answers that nobody needs any more. */
+  /** Forgets answers that are no longer needed, and removes the files that hold no other answer. */
   async discard(answers: readonly Pick<SpooledAnswer, 'pages'>[]): Promise<void> {
     const files = new Set<string>();
     for (const { pages } of answers) {
@@ -96,7 +88,7 @@ export class ReadAnswers {
     for (const file of files) await removeSpooled(file);
   }
 
-  /** Reads answers into one new file, in place of what was read of them; returns what was read of the first. */
+  /** Reads answers into one new file, in place of what was read of them before; returns the first of them. */
   async #readInto(
     answers: readonly Pages[],
     { dimensions, metrics }: Columns,
@@ -128,7 +120,7 @@ export class ReadAnswers {
   }
 }
 
-/** The narrowest types that hold what a table holds and what was read of some answers; null where no type does. */
+/** The columns of a table in the narrowest types that also hold the answers read; null if a metric has no such type. */
 export function columnsFor(columns: Columns, read: readonly Pick<ReadAnswer, 'types'>[]): Columns | null {
   const metrics: Metric[] = [];
   for (const [at, metric] of columns.metrics.entries()) {

@@ -24,7 +24,7 @@ import { columnsFor } from './read-answers.ts';
 import { type Staged, stagedRows } from './staged-sql.ts';
 import { deleteRows, insertRows, totalStaged, totalTable } from './table-sql.ts';
 
-/** Makes the rows of disjoint windows visible, all or none: what became of each, and columns as wide as they needed them. */
+/** Replaces the rows of disjoint windows, all or none. Returns their results, and a target with columns as wide as needed. */
 export async function replaceWindows(
   replaceable: readonly Replaceable[],
   staged: Staged,
@@ -34,12 +34,12 @@ export async function replaceWindows(
   const ranges = joined(loads.map(({ window }) => window.replaced));
   const rows = loads.reduce((sum, load) => sum + load.rows, 0);
   const hasCopies = loads.some(({ judged }) => judged.copies > 0);
-  // A cube stores a row for each value, and of identical rows one is kept: only the table tells how many there are.
+  // A cube stores a row per value, and only one of identical rows is kept: the rows must be counted in the table.
   const isStaged = target.columns.cube === undefined && !hasCopies;
-  // Nothing of a window that was never loaded can be restated.
+  // A window that was never loaded has no restatements.
   const isKnown = loads.some(({ known }) => known.size > 0);
   return transactRows(warehouse, rows, async () => {
-    // Before any row is touched: DuckDB commits no table that is altered after it was written to.
+    // Before any row is written: DuckDB does not commit a table that was altered after a write.
     const wider = await widenAsNeeded(target, loads, { warehouse, runId });
     if (loads.some(({ known }) => [...known.values()].some((before) => before.rows > 0))) warehouse.reclaimAtClose();
     const isOrdered = loads.every(({ judged }) => judged.isOrdered);
@@ -81,7 +81,7 @@ export async function replaceWindows(
 const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
 const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;
 
-/** A query for the rows of some windows, in the types of the table, and which of them are loaded. */
+/** A query for the rows of windows in the table's types, and which of its rows are left out. */
 function insertedOf({ columns }: Target, loads: readonly Replaceable[], { parts, replacing }: Staged) {
   const numbers = new Set(loads.map(windowNoOf));
   const own = parts.filter(({ windowNo }) => numbers.has(windowNo));
@@ -92,7 +92,7 @@ function insertedOf({ columns }: Target, loads: readonly Replaceable[], { parts,
   };
 }
 
-/** Rows that came; of batches, after they were joined. */
+/** The number of rows received; rows of batches count after they were joined. */
 function fetchedRows({ sound: { answers, spooled }, periodRows, rejects }: Judged): number {
   const isJoined = answers.length > spooled.window.parts.length;
   if (!isJoined) return answers.reduce((sum, { rowCount }) => sum + rowCount, 0);
@@ -101,7 +101,7 @@ function fetchedRows({ sound: { answers, spooled }, periodRows, rejects }: Judge
 
 const loadIdRow = z.object({ load_id: z.string() });
 
-/** Draws the ids of loads: before the transaction, so that all it does to the rows is one script. */
+/** Draws the ids of loads before the transaction, so that one script there does all the work on rows. */
 async function numbered(warehouse: Warehouse, loads: readonly Replaceable[]): Promise<Load[]> {
   const sql = "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
   const ids = await warehouse.rows(sql, [loads.length], loadIdRow);
@@ -110,7 +110,7 @@ async function numbered(warehouse: Warehouse, loads: readonly Replaceable[]): Pr
 
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 
-/** Records the totals that moved; by load, in which periods. */
+/** Records the totals that changed. Returns the periods in which they did, by load id. */
 async function restate(
   warehouse: Warehouse,
   { slice, fingerprint, columns }: Target,
@@ -135,7 +135,7 @@ async function restate(
 
 const storedRow = z.object({ start_day: dayShape, age: z.string(), rows: count, non_zero: count });
 
-/** The rows each period has now, from the totals taken after it was replaced; and of a cube its values by age. */
+/** The rows of each period, from the totals taken after it was replaced; for a cube also its non-zero values by age. */
 async function countStored(warehouse: Warehouse): Promise<StoredCounts> {
   const ages = new Map<string, Map<Day, number>>();
   const rows = new Map<Day, number>();
@@ -147,7 +147,7 @@ async function countStored(warehouse: Warehouse): Promise<StoredCounts> {
   return { rows, ages };
 }
 
-/** Widens the table's columns that do not hold every value of the windows exactly. */
+/** Widens the columns of the table that cannot hold every value of the windows exactly. */
 async function widenAsNeeded(
   target: Target,
   loads: readonly Load[],
@@ -160,7 +160,7 @@ async function widenAsNeeded(
   const wider = { ...target, columns: { ...columns, ...value } };
   const existing = new Map(tableColumns(target.columns).map(({ name, type }) => [name, type]));
   const isAltered = await alterTypes(warehouse, wider, existing, runId);
-  // The target of a cube's load has the metrics of the load alone.
+  // The target of a load into a cube has only the metrics of that load.
   if (isAltered && cube === undefined) await describeSlice(warehouse, wider);
   return wider;
 }

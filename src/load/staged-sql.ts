@@ -1,8 +1,8 @@
 /**
- * The rows of a batch as statements see them: those of Parquet files, in the types of the batch. Pure: names and types in, SQL out.
+ * SQL for the rows of a batch: reads them from Parquet files, in the types of the batch. Pure: names and types in, SQL out.
  *
- * A batch is worked on in temporary relations whose names hold a blank and columns whose names hold a comma: no slice, dimension
- * or metric can be called so.
+ * A batch uses temporary relations whose names contain a blank, and columns whose names contain a comma: no slice, dimension or
+ * metric can have such a name.
  */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
@@ -19,25 +19,25 @@ import { castExactly, type Columns, tableColumns, type Target } from '../tables/
 
 /** The temporary relations of a batch. */
 export const staging = {
-  /** A view: every row in the types of the batch, beside WINDOW, PART and REJECTED. */
+  /** A view: every row in the types of the batch, with WINDOW, PART and REJECTED. */
   typed: '"ripen typed"',
-  /** Rows and totals of `typed` per WINDOW, PART, period and REJECTED: what proof, ledger and restatements are made of. */
+  /** Rows and totals of `typed` per WINDOW, PART, period and REJECTED, for the proof, the ledger and restatements. */
   totals: '"ripen totals"',
-  /** Totals per period, metric and age before and after windows were replaced. */
+  /** Totals per period, metric and age, before and after windows are replaced. */
   before: '"ripen before"',
   after: '"ripen after"',
 } as const;
 
-/** Number of the window in its batch, of the part in its window, and why a row is not stored, NULL for one that is. */
+/** The number of the window in its batch, that of the part in its window, and why a row is not stored (NULL if it is). */
 export const [WINDOW, PART, REJECTED] = ['"window,"', '"part,"', identifier(REJECTED_COLUMN)] as const;
 
-/** One answer to a part of a window, whose rows lie in a Parquet file, by themselves or among those of others. */
+/** One answer to a part of a window; its rows are in a Parquet file of their own, or in one with those of other answers. */
 export interface StagedPart extends ReadAnswer {
   readonly windowNo: number;
   readonly partNo: number;
 }
 
-/** Number of a row among those of one answer that have its key. */
+/** The number of a row among the rows of one answer that have its key. */
 const COPY = '"copy,"';
 
 /** A window whose answers are sound, its number in the batch, and its rows. */
@@ -47,21 +47,20 @@ export interface Sound extends SoundAnswers {
   readonly parts: readonly StagedPart[];
 }
 
-/** The rows of a batch. */
 export interface Staged {
-  /** Those of the slice's table, as wide as the batch needs them. */
+  /** The columns of the slice's table, as wide as the batch needs. */
   readonly columns: Columns;
   readonly parts: readonly StagedPart[];
   readonly replacing: Replacing;
 }
 
-/** Expressions to take in place of a file's own columns, by name. */
+/** Expressions that replace columns of the files, by name of the column. */
 export type Replacing = ReadonlyMap<string, string>;
 
 /**
- * The rows of parts in the types of some columns, which hold everything that those of the files do. One scan over a list of files: a
- * union of as many scans takes twice the time to insert. A scan reads all of its files in the types of the first, and rounds what
- * does not fit them, so files of other types have one of their own.
+ * A query for the rows of parts, in column types that hold everything in the files. Scans a list of files at once: a union of
+ * one scan per file takes twice as long to insert. A scan reads all its files in the types of the first and rounds what does
+ * not fit, so files of different types get separate scans.
  */
 export function stagedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
   if (isBatched(parts)) return joinedRows(columns, parts, replacing);
@@ -69,17 +68,17 @@ export function stagedRows(columns: Columns, parts: readonly StagedPart[], repla
   return alike.map((some) => rowsAlike(columns, some, replacing)).join('\nunion all\n');
 }
 
-/** Alike for the answers of one part of a window. */
+/** A key that all answers of one part of a window share. */
 export const placeOf = ({ windowNo, partNo }: Pick<StagedPart, 'windowNo' | 'partNo'>): string =>
   `${windowNo} ${partNo}`;
 
-/** Whether a part of a window was answered in batches of its metrics. */
+/** Whether any part of a window was answered in batches of metrics. */
 export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(parts.map(placeOf)).size < parts.length;
 
 /**
- * The same where parts were answered in batches: one row for each key of a part, with the values of every batch that has it, as a
- * file has a column for each metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, the first
- * with the first of every batch, so that the check of keys finds it.
+ * The same for parts that were answered in batches: one row per key of a part, with the values of every batch that has the key.
+ * Each file has a column for every metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, so
+ * that the check of keys finds it; the first is joined with the first of every other batch.
  */
 function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
   const batches = grouped(parts, placeOf);
@@ -114,14 +113,14 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
       return `${castExactly(valueOf(id), from, formatColumnType(type))} as ${identifier(id)}`;
     }),
     '"attr_dependency"',
-    // What no row has is not read.
+    // A column without any value is not read.
     parts.some(({ hasExtra }) => hasExtra) ? identifier(EXTRA) : `null::JSON as ${identifier(EXTRA)}`,
     parts.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
   ];
   const files = grouped(parts, ({ file }) => file);
   const lists = files.map(byBody);
   const isShared = lists.some(({ length }) => length > 1);
-  // A list of lists would take a twentieth of a large load's processor time (measured).
+  // Nested only if needed: a list of lists takes a twentieth of a large load's processor time (measured).
   const place = `[file_index::bigint + 1]${isShared ? `[${identifier(BODY)} + 1]` : ''}`;
   const numbers = (of: (part: StagedPart) => number): string => {
     const ofFile = lists.map((list) => list.map((part) => (part === null ? 'null' : of(part))).join(', '));
@@ -135,14 +134,14 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
 from read_parquet([${files.map(([part]) => literal(part?.file ?? '')).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
 }
 
-/** By number of the body, the part of one file that it belongs to; null for that of a part that is not wanted. */
+/** The part of each body in one file, by number of the body; null if the part is not wanted. */
 function byBody(parts: readonly StagedPart[]): (StagedPart | null)[] {
   const found = Array.from({ length: parts[0]?.bodies ?? 0 }, (): StagedPart | null => null);
   for (const part of parts) found.fill(part, part.firstBody, part.firstBody + part.pages.length);
   return found;
 }
 
-/** Values by a text they have in common, in the order of the first of each. */
+/** Groups values by a text, in the order of the first value of each group. */
 function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
   const groups = new Map<string, T[]>();
   for (const value of values) {
@@ -154,13 +153,13 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
   return [...groups.values()];
 }
 
-/** The columns of `typed` without a value. */
+/** The columns of `typed`, all NULL. */
 const noRow = ({ dimensions, metrics }: Columns): string =>
   tableColumns({ dimensions, metrics })
     .flatMap(({ name, type }) => (name === '_load_id' ? [] : [`null::${type} as ${identifier(name)}`]))
     .join(', ');
 
-/** The view `typed`; without parts of no rows. */
+/** Creates the view `typed`; it is empty if there are no parts. */
 export function stageRows({ columns, parts, replacing }: Staged): string {
   const rows =
     parts.length > 0
@@ -169,14 +168,14 @@ export function stageRows({ columns, parts, replacing }: Staged): string {
   return `create or replace temp view ${staging.typed} as\n${rows}`;
 }
 
-/** What is to be taken in place of the columns of a batch. */
+/** The expressions that replace columns of a batch. */
 export const replacingIn = (sound: readonly Sound[], target: Target, fetchedAt: Date | null): Replacing =>
   new Map([...withheldValues(sound, target, fetchedAt), ...cutWeeks(sound)]);
 
 /**
- * The values of a slice that withholds immature ones: NULL in place of zero. Of cohorts that have not all reached an age the
- * service answers zero or null, which nothing in the answer tells from a measured zero (observed: mature); so a zero of a cohort
- * that cannot be complete is none. Any other word for the parameter than `immature` is taken to withhold, as `mature` does.
+ * NULL in place of zeros, for a slice that withholds immature values. If not all cohorts have reached an age, the service
+ * answers zero or null, which cannot be distinguished from a measured zero (observed: mature); so a zero of a cohort that
+ * cannot be complete is not a value. Any value of the parameter other than `immature` is taken to withhold, as `mature` does.
  */
 function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fetchedAt: Date | null): Replacing {
   const replacing = new Map<string, string>();
@@ -200,14 +199,11 @@ function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fet
   return replacing;
 }
 
-/** Whether the first week of a window was requested from a later day on. */
+/** Whether a window requests its first week only from a later day on. */
 export const beginsInWeek = ({ slice, requested, replaced }: Window): boolean =>
   slice.grain === 'week' && requested.start > replaced.start;
 
-/**
- * Most services name a week that the date period cuts after its own first day, some after the first of its days that was
- * requested. Both are the same week, and stored as such.
- */
+/** Names a week that the date period cuts by its first day, as most services do; some use its first requested day. */
 function cutWeeks(sound: readonly Sound[]): Replacing {
   const cut = sound.filter(({ spooled: { window } }) => beginsInWeek(window));
   if (cut.length === 0) return new Map();

@@ -1,10 +1,4 @@
-/**
- * Statements on a slice's table: what it holds of some days, and how staged rows take the place of that. Pure: names, types and days
- * in, SQL out.
- *
- * The table of a cube has a row for each value, any other one a column for each metric. A deletion compares the bare date column with
- * literals, so that it touches only the blocks that hold those days; an expression over the column would read the whole table.
- */
+/** SQL on a slice's table: what it holds of some days, and how staged rows replace it. Pure: names, types, days in, SQL out. */
 
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
@@ -28,22 +22,19 @@ type Table = Pick<Target, 'table' | 'columns'> & { readonly slice: Pick<Target['
 
 const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string => metrics.map(({ id }) => literal(id)).join(', ');
 
-/** The rows that a load of some days replaces: in a cube those of its metrics. */
+/** The rows that a load of some days replaces; in a cube only those of its metrics. */
 const replacedRows = ({ table, columns, slice: { grain } }: Table, days: DayInterval): string =>
   `from ${table}
 where ${insideDays(grain, days)}${columns.cube === undefined ? '' : ` and metric in (${idsOf(columns)})`}`;
 
-/** Deletes the rows that a load of some days replaces. */
+/** Deletes the rows that a load replaces. Compares the bare date column: an expression over it would read the whole table. */
 export const deleteRows = (target: Table, days: DayInterval): string => `delete ${replacedRows(target, days)}`;
 
-/** An exact sum with every digit, and without zeros at its end: alike whatever type its column had. */
+/** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
 const exactText = (sum: string, type: ColumnType): string =>
   String.raw`regexp_replace(${sumText(sum, type)}, '\.0*$|(\.\d*[1-9])0+$', '\1')`;
 
-/**
- * Totals of a query with a row per period `p`: its rows `n` and the sums `s0` … of its additive metrics. In a row each, the rows as
- * those of a metric without a name.
- */
+/** Turns a query with a row per period `p` into a row per sum `s0` … and one for the rows `n`, which has no metric name. */
 function inRows(columns: Columns, query: string): string {
   const metrics = additiveOf(columns);
   return `select
@@ -64,14 +55,11 @@ const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): 
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
     .join('');
 
-/**
- * Fills `before` or `after`: per period, metric and age of some days of the table the rows (`n`), the values that are not zero (`z`,
- * in a cube) and the total of a metric that adds up, as text (`s`).
- */
+/** Fills `before` or `after`: per period, metric and age, rows `n`, non-zero values `z` (only in a cube), total `s` as text. */
 export function totalTable(name: 'before' | 'after', target: Table, ranges: readonly DayInterval[]): string {
   const { columns, slice } = target;
   const { cube } = columns;
-  // Each range by itself: only so does each touch no block but its own.
+  // One query per range: only then does each touch no blocks but its own.
   const parts = ranges.map((days) => {
     const period = periodOf(slice.grain, days.start);
     const rows = replacedRows(target, days);
@@ -87,7 +75,7 @@ group by 1, 2, 3`;
   return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
 }
 
-/** Fills `after` with the totals of what windows in `totals` bring. */
+/** Fills `after` with the totals of some windows in `totals`. */
 export function totalStaged(columns: Columns, windowNos: readonly number[]): string {
   const query = `select p, sum(n) as n${sumsOf(columns, (_, at) => `sum(s${at})`)}
 from ${staging.totals}
@@ -96,30 +84,29 @@ group by 1`;
   return `create or replace temp table ${staging.after} as\n${inRows(columns, query)}`;
 }
 
-/** Days of a staged window that are replaced by one load. */
+/** The days of a staged window that one load replaces. */
 interface LoadedDays {
   readonly loadId: string;
   readonly window: { readonly replaced: DayInterval };
   readonly judged: { readonly sound: { readonly windowNo: number } };
 }
 
-/** Rows that loads insert. */
 interface Inserted {
-  /** A query for them, in the types of the table. */
+  /** A query for the rows to insert, in the types of the table. */
   readonly rows: string;
-  /** Whether each load takes its whole window: then it is found by the window's number, without a look at the days (a tenth of an insertion). */
+  /** Whether each load takes a whole window, whose number then identifies it; comparing days takes a tenth of an insertion. */
   readonly isWhole: boolean;
   readonly hasRejected: boolean;
-  /** Whether one of identical rows is to be kept. */
+  /** Whether there are identical rows, of which one is kept. */
   readonly hasCopies: boolean;
-  /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
+  /** Whether the rows are already in the order of their dates, as in most answers; sorting is most of an insertion. */
   readonly isOrdered: boolean;
 }
 
-/** The load of a row; no slice has a column of such a name. */
+/** The load of a row; no slice has a column with such a name. */
 const LOAD = '"load,"';
 
-/** Copies the staged rows of loads into the slice's table, laid out by date. */
+/** Inserts the staged rows of loads into the slice's table, in order of date. */
 export function insertRows(
   { table, columns, slice: { grain } }: Table,
   loads: readonly LoadedDays[],
@@ -128,7 +115,7 @@ export function insertRows(
   const cube = cubeOf(columns);
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
   const conditions = [...(hasRejected ? [`${REJECTED} is null`] : []), ...(isWhole ? [] : [`${LOAD} is not null`])];
-  // Rows of one key say the same here: others fail their window.
+  // Rows of one key are identical here: different ones fail their window.
   const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, (${loadOf(loads, isWhole, grain)})::bigint as ${LOAD}
 from (
 ${rows}
@@ -142,7 +129,7 @@ ${rows}
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
 }
 
-/** An expression for the load of a row by its window, and by its day where a window is loaded in parts. */
+/** An expression for the load of a row: by its window, and by its day if a window is loaded in shares. */
 function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['grain']): string {
   const windowNoOf = ({ judged }: LoadedDays): number => judged.sound.windowNo;
   if (!isWhole) {
@@ -156,7 +143,7 @@ function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['gr
   return `[${listed.join(', ')}][${WINDOW} + 1]`;
 }
 
-/** The rows of a query as those of a cube: one for each value. */
+/** Turns the rows of a query into those of a cube: one for each value, where other slices have a column for each metric. */
 function cellsOf({ metrics, cube }: CubeColumns, key: string, rows: string): string {
   const listed = (of: (column: Metric) => string): string => `[${metrics.map(of).join(', ')}]`;
   const placed = (of: (metric: CubeMetric) => string): string =>
@@ -183,7 +170,7 @@ ${rows}
 where "value" is not null`;
 }
 
-/** The first days of the periods in which the table has values of some metrics, other than zero. */
+/** The first days of the periods in which the table has non-zero values of some metrics. */
 export function periodsWith(
   metrics: readonly Pick<Metric, 'id'>[],
   { table, slice: { grain } }: Pick<Target, 'table' | 'slice'>,

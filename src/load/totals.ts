@@ -1,31 +1,28 @@
-/**
- * Sums compared with totals that the service states: what agrees within the digits that were stated, and what that shows of an
- * answer.
- */
+/** Compares sums of rows with the service's totals: what agrees within the stated digits, and what that shows of an answer. */
 
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 
-/** A metric of the rows of one part of a window. */
+/** The sums of one metric over the rows of one part of a window. */
 export interface MetricSum {
   readonly metric: string;
-  /** Exact sum over the rows, as text; null when no row had a value. */
+  /** Exact sum over the rows, as text; null if no row has a value. */
   readonly sum: string | null;
-  /** The same after identical duplicates collapsed. */
+  /** The same with identical rows counted once. */
   readonly distinctSum: string | null;
-  /** Sum of the magnitudes, for the bound below. */
+  /** Sum of the absolute values; bounds the rounding error. */
   readonly magnitude: number;
-  /** Values other than zero. */
+  /** Number of values other than zero. */
   readonly nonZero: number;
-  /** Most digits after the point that a value is stated with. */
+  /** Most digits after the point in any value. */
   readonly digits: number;
-  /** Whether the metric is a count, whatever its column has become: counts must agree exactly. */
+  /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
   readonly isCount: boolean;
-  /** Whether it is only assumed, from its name, that it adds up. */
+  /** Whether the metric is only assumed to add up. */
   readonly isAssumed: boolean;
 }
 
-/** The exact sums of the additive metrics of each part of a window, of no rows too. */
+/** The exact sums of the additive metrics of each part of a window, including parts without rows. */
 export type PartSums = readonly (readonly MetricSum[])[];
 
 export interface Comparison {
@@ -33,13 +30,13 @@ export interface Comparison {
   readonly sum: string;
   readonly total: string;
   readonly agrees: boolean;
-  /** Whether it agrees so nearly that it leaves no room for rows that are missing: to the digits of its total, and to the cent. */
+  /** Whether it agrees so closely that no rows can be missing: to the digits of the total, and to the cent. */
   readonly isExact: boolean;
   readonly isAssumed: boolean;
   readonly nonZero: number;
 }
 
-/** A total, and how far it may lie from the truth by the digits it is stated with. */
+/** A total, and how far it may differ from the exact value by the digits it is stated with. */
 export interface Total {
   readonly text: string;
   readonly slack: number;
@@ -55,7 +52,7 @@ function digitsWritten(text: string): number {
   return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
 }
 
-/** Totals as one answer states them; what is no number states nothing. */
+/** The totals that one answer states; a text that is not a number is skipped. */
 export const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
   new Map(
     [...totals]
@@ -65,17 +62,17 @@ export const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
 
 /** Relative error of one floating-point addition. */
 const UNIT_ROUNDOFF = 2 ** -52;
-/** Relative error of a sum of some million numbers. */
+/** Relative error of a sum of a few million numbers. */
 const SUM_ROUNDOFF = 1e-9;
-/** Fewer values may add up to a total by chance, or because there is but one. */
+/** Fewer values may add up to a total by chance, or because there is only one. */
 const LEAST_VALUES = 5;
-/** Money is stated with at least so many digits, written out or not. */
+/** Money is stated with at least this many digits after the point, written out or not. */
 const LEAST_DIGITS = 2;
 
 /**
- * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. Totals of money, and
- * counts above that, are floating point on the service's side, so they may differ by what adding that many numbers can
- * round; and rows and total are each off by at most half a unit of their last digit.
+ * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. The service adds money,
+ * and counts above that, in floating point: their totals may differ by the rounding error of that many additions. Rows and
+ * totals of money may also each be off by half a unit of their last digit.
  */
 export const compareTotals = (sums: readonly MetricSum[], totals: Totals, rowCount: number): Comparison[] =>
   sums.flatMap((each) => {
@@ -96,7 +93,7 @@ function agreement(
   const rows = Math.max(rowCount, 1);
   const floating = UNIT_ROUNDOFF * rows * Math.max(magnitude, Math.abs(total));
   if (isCount) {
-    // No count is rounded, one with a fraction neither.
+    // Counts are never rounded per row, even if they have fractions.
     const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
     const agrees = away <= (isWhole ? 0 : floating + slack);
     return { agrees, isExact: agrees };
@@ -109,18 +106,18 @@ function agreement(
 export interface Proof {
   readonly verdict: CompletenessVerdict;
   readonly comparisons: readonly Comparison[];
-  /** The comparison that speaks most plainly against the answer; null unless the verdict is `unproven`. */
+  /** The comparison that speaks most clearly against the answer; null unless the verdict is `unproven`. */
   readonly against: Comparison | null;
-  /** One that agrees only as far as rounding allows, where none tells more; else null. */
+  /** A comparison that agrees only as far as rounding allows, if none agrees exactly; else null. */
   readonly rounded: Comparison | null;
-  /** Assumed metrics that the answer shows not to add up, or to do so. */
+  /** Assumed metrics that the answer shows not to add up; `addsUp`: those it shows to add up. */
   readonly notAdditive: readonly string[];
   readonly addsUp: readonly string[];
 }
 
 /**
- * What comparisons show. A metric that is only assumed to add up counts where it agrees, and where all of them disagree. What
- * agrees only as far as rounding allows proves nothing by itself: rows of less than that may be missing.
+ * What comparisons show. The disagreement of a metric that is only assumed to add up counts only if no other metric agrees
+ * exactly. Agreement only as far as rounding allows proves nothing by itself: rows that add up to less may be missing.
  */
 export function proofOf(comparisons: readonly Comparison[]): Proof {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
@@ -130,7 +127,7 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
   const isSomething = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
   const isShown = telling.some((each) => each.isExact && isSomething(each));
   const against = certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
-  // A few values agree by chance: rows that are missing may have had none of them, and the odd metric may be right.
+  // A few values may agree by chance: missing rows may have had none, and the disagreeing metric may be right.
   const isThin = disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
   const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
   const isSilent = comparisons.length === 0 || isThin || rounded !== null;
@@ -142,9 +139,9 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
 }
 
 /**
- * The totals of the pages of one answer: stated once for all of them, or by each for its own rows. Both readings where they
- * differ; a metric that one page lacks is left out. Which it is, only the metrics that are summed tell: what the service says of
- * others proves nothing, and may be another estimate each time.
+ * The totals of the pages of one answer. If all pages state the same totals, they may be those of the answer or of each page's
+ * own rows: returns both readings. Otherwise returns their sum; a metric that one page lacks is left out. Only summed metrics
+ * decide: what the service states for others proves nothing, and may be a new estimate each time.
  */
 export function totalsOfPages(pages: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const [first, ...others] = pages;
@@ -156,13 +153,13 @@ export function totalsOfPages(pages: readonly Totals[], summed: ReadonlySet<stri
   return isRepeated && telling.length > 0 ? [first, addTotals(pages)] : [addTotals(pages)];
 }
 
-/** Whether two totals are the same number, but for the order in which floating-point numbers were added up. */
+/** Whether two totals are the same number, apart from the order in which floating-point numbers were added. */
 function isSameTotal(one: Total | undefined, other: Total | undefined): boolean {
   const [a, b] = [Number(one?.text), Number(other?.text)];
   return Math.abs(a - b) <= SUM_ROUNDOFF * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
-/** The totals of several answers, added; a metric that one of them lacks is left out. */
+/** The sums of the totals of several answers; a metric that one of them lacks is left out. */
 export function addTotals(totals: readonly Totals[]): Totals {
   const [first = new Map<string, Total>(), ...others] = totals;
   if (others.length === 0) return first;

@@ -1,4 +1,4 @@
-/** Statements on the staged rows of a batch: their sums and what the checks look at. Pure: names, types and days in, SQL out. */
+/** SQL on the staged rows of a batch: their sums, and what the checks read. Pure: names, types and days in, SQL out. */
 
 import type { Day } from '../model/calendar.ts';
 import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
@@ -7,11 +7,11 @@ import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import { PART, REJECTED, staging, WINDOW } from './staged-sql.ts';
 import { additiveOf, type Columns, periodOf } from '../tables/target.ts';
 
-/** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
+/** Fills `totals` in one pass over `typed`; `start` is the first day of the period if the report has no date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
   const sums = additiveOf(columns).map(({ id, type }, at) => {
     const name = identifier(id);
-    // A sum of wider decimals would overflow sooner than that of the values, and the magnitude of the least integer does.
+    // For wider decimals this sum would overflow before that of the values; the magnitude of the least integer overflows.
     const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
     const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
     return `,
@@ -29,16 +29,13 @@ from ${staging.typed}
 group by all`;
 }
 
-/** What tells whether something was answered: of a cube its values other than zero, as rows of zeros come with other metrics; else rows. */
+/** Counts what was answered: rows, in a cube non-zero values, because other metrics bring rows of zeros with them. */
 const valuesIn = ({ metrics, cube }: Columns): string =>
   cube === undefined
     ? 'count(*)'
     : metrics.map(({ id }) => `coalesce(count_if(${identifier(id)} <> 0), 0)`).join(' + ');
 
-/**
- * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
- * order, of how many values other than zero they are, and what each period gets (JSON list).
- */
+/** Per window and part: lists of exact sums, magnitudes and non-zero counts of additive metrics, in order; periods as JSON. */
 export function sumParts(columns: Columns): string {
   const metrics = additiveOf(columns);
   const each = (sum: (at: number, type: ColumnType) => string): string =>
@@ -54,10 +51,10 @@ from ${staging.totals}
 group by ${WINDOW}, ${PART}`;
 }
 
-/** Per window and part the exact sums over the distinct rows of some windows. */
+/** Per window and part, the exact sums over the distinct rows of some windows. */
 export function sumDistinct(columns: Columns, windowNos: readonly number[]): string {
   const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
-  // What came unasked is left out: of one key it says the same, or the window fails.
+  // Without unrequested keys: if rows of one key differ in them, the window fails anyway.
   const names = [...columns.dimensions.map(identifier), 'attr_dependency', ...metrics.map(({ name }) => name)];
   return `select
     ${WINDOW} as window_no,
@@ -71,7 +68,7 @@ from (
 group by ${WINDOW}, ${PART}`;
 }
 
-/** The rows of some windows that are not stored, each with its day and why. */
+/** The rows of some windows that are not stored, each with its day (null without a date dimension) and the reasons. */
 export function rejectedRows(grain: DateDimension | null, windowNos: readonly number[]): string {
   const day = grain === null ? 'null' : `cast(${identifier(grain)} as DATE)::varchar`;
   return `select ${WINDOW} as window_no, ${day} as day, ${REJECTED} as rejected
@@ -79,17 +76,15 @@ from ${staging.typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 }
 
-/**
- * Keys that occur more than once in one of these windows: how often, and in how many different versions. What came unasked is
- * part of a version: it may be what tells the rows apart.
- */
+/** Keys that occur more than once in one of these windows: how often, and in how many versions. */
 export function duplicateKeys(columns: Columns, windowNos: readonly number[]): string {
+  // Values that were not requested are part of a version: they may be what distinguishes the rows.
   const names = [...columns.dimensions, 'attr_dependency'];
   const structOf = (of: readonly string[]): string =>
     `{${of.map((n) => `${literal(n)}: ${identifier(n)}`).join(', ')}}`;
-  // As text: the engine's own JSON of a decimal below one is none that it reads.
+  // As text: the engine writes a decimal below one as JSON that it cannot read.
   const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra, '}')`;
-  // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
+  // Only for repeated keys: lists of the values of every key would not fit into memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
   const inWindows = `${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is null`;
   return `with twice as materialized (

@@ -1,4 +1,4 @@
-/** Audits: which periods with final cells are requested again, to measure that final is final. Pure; the draw can be repeated. */
+/** Audits: draws periods with final cells to request again, to measure that final is final. Pure; a draw can be repeated. */
 
 import { createHash } from 'node:crypto';
 
@@ -13,28 +13,33 @@ import type { SlicePlan } from './plan.ts';
 export interface Draw {
   readonly plan: SlicePlan;
   readonly period: Period;
-  /** Says what the period was drawn with. */
+  /** The text that the period was drawn with. */
   readonly seed: string;
-  /** The metrics whose totals it compares: those that add up and are final in the period, at least one. */
+  /** The metrics whose totals are compared: those that add up and are final in the period, at least one. */
   readonly metrics: readonly string[];
 }
 
 type Candidate = Omit<Draw, 'seed'>;
 
-/** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
+/** The night of a draw: the day in UTC, so that a plan, or a run after a killed one, draws the same as the sync. */
 export const nightOf = (planAt: Date): Day => dayAt(planAt, UTC);
 
-/** How many periods a night may draw, and how many of them its earlier runs have loaded. */
+/** How many periods a night may draw, and how many of them its earlier runs already loaded. */
 export interface Draws {
   readonly periods: number;
   readonly done: number;
 }
 
 /**
+<<<<<<< HEAD
  * At most so many periods, of all slices together: each with the chance that one of all their final cells lies in it, whatever
  * else the night requests, as what is left out would never be found wrong. Only what was fetched on the same day is left out, as
  * that says nothing new, what is not covered any more, and a table that is being built. Each period has a number of its own
  * (Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir"), so that a run after a killed one draws the same.
+=======
+ * Draws at most so many periods from all slices together, each with a chance in proportion to its final cells. Also draws
+ * periods that the night requests anyway: what is left out would never be found wrong.
+>>>>>>> 8195d6413bf4d86b74dd218498252d25c479770c
  */
 export function drawAudits(plans: readonly SlicePlan[], { periods, done }: Draws, planAt: Date): Draw[] {
   return plans
@@ -49,14 +54,14 @@ export function drawAudits(plans: readonly SlicePlan[], { periods, done }: Draws
     .map(({ draw }) => draw);
 }
 
-/** The window that loads a drawn period again; in a cube the ages that were drawn. */
+/** The window that loads a drawn period again; in a cube only the drawn ages. */
 function auditWindow({ plan, period, metrics }: Draw): Window {
   const { slice, fingerprint, table, planAt } = plan;
   const parts = knownSize(table, planAt)?.parts ?? undefined;
   return windowOf(ofSameAges(slice, metrics), fingerprint, [{ period, reason: 'audit' }], parts);
 }
 
-/** The plans, with a window for each drawn period that no other window of the night loads again. */
+/** The plans with a window added for each drawn period that no other window of the night loads again. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
   return plans.map((plan) => {
     const added = drawn
@@ -68,7 +73,7 @@ export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]):
   });
 }
 
-/** Periods with their final metrics; of a cube as many of its ages together as an address holds. */
+/** The covered periods of a live table with their final metrics; in a cube, as many ages together as an address holds. */
 function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
   const { slice, table } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
@@ -77,6 +82,7 @@ function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
   const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
     const final = [...ages].flatMap(([age, metrics]) => {
+      // A period that was fetched today says nothing new.
       const stored = storedAt(table, age, period.bucket.start);
       const isOld =
         stored !== undefined && stored.rows > 0 && stored.fetchedAt < today && isWhole(period) && isWhole(stored);
@@ -88,7 +94,7 @@ function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
   });
 }
 
-/** From 0 up to 1, alike on every machine. */
+/** A number from 0 to below 1, the same on every machine. */
 function fractionOf(seed: string): number {
   return createHash('sha256').update(seed).digest().readUInt32BE(0) / 2 ** 32;
 }

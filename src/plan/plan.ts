@@ -1,9 +1,8 @@
 /**
- * Planning: (slice, ledger, clock) → the windows to ask for, each period with its reason, how large and in which order. Pure.
+ * Planning: (slice, ledger, clock) → the windows to request, their size and order, and the reason for each period. Pure.
  *
- * A slice is planned for the table that carries its meaning: the live one, or, when its meaning changed, the one that
- * is built beside it until it is complete. What is planned is the slice's whole coverage, also what a rolling date period
- * has left behind.
+ * A slice is planned for the table that carries its meaning: the live one or, if its meaning changed, the one that is built
+ * beside it until it is complete. The plan covers the whole coverage, including what a rolling date period has left behind.
  */
 
 import {
@@ -39,11 +38,11 @@ export interface SlicePlan {
   readonly weekStartsOn: WeekStart;
   /** Every period of the coverage, due or not, in order. */
   readonly periods: readonly Period[];
-  /** What the ledger knows of the table the windows will go to; null before its first load. */
+  /** What the ledger knows of the table that the windows will be loaded into; null before its first load. */
   readonly table: SliceTable | null;
-  /** In order of time; together exactly the due periods, of a cube the due ages and few others. No cell is in two of them. */
+  /** In order of time; together exactly the due periods, in a cube the due ages and few others. No cell is in two windows. */
   readonly windows: readonly Window[];
-  /** Periods that are held from a fetch after the as-of instant, and so left as they are. */
+  /** The number of periods that are stored from a fetch after the as-of instant, and so left as they are. */
   readonly storedNewer: number;
   readonly planAt: Date;
 }
@@ -53,11 +52,11 @@ export interface PlanRequest {
   readonly metrics: readonly Metric[];
   readonly ledger: SliceLedger;
   readonly planAt: Date;
-  /** Plans exactly the periods that touch these days, whatever their state; never one that has not begun or is let go. */
+  /** Plans exactly the periods that touch these days and have begun and are kept, whatever their state; null: the due ones. */
   readonly forced: DayInterval | null;
 }
 
-/** The windows a run asks for, for one slice. */
+/** Plans the windows that a run requests for one slice. */
 export function planSlice(request: PlanRequest): SlicePlan {
   const { slice, ledger, planAt, forced } = request;
   const meaning = fingerprintOf(slice);
@@ -96,20 +95,17 @@ export function planSlice(request: PlanRequest): SlicePlan {
 
 const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: foremost([...ages.values()]) });
 
-/** The reason whose window comes first. */
+/** The reason whose window is requested first. */
 const foremost = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (ranks[each] < ranks[first] ? each : first));
 
-/** Whether a table holds the period, or with another grain a part of it, from a fetch after the as-of instant. */
+/** Whether a table holds the period (with another grain, a part of it) from a fetch after the as-of instant. */
 function isStoredNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
   if (grain === null) return newer.length > 0;
   return newer.some((stored) => meet(stored.bucket, bucket));
 }
 
-/**
- * The periods that touch the forced days, of those that have begun and that the slice keeps, each at least as far as the coverage
- * and the last load reach: a bucket is replaced whole, so that a request for a few of its days would lose the others.
- */
+/** The periods that touch the forced days, have begun and are kept by the slice. */
 function forcedPeriods(
   forced: DayInterval,
   {
@@ -129,15 +125,16 @@ function forcedPeriods(
   if (days.start >= days.end) return [];
   if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, days));
   return periodsOf(days, slice.grain, weekStartsOn).map(({ bucket, requested }) => {
+    // A bucket is replaced whole: fewer days than the coverage or the last load has would lose the others.
     const covered = periods.find((period) => period.bucket.start === bucket.start)?.requested ?? requested;
     return { bucket, requested: spanOf(requested, covered, table?.periods.get(bucket.start)?.requested ?? requested) };
   });
 }
 
 /**
- * Why a plan's table may not take the live one's place yet, in words; null when it may: it holds every period of the coverage
- * with every metric, nothing the live table holds lies outside that or was fetched after the as-of instant, and what is empty
- * although the live table has rows there was confirmed by a second run. Where nothing is served yet, nothing is held back.
+ * Why a plan's table may not replace the live one yet, as text; null if it may. It may if the live table is empty. Otherwise it
+ * must hold every period of the coverage, which includes the live periods, with every metric; no live period may be fetched
+ * after the as-of instant; and a period that is empty although the live table has rows there must be confirmed by a second run.
  */
 export function swapBlockedBy({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): string | null {
   if (live?.periods.size === 0) return null;
@@ -146,7 +143,7 @@ export function swapBlockedBy({ slice, periods, table, planAt }: SlicePlan, live
     (period) => period === undefined || !slice.metrics.every((metric) => period.metrics.includes(metric)),
   ).length;
   if (missing > 0) return `${missing} of ${periods.length} periods are not loaded with all metrics`;
-  // Of the live table alone: what this run itself fetched for the new one came after the as-of instant too.
+  // Only of the live table: what this run fetched for the new one is later than the as-of instant too.
   const newer = [...(live?.periods.values() ?? [])].filter(({ fetchedAt }) => fetchedAt > planAt).length;
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
   if (live === null || live === table) return null;
@@ -162,7 +159,7 @@ function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
   return [...table.periods.values()].some(({ rows, requested }) => rows > 0 && meet(requested, days));
 }
 
-/** Why the metrics of an age are due in a period; null when they are not. */
+/** Why the metrics of an age are due in a period; null if they are not. */
 function reasonFor(
   period: Period,
   age: string,
@@ -170,7 +167,7 @@ function reasonFor(
   { table, ...request }: PlanRequest & Pick<SlicePlan, 'table'>,
 ): DueReason | null {
   const loaded = storedAt(table, age, period.bucket.start);
-  // The bucket of a slice without a date dimension is its date period, which may have grown since.
+  // Without a date dimension, the bucket is the date period, which may have grown since the load.
   if (loaded?.bucket.end === period.bucket.end) {
     return dueReason(period, loaded, metrics, request.slice, request.planAt);
   }
@@ -179,7 +176,7 @@ function reasonFor(
   return isBehindNewest(period, table) ? 'missing' : 'new';
 }
 
-/** Whether something later was loaded already, so that this period is a hole rather than the next one. */
+/** Whether a later period was loaded already, so that this one is a gap rather than the next one. */
 function isBehindNewest(period: Period, table: SliceTable | null): boolean {
   return [...(table?.periods.keys() ?? [])].some((start) => start > period.bucket.start);
 }
@@ -188,7 +185,7 @@ type Group = [DuePeriod, ...DuePeriod[]];
 
 function groupIntoWindows(due: readonly DuePeriod[], maxDays: number): Group[] {
   const groups: Group[] = [];
-  // From the newest on, so that the newest window is a full one: it is asked for first.
+  // From newest to oldest, so that the newest window, which is requested first, is a full one.
   for (const next of due.toReversed()) {
     const group = groups.at(-1);
     if (group !== undefined && fits(group, next, maxDays)) group.unshift(next);
@@ -206,7 +203,7 @@ function fits(group: Group, before: DuePeriod, maxDays: number): boolean {
   );
 }
 
-/** What is new, then what ripens, then older history; audits last, as nothing waits for them. */
+/** New periods first, then maturing ones, then older history; audits last, because nothing waits for them. */
 const ranks: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
@@ -222,10 +219,7 @@ const ranks: Readonly<Record<DueReason, number>> = {
 };
 const HISTORY = 2;
 
-/**
- * The windows of all plans by what they bring, newest first within each. Where nothing was loaded under a meaning yet, its
- * newest window is what is new, and the others are history.
- */
+/** The windows of all plans by rank, newest first within each; of a first load, only the newest window counts as new. */
 export function inOrder(plans: readonly SlicePlan[]): Window[] {
   return plans
     .flatMap((plan) => plan.windows.map((window) => ({ window, rank: rankOf(window, plan) })))
@@ -243,25 +237,25 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Large enough to be worth a request, small enough to load in little memory: some 30 MB of rows of usual width. */
+/** Large enough to be worth a request, small enough to load in little memory: about 30 MB of rows of usual width. */
 const ROWS_PER_WINDOW = 50_000;
 /** The same for wide rows. */
 const CELLS_PER_WINDOW = 2_000_000;
 
-/** First windows of a slice nothing is known of: a dense one bears them, and a year of them is all asked for at once. */
+/** Days of the first windows of an unknown slice: a dense slice can bear them, and a year of them is requested at once. */
 const FIRST_DAYS = { hour: 1, other: 7 } as const;
 
-/** No request asks for more, however sparse the slice is: one failure would then cost too much. */
+/** No request covers more days, however sparse the slice is: one failure would cost too much. */
 const MOST_DAYS = 366;
 
-/** Rows a day of the slice had in its loaded periods, on average over those that had any; null before the first. */
+/** Average rows per day in the loaded periods that have rows; null if there are none. */
 export function rowsPerDay(table: SliceTable | null): number | null {
   const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
   const days = periods.reduce((sum, { requested }) => sum + daysBetween(requested.start, requested.end), 0);
   return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
 }
 
-/** Most days a window of the slice may ask for, at least 1; a single period may still be longer. */
+/** The most days that a window of the slice may request, at least 1; a single period may still be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
   // The rows of a cube are its cells.
@@ -275,14 +269,14 @@ export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date)
 
 /** As large as `ROWS_PER_WINDOW` rows of usual width. */
 const BYTES_PER_WINDOW = 30_000_000;
-/** One answer says little of days that are farther away. */
+/** One answer says little about days that are further away. */
 const MOST_JOINED_DAYS = 92;
 
-/** The periods of some windows of a slice in as few windows as the bytes of a day allow, the newest first. */
+/** The periods of some windows of a slice, in as few windows as the bytes of a day allow, newest first. */
 export function joined(windows: readonly Window[], bytesADay: number): Window[] {
   const [first] = windows;
   if (first === undefined) return [];
-  // The batches of a cube by themselves.
+  // Each batch of a cube's metrics is joined by itself.
   const rest = windows.filter((window) => !haveSameMetrics(window, first));
   const due = windows
     .flatMap((window) => (haveSameMetrics(window, first) ? window.periods : []))

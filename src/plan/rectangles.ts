@@ -1,8 +1,8 @@
 /**
- * The windows of a cube: runs of periods × batches of metrics that hold every due cell, at the least cost. Pure.
+ * The windows of a cube: runs of periods × batches of metrics that cover every due cell at the least cost. Pure.
  *
- * A cell is one age of one period. What is due of a cube is a diagonal, as each night another age of another period becomes final:
- * one request for every cell would be too many, and one for all of them would request everything again.
+ * A cell is one age of one period. The due cells of a cube are a diagonal, because each night a different age of each period
+ * becomes final: one request per cell would be too many, and one for all cells would request everything again.
  */
 
 import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';
@@ -22,19 +22,19 @@ export interface Rectangle {
 }
 
 export interface Covering {
-  /** The metrics of each age, which are fetched together; in order of the ages. */
+  /** The metrics of each age, in order of the ages; the metrics of one age are fetched together. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   readonly maxDays: number;
-  /** How many bytes of an address the names of metrics may take. */
+  /** Most bytes of an address that the names of metrics may take. */
   readonly maxBytes: number;
-  /** Of several reasons why a period is requested, the one to tell. */
+  /** Picks the reason to report if a period is requested for several. */
   readonly foremost: (reasons: readonly DueReason[]) => DueReason;
 }
 
-/** What a request costs the service beside its rows, in cells of one metric and day. */
+/** What a request costs the service besides its rows, in cells of one metric and day. */
 const REQUEST_COST = 120;
 
-/** The metrics of an age, and what their names take in an address. */
+/** The metrics of an age, and the bytes that their names take in an address. */
 interface AgeMetrics {
   readonly metrics: readonly string[];
   readonly bytes: number;
@@ -42,14 +42,14 @@ interface AgeMetrics {
 
 type Measured = Omit<Covering, 'metrics'> & { readonly metrics: ReadonlyMap<string, AgeMetrics> };
 
-/** The rectangles that cover the due ages of some periods, which are in order; no cell is in two of them. */
+/** The rectangles that cover the due ages of periods, which must be in order; no cell is in two rectangles. */
 export function rectanglesOf(due: readonly DueAges[], stated: Covering): Rectangle[] {
   const entries = [...stated.metrics].map(([age, metrics]) => [age, { metrics, bytes: bytesOf(metrics) }] as const);
   const covering = { ...stated, metrics: new Map(entries) };
   return runsOf(due).flatMap((run) => divided(run, covering).flatMap((part) => batched(part, covering)));
 }
 
-/** Neighbouring periods. */
+/** Groups neighbouring periods. */
 function runsOf(due: readonly DueAges[]): DueAges[][] {
   const runs: DueAges[][] = [];
   for (const next of due) {
@@ -60,9 +60,9 @@ function runsOf(due: readonly DueAges[]): DueAges[][] {
   return runs;
 }
 
-/** A run in the parts whose requests and cells together cost least, each as long as a window may be. */
+/** Divides a run into parts whose requests and cells cost least; none of several periods is longer than a window may be. */
 function divided(run: readonly DueAges[], covering: Measured): DueAges[][] {
-  // By the end of a part: the least cost of all up to it, and where its last part begins.
+  // By end of a part: the least cost of everything up to it, and where the last part begins.
   const best: { readonly cost: number; readonly from: number }[] = [{ cost: 0, from: 0 }];
   for (let end = 1; end <= run.length; end += 1) {
     const ages = new Set<string>();
@@ -93,7 +93,7 @@ function costOf(ages: ReadonlySet<string>, days: number, { metrics, maxBytes }: 
   return Math.ceil(bytes / maxBytes) * REQUEST_COST + cells;
 }
 
-/** A part of a run with the metrics of its ages, in as many batches as the length of an address allows. */
+/** A part of a run with the metrics of its ages, in batches whose names fit into an address. */
 function batched(part: readonly DueAges[], { metrics, maxBytes, foremost }: Measured): Rectangle[] {
   const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
   const names = [...metrics].flatMap(([age, known]) => (due.has(age) ? [known.metrics] : []));

@@ -1,4 +1,4 @@
-/** Splitting a window that was too heavy, so that the parts cover exactly the whole. Pure. */
+/** Splits a window that was too heavy into parts that cover exactly the whole. Pure. */
 
 import { type KnownValue, ownValues, type Part, partId, valuesOf, type Window, windowOf } from '../model/window.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
@@ -12,18 +12,15 @@ export function splitByPeriods(window: Window): readonly [Window, Window] | null
   return [half(window.periods.slice(0, middle)), half(window.periods.slice(middle))];
 }
 
-/** By requested text dimension; a dimension nothing is known of is absent. */
+/** By requested text dimension; a dimension without known values is absent. */
 export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
-/** A window that still fails in this many parts is beyond what splitting can mend. */
+/** If a window still fails in this many parts, splitting cannot help. */
 const MOST_PARTS = 64;
-/** The share of an address that the values of a part may take, encoded. */
+/** The share of an address that the encoded values of a part may take. */
 const VALUES_SHARE = 3 / 8;
 
-/**
- * The window with some of its parts (by id) each divided in two by a requested dimension; null when nothing known divides one
- * of them within an address, when it would be in more parts than can help, or when none is named.
- */
+/** The window with some parts (by id) divided in two by a dimension; null if one cannot be, for too many parts, or no ids. */
 export function splitParts(window: Window, ids: ReadonlySet<string>, known: KnownValues): Window | null {
   const { slice } = window;
   const parts = window.parts.map((part) => (ids.has(partId(part)) ? dividePart(slice, part, known) : [part]));
@@ -35,11 +32,11 @@ export function splitParts(window: Window, ids: ReadonlySet<string>, known: Know
 interface Division {
   readonly dimension: string;
   readonly chosen: readonly string[];
-  /** How far the two halves are from equal, as far as is known; 0 is even. */
+  /** How far the two halves are from equal, by the known rows; 0 is even. */
   readonly imbalance: number;
 }
 
-/** The most even division by one dimension. */
+/** The most even division by one dimension; null if there is none. */
 function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Part, Part] | null {
   const divisions = [...known].flatMap(([dimension, values]) => {
     const division = divideValues(slice, part, dimension, values);
@@ -69,7 +66,7 @@ function divideValues(slice: Slice, part: Part, dimension: string, values: reado
   const chosen: string[] = [];
   const room = VALUES_SHARE * (slice.maxUrlBytes ?? MAX_URL_BYTES) - encodedLength(valuesIn(part));
   let rows = 0;
-  // Never all of them: with the last one it is the whole, which is more than half.
+  // Never takes all values: the last one makes it the whole, which is more than half.
   for (const next of left) {
     const isHalf = rows + next.rows > total / 2 && chosen.length > 0;
     const isLong = encodedLength([...chosen, next.value]) > room;
@@ -80,14 +77,13 @@ function divideValues(slice: Slice, part: Part, dimension: string, values: reado
   return chosen.length === 0 ? null : { dimension, chosen, imbalance: Math.abs(total - 2 * rows) / total };
 }
 
-/** Every value a part's filters name. */
 function valuesIn(part: Part): string[] {
   return Object.values(part).flatMap((values) => (values.in ?? []).concat(values.notIn));
 }
 
 const encodedLength = (values: readonly string[]): number => encodeURIComponent(values.join(',')).length;
 
-/** The service has no escape for a comma in a list, and an empty value would read as no list. */
+/** Whether a filter can name a value: a comma in a list cannot be escaped, and an empty value would read as no list. */
 function isSendable(value: string): boolean {
   return value !== '' && !value.includes(',') && value.trim() === value;
 }
