@@ -1,8 +1,4 @@
-/**
- * The way from report rows to partners and links, as views: `<slice>_links` per slice.
- *
- * Views hold column names, so they are made again whenever a slice's table may have changed.
- */
+/** The views `<slice>_links` from report rows to partners and links; made again if a slice's columns may have changed. */
 
 import * as z from 'zod';
 
@@ -14,8 +10,8 @@ import { linkedRows } from '../tables/linked-rows.ts';
 import { type StoredSlice, namesLinks, namesPartners, readLiveSlices } from '../tables/stored-slices.ts';
 
 /**
- * Brings the views up to the live tables, in one transaction; returns the names of the views in schema `main`. A slice
- * that is named like another one's view keeps its name, and the other has no view.
+ * Updates the views to the live tables, in one transaction. Returns the names of the views in schema `main`. If a slice is
+ * named like the view of another one, it keeps its name, and the other has no view.
  */
 export async function refreshJoins(warehouse: Warehouse): Promise<readonly string[]> {
   const slices = await readLiveSlices(warehouse);
@@ -43,7 +39,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
         ];
       },
     });
-    // Apart, as a crawl changes no view.
+    // Declared separately, as a crawl changes no view.
     const linked = joinable.filter((slice) => namesLinks(slice)).map(({ slice }) => joinedView(slice));
     await declare(warehouse, {
       name: 'crawls',
@@ -57,10 +53,10 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
 }
 
 const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
-/** A comment is read as a whole. */
+/** Most apps that a comment lists, as it is read as a whole. */
 const MOST_CRAWLS = 20;
 
-/** When each app was crawled, as the end of a comment; the oldest first. */
+/** When each app was crawled, oldest first, as the end of a comment; empty if none was. */
 async function crawlsText(warehouse: Warehouse): Promise<string> {
   const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
   if (crawls.length === 0) return '';
@@ -91,7 +87,7 @@ const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
   ['is_matched', 'Whether the row found its link; in a slice without networks, its partner'],
 ];
 
-/** Whether a slice carries what leads to a link or a partner, and leaves the names of the joined columns free. */
+/** Whether a slice has columns that lead to a link or a partner, and none named like the joined ones. */
 function isJoinable(slice: StoredSlice): boolean {
   return areApart(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
 }

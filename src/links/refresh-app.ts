@@ -1,4 +1,4 @@
-/** The links of one app: all its lists are read first, then its stored links are replaced in one transaction. */
+/** The links of one app: reads all its lists first, then replaces its stored links in one transaction. */
 
 import * as z from 'zod';
 
@@ -10,7 +10,7 @@ import { doubtAbout, type Refreshing, replaceStaged, warn } from './replace.ts';
 /** A few hundred kilobytes of JSON. */
 const LINKS_PER_STATEMENT = 500;
 
-/** A listed link, below the one in whose list it stands; a network stands below none. */
+/** A listed link; `above` is the link in whose list it stands, null for a network. */
 interface ListedLink {
   readonly link: Link;
   readonly above: ListedLink | null;
@@ -18,7 +18,7 @@ interface ListedLink {
   readonly depth: number;
 }
 
-/** Crawls an app down to a level and replaces its links; returns how many are not listed any more, and are closed in the history. */
+/** Crawls an app down to a level and replaces its links. Returns how many are no longer listed and closed in the history. */
 export async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
   const crawl = await crawlApp(run, appToken, maxLevel);
   run.clock.check();
@@ -30,16 +30,16 @@ export async function refreshApp(run: Refreshing, appToken: string, maxLevel: nu
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
-/** Reads the lists of an app, down to a level. Throws what listing throws, and asks for nothing more after that. */
+/** Reads the lists of an app, down to a level. Throws what listing throws, and requests nothing more after that. */
 async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  // Of a link that is listed twice the first listing counts, so that every path leads up to a network.
+  // If a link is listed twice, the first listing counts, so that every path leads up to a network.
   const links = new Map<string, ListedLink>();
   const read = new Set<string>();
   let requests = 0;
 
-  /** Reads the list below a link, or (null) of the networks; returns the links in it whose own lists were not read yet. */
+  /** Reads the list below a link, or of the networks if null. Returns the links in it whose own lists were not read yet. */
   const readList = async (above: ListedLink | null): Promise<readonly ListedLink[]> => {
     const below: ListedLink[] = [];
     let pages = 0;
@@ -53,19 +53,19 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
         below.push(listed);
       }
     }
-    // A list that turns out to be empty took a page as well.
+    // An empty list takes a page, too.
     requests += Math.max(1, pages);
     return below;
   };
 
-  /** Reads lists and those below them, level by level; what exceeds the limit of the campaign API waits there. */
+  /** Reads lists and those below them, level by level; calls beyond the limit of the campaign API wait in its lane. */
   const readFrom = async (lists: readonly (ListedLink | null)[]): Promise<void> => {
     for (let next = lists; next.length > 0;) next = (await Promise.all(next.map(readList))).flat();
   };
 
   try {
     await readFrom([null]);
-    // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
+    // If a link is removed meanwhile, another may move to a page already read: lists with missing links are read again.
     const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
     const missing = (await run.warehouse.rows(stored, [appToken, maxLevel], storedRow))
       .filter(({ token }) => !links.has(token))
@@ -113,8 +113,8 @@ const countsRow = z.object({ open: count, missing: count, changed_at: instant })
 const rowsRow = z.object({ rows: count });
 
 /**
- * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
- * dated to the as-of instant (or to a newer change). Links that are not listed stay while the list is doubted.
+ * Replaces an app's links in one transaction. Only what differs is touched and gets a new version, dated to the as-of instant
+ * (or to a newer change). Links that are not listed stay while the list is doubted.
  */
 async function replaceApp(
   { warehouse, planAt, runId }: Refreshing,

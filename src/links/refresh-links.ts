@@ -1,8 +1,4 @@
-/**
- * Links in the warehouse: every app crawled, each replaced only when its crawl was complete.
- *
- * Hides crawling, staging and versions. A failed page costs its own app only, and that app nothing: it stays as it was.
- */
+/** Crawls apps and replaces the links of each whose crawl is complete; if a page fails, only its own app stays as it was. */
 
 import * as z from 'zod';
 
@@ -16,23 +12,23 @@ import { refreshApp } from './refresh-app.ts';
 import { type Refreshing, storedRows, warn } from './replace.ts';
 
 export interface RefreshedLinks {
-  /** Links there are now, of all apps. */
+  /** Links stored now, of all apps. */
   readonly rows: number;
-  /** Links that were there before and are no longer listed. */
+  /** Links that were stored before and are no longer listed. */
   readonly removed: number;
-  /** One per app that stayed as it was. */
+  /** One per app whose links stayed as they were. */
   readonly failures: readonly Failure[];
 }
 
-/** Failures that concern every app, or that no other app would escape. */
+/** Failures that concern every app, or that every other app would meet, too. */
 const endsAll: ReadonlySet<FailureCode> = new Set(['CLOCK_UNTRUSTED', 'CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
-/** How the service may answer for an app that it does not know, or that the account has lost. */
+/** Failures that the service may return for an app that it does not know, or that the account has lost. */
 const unknownApp: ReadonlySet<FailureCode> = new Set(['ACCESS_FORBIDDEN', 'SOURCE_MISSING', 'SOURCE_REFUSED']);
 
 /**
- * Crawls the configured apps that were not yet crawled at the as-of instant, and replaces each one's links. Throws when
- * credentials or the clock are refused, the database fails or the run is stopped; apps that were complete by then are kept. Nothing
- * else may use the warehouse meanwhile.
+ * Crawls the configured apps without a crawl that counts at the as-of instant, and replaces each one's links. Throws if the
+ * credentials or the clock are refused, the database fails or the run is stopped; apps that were complete by then are kept.
+ * Nothing else may use the warehouse meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run, links);
@@ -45,8 +41,8 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
 }
 
 /**
- * Crawls once more the apps whose rows, loaded since the last search, name a link that is not known, although `every` would let
- * them wait; not an app whose crawl failed already. A path is looked for by one crawl: `Organic` never has a link.
+ * Crawls apps again before `every` requires it, if their rows, loaded since the last search, name an unknown link. Skips apps
+ * whose crawl has already failed. A path causes only one crawl: `Organic` never has a link.
  */
 export async function refreshNamedLinks(
   run: Refreshing,
@@ -91,7 +87,7 @@ async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: 
   return { rows: await storedRows(run.warehouse, 'links'), removed, failures };
 }
 
-/** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
+/** The failure to report for an app; null, with a warning, if only loaded rows name it and the service does not know it. */
 async function judged(run: Refreshing, app: ChosenApp, failure: Failure): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
@@ -109,22 +105,21 @@ async function judged(run: Refreshing, app: ChosenApp, failure: Failure): Promis
 
 interface ChosenApp {
   readonly token: string;
-  /** Named by the catalog or the configuration; others only by loaded rows, so that the service may not know them. */
+  /** Whether the catalog or the configuration names it; the service may not know an app that only loaded rows name. */
   readonly isNamed: boolean;
 }
 
-/** The forms of an app token (observed: Campaign API); rows may hold `unknown` in its place. */
+/** The form of an app token (observed: Campaign API); rows may contain `unknown` in its place. */
 const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
-/** A nightly run begins some minutes earlier or later; it must not put a crawl off for another night. */
+/** A nightly run may begin some minutes earlier or later; that must not delay a crawl by another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
 /**
- * The apps to crawl, in order of their tokens: without those whose complete crawl of this instant, of the time it counts for, or of a
- * later one that has come, is stored already. Those that are `left` have stored links, and nothing names them any more; none where
- * the configuration lists the apps.
+ * The apps to crawl, in the order of their tokens: those without a complete crawl that still counts, or is later but not in the
+ * future. `left` are apps with stored links that nothing names any more; empty if the configuration lists the apps.
  */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, (links.everyMs ?? 0) - NIGHTLY_SHIFT_MS));

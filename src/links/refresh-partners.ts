@@ -1,8 +1,4 @@
-/**
- * Partners in the warehouse: the whole list of the service, and the partners that only reports carry.
- *
- * Hides staging and versions. The list is read to its end first, then tables and history change in one transaction.
- */
+/** Partners in the warehouse: the service's list, read to its end before anything changes, and those only reports name. */
 
 import * as z from 'zod';
 
@@ -13,9 +9,9 @@ import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './
 import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
 
 /**
- * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed, as rows may carry
- * them, and stay as they are while the list is doubted. Leaves all as they are, with a warning, where they changed after the as-of
- * instant. Throws what the service throws.
+ * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay as
+ * not listed, as rows may name them, or unchanged while the list is doubted. If partners changed after the as-of instant, warns
+ * and leaves all as they are. Throws what the service throws.
  */
 export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, planAt, clock } = run;
@@ -26,7 +22,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   }
   const listed = new Map<string, Partner>();
   await readList(run, listed);
-  // One may slip from one page to the one before, which was read already, when another is removed meanwhile.
+  // If a partner is removed meanwhile, another may move to a page that was read already.
   const stored = await warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
   if (stored.some((id) => !listed.has(id))) await readList(run, listed);
   clock.check();
@@ -48,14 +44,14 @@ const rowOf = ({ id, displayName, supportsCostData }: Partner) => {
   return { partner_id: id, display_name: displayName.toWellFormed(), supports_cost_data: supportsCostData };
 };
 
-/** Reads the list to its end; of a partner that is listed twice the later one counts. */
+/** Reads the list to its end; if a partner is listed twice, the later one counts. */
 async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<void> {
   for await (const page of service.partners(signal)) for (const partner of page) listed.set(partner.id, partner);
 }
 
 /**
- * Adds the partners that rows carry and no list has, such as organic traffic; asks the service nothing. Reads the rows of the loads
- * that no earlier run has searched, also those of tables that are being built.
+ * Adds the partners that rows name but no list has, such as organic traffic; requests nothing. Reads the rows of the loads that
+ * no earlier run has searched, also those in tables that are being built.
  */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
   const { searched, newest } = await rowScan(warehouse, 'partners');
@@ -68,7 +64,7 @@ export async function completePartners(warehouse: Warehouse, planAt: Date): Prom
   });
 }
 
-/** Puts the partners that `stage` stages in the place of the stored ones. Returns how many there are. */
+/** Replaces, in one transaction, the stored partners with those that `stage` stages. Returns how many there are. */
 async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => Promise<void>): Promise<number> {
   return warehouse.transact(async () => {
     await stage();
@@ -78,18 +74,18 @@ async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => 
   });
 }
 
-/** When any partner changed last; null before the first refresh. */
+/** When a partner last changed; null before the first refresh. */
 async function changedAt(warehouse: Warehouse): Promise<Date | null> {
   const shape = z.object({ changed_at: instant.nullable() });
   const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
   return newest?.changed_at ?? null;
 }
 
-/** Stages the partners that rows of later loads carry and that are not listed, under their newest name; an empty name is no name. */
+/** Stages the unlisted partners that rows of later loads name, under their newest name; an empty name counts as none. */
 function stageCarried(tables: readonly StoredSlice[], searched: number): string {
   const carried = tables.map((table) => {
     const name = table.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
-    // Most rows repeat what others of their load say, and to parse the JSON takes several times as long as to tell them apart.
+    // Most rows repeat others of their load, and parsing the JSON takes several times as long as removing duplicates.
     const read = ['partner_id', 'partner_name', 'attr_dependency', '_load_id']
       .filter((column) => table.columns.includes(column))
       .map((column) => `s.${identifier(column)}`);

@@ -1,4 +1,4 @@
-/** What refreshing links and refreshing partners share: staged ones take the place of stored ones, unless what is missing is doubted. */
+/** Shared by the refreshes of links and partners: staged rows replace stored ones, unless what is missing is doubted. */
 
 import * as z from 'zod';
 
@@ -14,36 +14,36 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 export interface Refreshing {
   readonly warehouse: Warehouse;
   readonly service: Service;
-  /** Looked at before anything is stored. */
+  /** Checked before anything is stored. */
   readonly clock: MachineClock;
   readonly runId: string;
-  /** Dates what changed. */
+  /** The instant that changes are dated to. */
   readonly planAt: Date;
   readonly emit: Emit;
   readonly signal: AbortSignal;
 }
 
-/** Records and tells it. */
+/** Records and reports a warning. */
 export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
-/** How many links, of all apps, or partners there are now. */
+/** The number of links, of all apps, or of partners that are stored now. */
 export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners'): Promise<number> {
   const [total] = await warehouse.rows(`select count(*) as rows from main.${of}`, [], z.object({ rows: count }));
   return total?.rows ?? 0;
 }
 
-/** What a list is of: the links of an app, or every partner. */
+/** The subject of a list: the links of an app, or every partner. */
 type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly of: 'partners' };
 
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Why items that are stored and missing in a complete list have to stay open, as it lost more than half of them; null where it has
- * not. They are closed once a list of a later night lacks as many, or more: a service that answers with an empty or a cut list for
- * one night closes nothing. Records the count; runs inside the caller's transaction.
+ * Why stored items that are missing in a complete list must stay open: it lost more than half of them. Null if it did not, or
+ * if a list of an earlier night lacked as many or fewer: then they are closed. So a service that returns an empty or a cut list
+ * for one night closes nothing. Records the count. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
@@ -65,8 +65,8 @@ export async function doubtAbout(
 }
 
 /**
- * Replaces, inside the caller's transaction, only what differs; only that gets a new version, from an instant on. A version that
- * ends at the instant it began is dropped, as no instant lies inside it. What is missing among the staged rows is closed.
+ * Replaces only what differs, inside the caller's transaction; only that gets a new version, from an instant on. A version that
+ * ends at the instant it began is deleted, as no instant lies inside it. What is missing among the staged rows is closed.
  */
 export async function replaceStaged(warehouse: Warehouse, listing: Listing, from: Date): Promise<void> {
   const [table, history, staged] = [

@@ -1,15 +1,9 @@
-/**
- * Creating and updating links.
- *
- * Hides what is checked before the call. A creation is sent once, whatever happens. The warehouse learns of it by the next
- * crawl, as of every other change at the service.
- */
+/** Creates and updates links; the next crawl stores the result. A creation that may have had an effect is never repeated. */
 
 import { Failure } from '../errors.ts';
 import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 
-/** How the service is reached. */
 export interface LinkWriting {
   readonly service: Service;
   readonly signal: AbortSignal;
@@ -17,23 +11,21 @@ export interface LinkWriting {
 
 export interface CreatedLink {
   readonly link: Link;
-  /** False when a link of the name was there, and nothing was sent. */
+  /** False if a link with the name existed; nothing was sent then. */
   readonly isCreated: boolean;
 }
 
 export interface NewLink {
   readonly appToken: string;
   readonly name: string;
-  /** Token of the link above; null creates a network link. */
+  /** Token of the parent link; null for a network link. */
   readonly parent: string | null;
 }
 
 /**
- * Creates a link. A link in use that has the name is taken for the one that is wanted, and returned: a creation that is
- * repeated after a lost answer or a kill creates nothing.
- *
- * Throws `USAGE_INVALID` before anything is sent, else what the service throws; a `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`
- * when no answer says what became of it.
+ * Creates a link, or returns the link in use that already has the name: repeating a creation after a lost answer or a kill
+ * creates no second one. Throws `USAGE_INVALID` before anything is sent, else what the service throws: `SOURCE_UNAVAILABLE`
+ * with `outcome: 'unknown'` if no answer states the outcome.
  */
 export async function createLink(
   { service, signal }: LinkWriting,
@@ -48,8 +40,8 @@ export async function createLink(
 }
 
 /**
- * Sets a link's partner, its cost data setting or both; returns the link as the service then states it. Throws
- * `USAGE_INVALID` before anything is sent, `SOURCE_REFUSED` where the link has something else then, else what the service throws.
+ * Sets a link's partner, its cost data setting or both; returns the link as the service then states it. Throws `USAGE_INVALID`
+ * before anything is sent, `SOURCE_REFUSED` if the link then has another value, else what the service throws.
  */
 export async function updateLink(
   { service, signal }: LinkWriting,
@@ -71,7 +63,7 @@ export async function updateLink(
   });
 }
 
-/** The answer to an update; what it leaves open is as asked for, since it is a success. Lists give the partner of a sub-link as null. */
+/** The link after a successful update. What the answer leaves open, even as a sub-link's null partner, is as requested. */
 function withChange(answered: StatedLink, { partnerId, costDataEnabled }: LinkChange): StatedLink {
   const isOpen = answered.partnerId === undefined || (answered.partnerId === null && answered.level > 1);
   return {
@@ -81,7 +73,7 @@ function withChange(answered: StatedLink, { partnerId, costDataEnabled }: LinkCh
   };
 }
 
-/** What was asked for and is otherwise, in words. */
+/** The requested values that the link does not have, in words; empty if it has all. */
 function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink): string[] {
   const onOff = (is: boolean | undefined): string => (is === true ? 'on' : 'off');
   const words: string[] = [];
@@ -94,7 +86,7 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
   return words;
 }
 
-/** Throws `USAGE_INVALID` for a name that is blank, has blanks around it, with which no label matches, or holds control characters. */
+/** Throws `USAGE_INVALID` if a name is blank, has control characters, or has blanks around it, with which no label matches. */
 function checkName(name: string): void {
   const bare = name.trim();
   const defect = /\p{Cc}/u.test(name) ? 'held control characters' : bare === name ? null : 'had blanks around it';

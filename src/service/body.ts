@@ -1,9 +1,7 @@
 /**
- * A large body on its way to disk: saved as it came, decoded on the side only to be measured. Small ones have to be JSON,
- * and come as checked values.
+ * Reads bodies: large ones are saved as received and decoded only to be measured; small ones must be JSON and are checked.
  *
- * Promises: memory does not grow with a saved body; what is returned is complete; after a failure no file is left behind,
- * as long as the disk can remove one.
+ * Memory does not grow with a saved body. What is returned is complete. A failure leaves no file, if the disk can remove it.
  */
 
 import { open, rm } from 'node:fs/promises';
@@ -21,34 +19,33 @@ import { decoded, encodingOf, paginationOf, PlainGauge, readStart, readText, row
 /** A body that was received completely and saved. */
 export interface SavedBody {
   readonly path: string;
-  /** How the file's bytes are encoded, as they came. */
+  /** Encoding of the file's bytes, which are stored as received. */
   readonly encoding: 'gzip' | 'identity';
-  /** Bytes in the file. */
   readonly bytes: number;
   /** Bytes after decompression. */
   readonly plainBytes: number;
-  /** Of a report, path and query of the page that follows; null or left out when there is none. */
+  /** Path and query of a report's next page; null or left out if there is none. */
   readonly nextPage?: string | null;
-  /** Why the page that follows cannot be followed; left out when there is none, or it can. */
+  /** Why the next page cannot be followed; left out if it can, or if there is none. */
   readonly unfollowed?: string;
-  /** What its rows are known again by. */
+  /** Digest of the first rows, by which a repeated page is recognized. */
   readonly rowsDigest?: string;
 }
 
-/** Private: reports are the account's business. */
+/** Only the owner may read reports. */
 const FILE_MODE = 0o600;
-/** Written at once: a trip to the thread pool for every chunk of a socket takes more than the writing. */
+/** Bytes written at once: a trip to the thread pool for every chunk of a socket takes longer than the writing. */
 const WRITE_BYTES = 256 * 1024;
 
 interface MeasuredBody extends SavedBody {
-  /** What the ends of the answer say of further pages, parsed; null when they say nothing. */
+  /** The own `pagination` of the document, parsed; null if there is none near one of its ends. */
   readonly pagination: unknown;
 }
 
 /**
- * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
- * for a body that holds one of the secrets, `STORAGE_FAILED` when the disk refuses, and a `Setback` for a body that is no
- * JSON object: `garbled`, or `truncated` when only its end is missing.
+ * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED` if the
+ * body contains one of the secrets, `STORAGE_FAILED` if the disk fails, and a `Setback` if the body is no JSON object:
+ * `garbled`, or `truncated` if only its end is missing.
  */
 export async function saveBody(
   answer: WireAnswer,
@@ -84,13 +81,13 @@ export async function saveBody(
     const [pagination, rowsDigest] = [paginationOf(ends), rowsDigestOf(ends)];
     return { path, encoding, bytes, plainBytes, pagination, rowsDigest };
   } catch (error) {
-    // What ended the saving is worth more than a disk that does not let go of the rest.
+    // The error that ended the saving counts, even if the disk cannot remove the rest.
     await rm(path, { force: true }).catch(() => {});
     throw error;
   }
 }
 
-/** A disk's error is no connection's: it must not be tried again. */
+/** Turns an error of the disk into a `Failure`: unlike an error of the connection, it must not be retried. */
 async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -118,16 +115,16 @@ function expectObject(
 const garbled = (status: number, because: string, what: string, cause?: unknown): Setback =>
   new Setback('garbled', because, `was answered ${status} with ${what}`, { status, cause });
 
-/** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
+/** Lists of some hundred items take kilobytes, the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 4096;
-/** A document and its `data`. */
+/** Levels searched for an error: the document and its `data`. */
 const ENVELOPE_LEVELS = 2;
 
-/** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text has to say what it is. */
+/** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text itself decides. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
-/** Throws a `garbled` setback with the first words of what came when the answer says it is something other than JSON. */
+/** Throws a `garbled` setback with the first words of the body if the stated type is something other than JSON. */
 export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
@@ -137,8 +134,8 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 }
 
 /**
- * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for one that holds a secret, or a `truncated` or `garbled` setback when it is
- * no JSON, states an error or is not what the schema expects.
+ * The answer's JSON as the schema reads it. Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` if it contains a secret, or a
+ * `truncated` or `garbled` setback if it is no JSON, states an error or does not match the schema.
  */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
@@ -150,7 +147,7 @@ export async function readJson<T extends z.ZodType>(
   const { status } = answer;
   if (text.trim() === '') throw garbled(status, 'empty', 'an empty body');
   const document = parsed(text, status);
-  // What stands beside an error is what was there when it happened, not an answer.
+  // Data beside an error is what existed when the error occurred, not an answer.
   const error = errorWords(document, ENVELOPE_LEVELS);
   if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
   const checked = schema.safeParse(document);
@@ -173,7 +170,7 @@ function parsed(text: string, status: number): unknown {
 const LONG_INTEGER = /^-?\d{16,}$/;
 const LONG_DIGITS = /\d{16}/;
 
-/** Parses JSON, integers of 16 or more digits as strings; throws for what is none. The built-in parser is 3 times as fast. */
+/** Parses JSON, integers of 16 or more digits as strings; throws if it is none. The built-in parser is 3 times as fast. */
 export function parseJson(document: string): unknown {
   const text = document.replace(/^\u{feff}/u, '');
   if (!LONG_DIGITS.test(text)) return JSON.parse(text);

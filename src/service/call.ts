@@ -1,9 +1,8 @@
 /**
- * The call: one API of the service, and as many tries as a setback deserves, each in its turn, around the whole request
- * including its body.
+ * A call to one API: the whole request with its body, and as many tries as its setbacks allow, each waiting for its turn.
  *
- * Own instead of undici's, which has no jitter, cuts `Retry-After` short, does not retry time-outs and resumes with
- * `Range`. Nothing is retried that may have had an effect (`Ask.repeats`), and no more than the run's budget allows.
+ * undici's own retries have no jitter, cut `Retry-After` short, skip time-outs and resume with `Range`. A request is not
+ * retried if it may have had an effect (`WireRequest.repeats`), nor beyond the run's budget.
  */
 
 import type { Dispatcher } from 'undici';
@@ -17,24 +16,23 @@ import { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
-/** Tries of a small call that the service is too slow for. */
+/** Most tries of a small call if the service is too slow for it. */
 const TRIES_WHEN_SLOW = 3;
-/** How many retries a run may take: so many rounds of its concurrency, and one more for so many successes … */
+/** Retries that a run may take: this many rounds of its concurrency, and one more for every few successes … */
 const ROUNDS = 4;
 const SUCCESSES_PER_RETRY = 5;
-/** … but for a concurrency of one or two, so that three calls may fail all their tries. */
+/** … but at least this many, so that three calls may fail all their tries even if the concurrency is low. */
 const LEAST_RETRIES = 15;
 
 export interface ChannelSettings {
-  /** Configured address; a path in it stands before every target. */
+  /** Configured address; its path is put before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Those in the headers: no answer may hold one. */
+  /** The secrets in the headers; no answer may contain one. */
   readonly secrets: readonly Secret[];
   readonly deadlineMs: number;
-  /** Most calls at once. */
   readonly concurrency: number;
-  /** Aborts, with the failure as its reason, when the credential is refused. */
+  /** Aborts, with the failure as its reason, if the credential is refused. */
   readonly refused: AbortController;
 }
 
@@ -45,7 +43,7 @@ export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Of reports, which the run's budget of retries follows. */
+  /** Limit of reports; the run's budget of retries depends on it. */
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
   readonly tally: WireTally;
@@ -53,19 +51,19 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
-/** Reads a judged answer; called once a try, so it must start over. */
+/** Reads a judged answer. Called once per try, so it must start from the beginning. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
-/** What ends a call that is on the wire, and one that waits: the refused credential, too. */
+/** Signals that end a call on the wire and a waiting call; a refused credential ends only waiting ones. */
 interface Ends {
   readonly onWire: AbortSignal;
   readonly waiting: AbortSignal;
 }
 
-/** One API of the service: its address, headers, lane and deadline; every call on it differs in the rest only. */
+/** One API of the service: the address, headers, lane and deadline that all its calls share. */
 export class Channel {
   readonly origin: string;
-  /** What it is asked with and no answer may hold. */
+  /** Sent with every request; no answer may contain one. */
   readonly secrets: readonly Secret[];
   readonly #wire: Wire;
   readonly #lane: Lane;
@@ -89,30 +87,30 @@ export class Channel {
     return this.#lane.peak;
   }
 
-  /** The target of a path and query of the interface: the address's own path stands before it. */
+  /** The target for a path and query of the interface, with the address's own path before it. */
   targetOf(path: string): string {
     return `${this.#prefix}${path}`;
   }
 
-  /** Asks for a target. */
+  /** Requests a target; tries again after every kind of setback. */
   get<T>(target: string, signal: AbortSignal, read: Reader<T>, triesWhenSlow = TRIES_WHEN_SLOW): Promise<T> {
     const request = { ...this.#plain, target, method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
     return this.#call(request, signal, read);
   }
 
-  /** Sends a body to a target. Throws the bare `Setback` after which it must not be repeated. */
+  /** Sends a body to a target. Throws the bare `Setback` if the request must not be repeated after it. */
   send<T>(target: string, { contentType, ...sending }: Sending, signal: AbortSignal, read: Reader<T>): Promise<T> {
     const headers = { ...this.#plain.headers, 'content-type': contentType };
     return this.#call({ ...this.#plain, ...sending, target, headers, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
   }
 
   /**
-   * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
-   * `Setback` of an ask that must not be repeated after it, as of a write that was stopped on the wire or before its next try.
+   * Tries until there is an answer and returns the result of `read`. Throws a `Failure`, the signal's reason, or the bare
+   * `Setback` after which the request must not be repeated, as for a write that is stopped on the wire or before its next try.
    */
   async #call<T>(request: WireRequest, signal: AbortSignal, read: Reader<T>): Promise<T> {
     const onWire = AbortSignal.any([signal, this.#wire.life]);
-    // A refused credential cancels what waits, not what is already being answered.
+    // A refused credential cancels waiting calls, not those that are already being answered.
     const ends = { onWire, waiting: AbortSignal.any([onWire, this.#refused.signal]) };
     const seen: SetbackKind[] = [];
     for (;;) {
@@ -122,7 +120,7 @@ export class Channel {
         if (!(error instanceof Setback)) throw error;
         seen.push(error.setback);
         await this.#pause(request, error, seen, ends.waiting).catch((ended: unknown) => {
-          // What the last try of a write came to is not known less because there is to be no other one.
+          // A write that is stopped before its next try ends with the setback of its last one.
           throw request.method === 'GET' || ended instanceof Failure ? ended : error;
         });
       }
@@ -149,18 +147,18 @@ export class Channel {
         tally.lastSetback = `${endpointOf(request)} ${error.message}`;
         slot.leave(policies[error.setback].sign, error.because);
       } else if (error instanceof Failure) {
-        // Before the place is given to another call that waits.
+        // Before the slot passes to another waiting call.
         if (error.code === 'CREDENTIALS_REFUSED') this.#refused.abort(error);
         slot.leave('alive');
       }
       throw error;
     } finally {
-      // Whatever was thrown without a meaning for the lane.
+      // Any other error says nothing about the service.
       slot.leave('unclear');
     }
   }
 
-  /** Waits before the next try, or throws because there is to be none. */
+  /** Waits before the next try; throws if there is to be none. */
   async #pause(
     request: WireRequest,
     setback: Setback,
@@ -186,7 +184,7 @@ export class Channel {
   }
 }
 
-/** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
+/** The failure of a call after its last setback; `afterword` states why there was no other try, or is empty. */
 function failureOf(setback: Setback, request: WireRequest, tries: number, afterword = ''): Failure {
   const { code, hint } = policies[setback.setback];
   const { because, status } = setback;

@@ -1,4 +1,4 @@
-/** The campaign API: partners and links, read page by page; links created and updated. */
+/** The campaign API: reads partners and links page by page; creates and updates links. */
 
 import { z } from 'zod';
 
@@ -12,16 +12,16 @@ import { Setback, WITHOUT_EFFECT } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;
-/** Of no stated form: whatever a path holds unescaped, but for names of folders. */
+/** The form of tokens is not documented: any text that a path holds unescaped, except names of folders. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
 const JSON_TYPE = 'application/json';
-/** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
+/** Any 4xx means that the request was not carried out (RFC 9110). */
 const FIRST_REFUSAL = 400;
 
 type CampaignApi = Pick<Service, 'partners' | 'links' | 'createLink' | 'updateLink'>;
 
 export function campaignApi(channel: Channel): CampaignApi {
-  /** v1 once the connection has found v2 absent. */
+  /** v1 once v2 was found absent. */
   let version: 'v1' | 'v2' = 'v2';
   const { origin } = channel;
 
@@ -33,7 +33,7 @@ export function campaignApi(channel: Channel): CampaignApi {
     channel.get(target, signal, reading(schema));
 
   return {
-    // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
+    // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
     partners: (signal) => {
       const first = channel.targetOf('/public/v1/partners');
       return pages({ origin, first, readPage: async (target) => read(target, partnerPage, signal) });
@@ -78,7 +78,7 @@ export function campaignApi(channel: Channel): CampaignApi {
       });
     },
 
-    // Repeated like a read, since twice is the same as once.
+    // Repeated like a read, since sending it twice has the same effect as once.
     async updateLink(appToken, token, change, signal) {
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
       const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
@@ -116,14 +116,14 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
   return `{${fields.join(',')}}`;
 }
 
-/** Whether an answer leaves open what was done: one that is no refusal, or that could not be read to its end. */
+/** Whether a failure leaves open what was done: the answer was no refusal, or could not be read to its end. */
 function isUndecided({ code, facts: { status } }: Failure): boolean {
   if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
   if (typeof status !== 'number') return false;
   return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
-/** What no answer decides: one that says nothing of it, another link, or none. `what` is a link and what perhaps became of it. */
+/** The failure if the answer is unclear, about another link, or lost. `what` is a link and what may have happened to it. */
 function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
     facts: { ...facts, outcome: 'unknown' },
@@ -132,7 +132,7 @@ function undecided(what: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-/** What writing ended with, as far as it is known what became of a link. */
+/** The error to throw for a failed write: of unknown outcome if the original does not show what happened to the link. */
 function writingError(error: unknown, what: string): unknown {
   if (error instanceof Failure) {
     return isUndecided(error) ? undecided(what, error.message, error.facts, error.cause) : error;
@@ -142,7 +142,7 @@ function writingError(error: unknown, what: string): unknown {
   return undecided(what, `the request ${message}`, { status, because }, error);
 }
 
-/** Ids are integers here and strings in reports; text either way. */
+/** Ids are integers here and strings in reports; kept as text. */
 const idText = z.union([z.string(), z.number()]).transform(String);
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
 const wholeNumber = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)]);
@@ -154,7 +154,7 @@ const partnerSchema = z
     supportsCostData: wire.supports_cost_data ?? null,
   }));
 
-/** A field that is null, or missing. */
+/** A field that may be null or missing; undefined then. */
 const stated = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? undefined);
 
 const statedLink = z
@@ -165,7 +165,7 @@ const statedLink = z
     level: wholeNumber,
     archived: stated(flag),
     has_subtrackers: stated(flag),
-    // An empty one is nobody's, and would be inherited.
+    // An empty id belongs to no partner, but would be inherited.
     partner_id: idText.transform((id) => (id === '' ? null : id)).nullish(),
     cost_data_enabled: stated(flag),
     url: stated(z.string()),
@@ -192,12 +192,10 @@ function pageOf<T extends z.ZodType>(item: T) {
 const partnerPage = pageOf(partnerSchema);
 const linkPage = pageOf(statedLink.transform(linkOf));
 
-/** The one link of a create or update answer. */
 const oneLink = z
   .object({ data: z.object({ items: z.tuple([statedLink]) }) })
   .transform(({ data: { items } }): StatedLink => items[0]);
 
-/** The answer to an update of the link of a token. */
 function updateOf(token: string) {
   const isIt = (link: StatedLink): boolean => link.token === token;
   return oneLink.refine(isIt, { error: `expected the link ${token}` });

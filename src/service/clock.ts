@@ -1,17 +1,16 @@
-/** The time and chance that the wire depends on, in one place, so that a test lives through an hour in a millisecond; and how long to wait. */
+/** Time and randomness of the wire in one place, so that a test runs through an hour in a millisecond; and how long to wait. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after the time; rejects with the signal's reason when it aborts first. */
+  /** Resolves after the time; rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Uniform in [0, 1), to spread waits. */
   random(): number;
 }
 
-/** The machine's clock. */
 export const realClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
@@ -26,8 +25,8 @@ export const realClock: Clock = {
 };
 
 /**
- * What the service's clock said when an answer was handed out, milliseconds since the epoch, to the second: its `Date`,
- * and for one that a cache kept the seconds of its `Age` since (RFC 9111). Null without a date.
+ * The time by the service's clock when an answer was sent, in milliseconds since the epoch, to the second: its `Date`, plus its
+ * `Age` in seconds if a cache stored it (RFC 9111). Null if there is no date.
  */
 export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
@@ -38,16 +37,13 @@ export function statedAt(date: string | null, age: string | null): number | null
 
 const BASE_MS = 1000;
 const LONGEST_MS = 60_000;
-/** A wait the service asks for is honoured in full up to here. */
+/** A wait that the service requests is honoured in full up to this limit. */
 const LONGEST_ASKED_MS = 300_000;
 
-/**
- * Milliseconds the service asked to wait, from `Retry-After` as seconds or as an HTTP date; null when it asked for none.
- * A date is compared with the same answer's own clock, `answeredAt`, not with this machine's.
- */
+/** Milliseconds to wait by `Retry-After`: seconds, or a date less `answeredAt`, the answer's own clock. Null if none. */
 export function retryAfterMs(header: string | null, answeredAt: number): number | null {
   const text = header?.trim() ?? '';
-  // Only a date with letters: Date.parse takes "1.5" for a day in January.
+  // Only a date with letters: Date.parse reads "1.5" as a day in January.
   const at = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : at - answeredAt;
   return ms > 0 ? ms : null;
@@ -57,13 +53,12 @@ interface Backoff {
   /** 1 after the first try. */
   readonly tries: number;
   readonly requestedMs: number | null;
-  /** Half of the wait fixed, for an overloaded service; else all of it random. */
+  /** If the service is overloaded, half of the wait is fixed; otherwise all of it is random. */
   readonly isOverload: boolean;
-  /** In [0, 1). */
   readonly random: number;
 }
 
-/** Milliseconds to wait: what the service asked for, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
+/** Milliseconds to wait: as the service requests, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
 export function waitMs({ tries, requestedMs, isOverload, random }: Backoff): number {
   if (requestedMs !== null) return Math.min(LONGEST_ASKED_MS, requestedMs);
   const bound = Math.min(LONGEST_MS, BASE_MS * 2 ** (tries - 1));

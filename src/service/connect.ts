@@ -1,4 +1,4 @@
-/** Opens the wire: the one place where connections, proxies, headers, lanes and channels are put together. */
+/** Opens the wire: the one place that puts connections, proxies, headers, lanes and channels together. */
 
 import type { HttpService } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
@@ -14,15 +14,12 @@ import { requestReport } from './report.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
-/** Ad spend's rate limit is not shown; a few at once keep a file of thousands of lines going. */
+/** The rate limit of ad spend is not documented; a few calls at once are enough for a file of thousands of lines. */
 const COST_CONCURRENCY = 4;
-/** Calls other than reports and filters-data are small: one that takes longer will not come. */
+/** Calls other than reports and filters-data are small: an answer that takes longer will not arrive. */
 const SMALL_CALL_MS = 120_000;
 
-/**
- * Connects to the service. Sends nothing yet. Throws `CONFIG_INVALID` when the certificate file cannot be read. The
- * clock is the machine's unless a test brings its own.
- */
+/** Connects to the service; sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
   const closing = new AbortController();
   const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
@@ -84,7 +81,7 @@ function noCostAddress(): Failure {
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
-/** A kept answer would be taken for what the service says now, and its numbers for final. */
+/** A cached answer would be taken for the current one, and its numbers for final. */
 const FRESH = { 'cache-control': 'no-cache' };
 
 /** Header values by lower-case name; later layers win. */
@@ -95,7 +92,7 @@ function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
       headers[name.toLowerCase()] = typeof value === 'string' ? value : value.reveal();
     }
   }
-  // What is decoded is gzip and nothing else.
+  // Only gzip is decoded.
   headers['accept-encoding'] = 'gzip';
   return headers;
 }

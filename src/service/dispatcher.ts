@@ -6,24 +6,24 @@ import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } 
 import type { Proxy } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 
-/** A network that takes longer is down; what takes minutes is the answer, not the connection. */
+/** A network that takes longer is down; only an answer may take minutes. */
 const CONNECT_TIMEOUT_MS = 15_000;
 /** Shorter than the idle limit of usual load balancers (60 s), so that they do not hang up on a request. */
 const KEEP_ALIVE_MS = 20_000;
 
 export interface DispatcherLimits {
-  /** Connections to one origin; as many as calls of all kinds together. */
+  /** Connections to one origin: enough for the calls of all kinds together. */
   readonly connections: number;
-  /** The longest deadline of a call; nothing below it may cut a call off. */
+  /** The longest deadline of a call; the time-outs of the pool must not end a call earlier. */
   readonly timeoutMs: number;
   readonly caFile: string | null;
-  /** What connections go through but for its exceptions; null: nothing. */
+  /** The proxy for all hosts but its exceptions; null if connections are direct. */
   readonly proxy: Proxy | null;
 }
 
-/** Opens the pool; throws `CONFIG_INVALID` when the certificate file cannot be read. */
+/** Opens the pool. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function openDispatcher({ connections, timeoutMs, caFile, proxy }: DispatcherLimits): Dispatcher {
-  // Half the deadline at most: an unreachable host is to be told from a slow one.
+  // At most half the deadline, so that an unreachable host can be distinguished from a slow one.
   const timeout = Math.min(CONNECT_TIMEOUT_MS, Math.max(1, Math.floor(timeoutMs / 2)));
   const connect = caFile === null ? { timeout } : { timeout, ca: [...rootCertificates, readCertificates(caFile)] };
   const limits = {
@@ -39,7 +39,7 @@ export function openDispatcher({ connections, timeoutMs, caFile, proxy }: Dispat
   const { address, credential, exceptions } = proxy;
   return new EnvHttpProxyAgent({
     ...limits,
-    // All of them stated: what is left out it would take from the environment itself.
+    // All are stated: undici reads those that are left out from the environment.
     httpProxy: address,
     httpsProxy: address,
     noProxy: exceptions.join(','),
@@ -50,7 +50,7 @@ export function openDispatcher({ connections, timeoutMs, caFile, proxy }: Dispat
   });
 }
 
-/** Connections to the proxy itself; an error of one bears, as `proxy`, its host and port. */
+/** The pool of connections to the proxy itself. Their errors carry its host and port as `proxy`. */
 function proxyPool(proxy: URL, options: Pool.Options): Dispatcher {
   const { connect } = options;
   if (typeof connect !== 'function') return new Pool(proxy.origin, options);

@@ -1,4 +1,4 @@
-/** What a service says of an error, in whatever form: JSON of several shapes, a web page, plain text. */
+/** Finds what a service says of an error in any form: JSON of several shapes, a web page, plain text. */
 
 import { firstWords } from './setback.ts';
 
@@ -8,35 +8,35 @@ const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
 const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
-/** The reason in an error body: one line without secrets; empty where it says nothing. */
+/** The reason in an error body: one line without secrets; empty if it states none. */
 export function serviceWords(body: string): string {
   const document = parsed(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
   return firstWords(isRecord(document) ? wordsOf(document) : page, MAX_CHARACTERS);
 }
 
-/** What `status` says in an answer that is an error, besides the codes of HTTP. */
+/** Values of a `status` field that state an error: words, and the codes of HTTP. */
 const FAILED_STATUS = /^(?:error|failed|failure|rejected|[45]\d\d)$/i;
-/** What plain text begins with that is an error. */
+/** The beginning of a plain text that states an error. */
 const ERROR_WORD =
   /^[^\p{L}\p{N}{[]*(?:errors?|fail(?:s|ed|ure)?|invalid|denied|rejected|unauthori[sz]ed|forbidden|exception)(?!\p{L})/iu;
-/** Of a document, its `data`, a list there, and the items of that. */
+/** Levels searched for an error: a document, its `data`, a list in it, and the items of the list. */
 const LEVELS = 4;
 
-/** The error that a body states whatever its status, in its own words; null where it states none. */
+/** The error that a body states, whatever its status, in its own words; null if it states none. */
 export function statedError(body: string): string | null {
   const document = parsed(body) ?? body;
   if (typeof document === 'string') return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
   return errorWords(document, LEVELS);
 }
 
-/** The error that a document states, or what so many levels of it hold; null where they state none. */
+/** The error that a document states within so many levels; null if it states none. */
 export function errorWords(document: unknown, levels: number): string | null {
   const found = errorIn(document, levels);
   return found === null ? null : firstWords(wordsOf(found), MAX_CHARACTERS);
 }
 
-/** The record that states an error: the document, its `data`, or an item of a list. */
+/** The record that states an error: the document, its `data`, or an item of a list; null if none does. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;
@@ -57,7 +57,7 @@ function statesError(record: Readonly<Record<string, unknown>>): boolean {
 const isNothing = (value: unknown): boolean =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
-/** The reason among the members of a document, or of what one of them holds. */
+/** The reason that a document or one of its members states; the JSON text if none does. */
 function wordsOf(value: unknown): string {
   if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   const { error_code: code, error_desc: description, error_desc_details: details, detail, error, message } = value;
@@ -74,10 +74,10 @@ function wordsOf(value: unknown): string {
   return reason === undefined ? JSON.stringify(value) : wordsOf(reason);
 }
 
-/** The JSON value that a body is, a byte order mark or not; null for none. */
+/** The JSON value of a body, with or without a byte order mark; null if it is no JSON. */
 export function parsed(body: string): unknown {
   try {
-    // Trimming takes the mark, too.
+    // Trimming removes the mark, too.
     return JSON.parse(body.trim());
   } catch {
     return null;

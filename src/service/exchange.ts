@@ -1,8 +1,7 @@
 /**
- * One try: a question put on the wire, its answer read, one total deadline over both.
+ * One try: sends a request and reads its answer, with one total deadline for both.
  *
- * Hides undici and the classification of everything that can happen to a connection. Redirects are not followed: undici
- * does so only where asked.
+ * Hides undici and classifies whatever happens to a connection. Follows no redirects: undici does so only on request.
  */
 
 import type { Readable } from 'node:stream';
@@ -15,22 +14,21 @@ import { Setback, type SetbackKind } from './setback.ts';
 
 export interface WireAnswer {
   readonly status: number;
-  /** A header's (first) value by its lower-case name. */
+  /** The (first) value of a header, by its lower-case name; null if it is absent. */
   header(name: string): string | null;
-  /** The body as it came, still encoded; read once. */
+  /** The body as received, still encoded; can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
 /**
- * Bytes of a body that may wait for whoever reads them; then the connection rests. Seldom reached, as undici's parser cannot
- * bear that a connection ends while it rests: it breaks an assertion that nobody can catch.
+ * Bytes of a body that may wait to be read before the connection pauses. Large, so that pauses are rare: if a connection ends
+ * during one, undici's parser fails an assertion that cannot be caught.
  */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Puts the ask on the wire and returns what `read` makes of the answer. Throws the signal's reason when it aborts, a
- * `Setback` for everything that affects a connection, and what `read` throws. A write that is aborted on the wire is
- * an `unanswered` setback, since it may have been received.
+ * Sends the request and returns the result of `read`. Throws the signal's reason if it aborts, a `Setback` for whatever affects
+ * a connection, and what `read` throws. A write aborted on the wire is an `unanswered` setback: it may have been received.
  */
 export async function exchange<T>(
   { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
@@ -53,7 +51,7 @@ export async function exchange<T>(
       highWaterMark: MAX_WAITING_BYTES,
     });
     isAnswered = true;
-    // A body given up half-way reports that as an error, to nobody.
+    // A body that is abandoned half-way emits an error, which is ignored.
     response.body.on('error', () => {});
     try {
       return await read(answerOf(response, tally));
@@ -95,17 +93,17 @@ function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Se
   return new Setback('late', 'deadline', `did not bring ${what} within ${request.deadlineMs / 1000} s`, { cause });
 }
 
-/** Codes that only a connection attempt has: nothing was sent yet. */
+/** Codes that only a connection attempt has: nothing was sent. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** undici's words for a tunnel that a proxy did not open; their code stands for much else. */
+/** undici's message if a proxy does not open a tunnel; its code has many other meanings. */
 const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
-/** What a socket, the HTTP parser or a decoder reports; anything else thrown is our own mistake. */
+/** Codes of sockets, the HTTP parser and decoders; any other error is our own mistake. */
 const CONNECTION =
   /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|Z_\w+|ERR_(?:SSL|TLS|STREAM)_\w+|UND_ERR_(?!INVALID|NOT_SUPPORTED)\w+)$/;
 
-/** Of an answer that breaks the rules of HTTP/1.1, or is none of it. */
+/** Code for an answer that breaks the rules of HTTP/1.1, or is no HTTP. */
 const NO_HTTP = 'INVALID_HTTP';
 
 function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unknown {
@@ -133,7 +131,7 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 
-/** The code of an error; undici's parser of HTTP/1.1 says in words alone what it could not read. */
+/** The code of an error; `NO_HTTP` if undici's HTTP/1.1 parser states only a message, empty if there is none. */
 function codeOf(error: unknown): string {
   const code = textField(error, 'code');
   return code === '' && error instanceof Error && error.name === 'HTTPParserError' ? NO_HTTP : code;
@@ -154,27 +152,27 @@ export interface WireRequest {
   readonly body: string | null;
   /** Total deadline of one try, headers and body. */
   readonly deadlineMs: number;
-  /** Setbacks after which it may be sent once more; a write whose effect is unknown must not be. */
+  /** Setbacks after which it may be sent again; a write whose effect is unknown must not be. */
   readonly repeats: 'all' | readonly SetbackKind[];
-  /** Most tries when the service is too slow; 1 where a smaller question is the better answer. */
+  /** Most tries if the service is too slow; 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }
 
-/** What an ask is called in messages: method and path, without the query. */
+/** The name of a request in messages: method and path, without the query. */
 export function endpointOf(request: WireRequest): string {
   return `${request.method} ${request.target.split('?', 1)[0] ?? request.target}`;
 }
 
 /**
- * A query string with its question mark, or nothing for no parameters. Values are percent-encoded, `+` and blanks too;
- * comma and colon stay as they are: they are allowed in a query and lists of hundreds of tokens have to stay short.
+ * A query string with its question mark; empty if there are no parameters. Values are percent-encoded, `+` and blanks too.
+ * Commas and colons stay as they are: a query may contain them, and lists of hundreds of tokens must stay short.
  */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(parameters).map(([name, value]) => `${encode(name)}=${encode(value)}`);
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** The target as it was written, but for one parameter of its query. */
+/** The target as written, with one parameter of its query replaced or added. */
 export function withParameter(target: string, name: string, value: string): string {
   const [path = '', ...query] = target.split('?');
   const pairs = query.join('?').split('&');
@@ -186,16 +184,16 @@ function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':');
 }
 
-/** What a connection has done so far, and what it learned of the service's clock. */
+/** The counts of a connection so far, and the difference between the clocks. */
 export interface WireTally {
   requests: number;
   /** Calls that were answered with a success. */
   answered: number;
   retries: number;
-  /** Of bodies, as they came. */
+  /** Bytes of bodies, as received. */
   bytes: number;
-  /** The service's clock minus this machine's, to the second, by the newest answer that states it. */
+  /** Milliseconds, to the second: the service's clock minus this machine's by the newest answer; null before one states it. */
   skewMs: number | null;
-  /** What the latest try met; null if it was answered. */
+  /** The setback of the latest try; null if it was answered. */
   lastSetback: string | null;
 }

@@ -1,4 +1,4 @@
-/** The catalog from filters-data, read tolerantly. */
+/** Reads the catalog from filters-data, tolerantly. */
 
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
@@ -10,7 +10,7 @@ import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersDataRequest } from './service.ts';
 
-/** Of an answer that is not what was asked for: room is left for the words around it. */
+/** Most characters quoted from an answer without the requested lists; leaves room for the words around them. */
 const MAX_SAID_CHARACTERS = 140;
 
 const text = z.unknown().transform((value) => {
@@ -24,9 +24,8 @@ const itemSchema = z.object(knownFields).partial().catchall(z.unknown());
 const answerSchema = z.record(z.string(), z.unknown());
 
 /**
- * Requests filter items and returns those with an id, list by list. What is no list, or no item of one, is left out, and so is a
- * list that the service refuses by name, as names drift over the years. An answer with none of the lists, an error object under
- * 200 say, is `SOURCE_GARBLED`; a request of which every list is refused is `SOURCE_REFUSED`.
+ * Requests filter items, see `Service.filtersData`. Halves a refused request until only the refused lists are skipped, as names
+ * drift over the years. An answer without any list, such as an error object under 200, is `SOURCE_GARBLED`.
  */
 export async function requestFiltersData(
   channel: Channel,

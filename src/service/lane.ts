@@ -1,39 +1,39 @@
 /**
- * When a call to one API may start: how many are in flight, how fast they start, and whether the service is called at all.
+ * Decides when a call to one API may start: how many are in flight, how fast they start, and whether any is made at all.
  *
- * Kept libraries offer either the limit or the rate, and none an abortable line over both.
+ * Maintained libraries offer either the limit or the rate, and none an abortable queue over both.
  */
 
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Clock } from './clock.ts';
 
-/** What a call's end says of the service; `answered` is a success, `overloaded` a 429, `unclear` a reason of the call's own. */
+/** What a call's end shows about the service: `answered` a success, `overloaded` a 429, `unclear` nothing (its own reason). */
 export type Sign = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
-  /** Gives the place back; a second time does nothing. `because` names an outage. */
+  /** Frees the slot; a second time does nothing. `because` names an outage. */
   leave(sign: Sign, because?: string): void;
 }
 
 interface LaneSettings {
-  /** Of the API, for messages. */
+  /** Origin of the API, for messages. */
   readonly origin: string;
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
   readonly clock: Clock;
-  /** Ends the timers with the connection. */
+  /** Aborts when the connection is closed; ends the timers. */
   readonly life: AbortSignal;
   readonly emit: Emit;
 }
 
-/** Bursts the service bears, as seconds of its start rate (observed: 50 a second, bursts to 100). */
+/** Bursts that the service accepts, in seconds of its start rate (observed: 50 a second, bursts to 100). */
 const BURST_SECONDS = 2;
 /** More than one call's six tries, so that one bad address or report does not stop the others. */
 const OUTAGES_TO_PAUSE = 8;
 const FIRST_PAUSE_MS = 5000;
 const LONGEST_PAUSE_MS = 60_000;
-/** With the pauses above a little more than three minutes. */
+/** Together with the pauses above, a little more than three minutes. */
 const PROBES_TO_GIVE_UP = 6;
 
 interface Waiting {
@@ -42,17 +42,17 @@ interface Waiting {
 }
 
 /**
- * Admits calls, first in, first out, within a limit that sinks by half after a 429 and recovers by one place a round of
- * successes, and within a rate of starts. After 8 outages in a row it pauses, then lets one probe through: an answer reopens it,
- * an outage pauses it for longer, and the sixth failed probe ends every call for good. The end of a call that began before the
+ * Admits calls in the order of arrival, within a concurrency limit and a rate of starts. A 429 halves the limit; a round of
+ * successes raises it by one. After 8 outages in a row the lane pauses, then admits one probe: an answer reopens the lane, an
+ * outage pauses it for longer, and the sixth failed probe ends every call for good. The end of a call that began before the
  * latest pause or decrease changes nothing.
  */
 export class Lane {
   readonly #settings: LaneSettings;
-  /** A Set keeps the order of arrival and forgets from the middle at no cost. */
+  /** A Set keeps the order of arrival and deletes from the middle at no cost. */
   readonly #line = new Set<Waiting>();
   #state: 'open' | 'paused' | 'probing' | 'given up' = 'open';
-  /** Fractional between two whole places: recovery adds one place a round, not a call. */
+  /** Fractional between whole numbers: a round of successes adds one, not a single call. */
   #limit: number;
   #inFlight = 0;
   #peak = 0;
@@ -87,10 +87,7 @@ export class Lane {
     return Math.floor(this.#limit);
   }
 
-  /**
-   * Waits for a place. Rejects with the signal's reason when it aborts first, and with `SOURCE_UNAVAILABLE` when the service
-   * stayed unavailable.
-   */
+  /** Waits for a slot. Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
   async enter(signal: AbortSignal): Promise<Slot> {
     signal.throwIfAborted();
     if (this.#state === 'given up') throw this.#failure();
@@ -106,7 +103,7 @@ export class Lane {
         this.#line.add(waiting);
         this.#admit();
       });
-      // It may have aborted since the call was admitted.
+      // The signal may have aborted since the call was admitted.
       if (signal.aborted) slot.leave('unclear');
       signal.throwIfAborted();
       return slot;
@@ -175,7 +172,7 @@ export class Lane {
     });
   }
 
-  /** Admits again after some time; nobody once the connection is closed. */
+  /** Applies a change and admits again after some time; does nothing once the connection is closed. */
   async #later(ms: number, change: () => void): Promise<void> {
     try {
       await this.#settings.clock.sleep(ms, this.#settings.life);
@@ -202,11 +199,11 @@ export class Lane {
     return this.#state === 'open' && this.#inFlight < this.limit;
   }
 
-  /** Takes the right to start one call, or sees to it that admission goes on when there is one again. */
+  /** Takes the right to start one call; if there is none, schedules the next admission and returns false. */
   #takeToken(): boolean {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;
-    // A clock set back must not take tokens away.
+    // A clock that is set back must not take tokens away.
     this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#refilledAt) * perMs);
     this.#refilledAt = now;
     if (this.#tokens >= 1) {

@@ -6,21 +6,21 @@ import type { Service } from './service.ts';
 
 /** Clocks in a well-run network differ by less. */
 const WORTH_A_WARNING_MS = 5 * 60_000;
-/** Beyond this, finality would be decided by a wrong clock. */
+/** From this on, a wrong clock would decide what is final. */
 const UNTRUSTED_MS = 60 * 60_000;
 
 type Telling = Pick<Service, 'clockSkewMs'>;
 
 export interface MachineClock {
-  /** Throws `CLOCK_UNTRUSTED` where the newest answer says that the clock is off by an hour or more; warns, once, when it is by minutes. */
+  /** Throws `CLOCK_UNTRUSTED` if the clock is off by an hour or more from the newest answer; warns once if by minutes. */
   check(): void;
 }
 
-/** The clock beside the answers of one piece of work; where an as-of instant was given, it is not what is planned by, and never refused. */
+/** Checks the clock against the answers of one piece of work. If an as-of instant replaces the clock, checks nothing. */
 export function machineClock(service: Telling, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {
-    // Each time anew: a clock may be set while a run is at work.
+    // Compared anew each time: a clock may be set during a run.
     check() {
       const skewMs = service.clockSkewMs() ?? 0;
       const size = Math.abs(skewMs);
@@ -40,7 +40,7 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
   };
 }
 
-/** Now, where the newest answer that states the time agrees to within the hour; null where it does not, or none states it. */
+/** Now, if the newest answer that states the time agrees to within the hour; null if it does not, or if none states it. */
 export function confirmedNow(service: Telling): Date | null {
   const skewMs = service.clockSkewMs();
   return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;

@@ -1,15 +1,15 @@
-/** Telling an address outside that a run has ended: one short call, whose failure is the caller's to tell. */
+/** Notifies an outside address that a run has ended: one short call, whose failure the caller reports. */
 
 import type { Notify } from '../config/config.ts';
 import { openDispatcher } from './dispatcher.ts';
 
-/** A run does not wait for those it tells; below what a service manager grants a stopped process. */
+/** A run must not wait long for a notification; shorter than the time a service manager grants a stopped process. */
 const PATIENCE_MS = 5000;
 const SUCCESSES = { first: 200, last: 299 } as const;
 
 /**
- * Posts `{"text": …}` and returns null, or what went wrong, with the host alone. Follows no redirect, tries once.
- * `<`, `>` and `&` are escaped, as Slack asks for: a text may not call its readers.
+ * Posts `{"text": …}`. Returns null, or what went wrong, naming only the host. Follows no redirect, tries once. Escapes `<`,
+ * `>` and `&`, as Slack requires: a text must not alert its readers.
  */
 export async function postText({ url, proxy }: Omit<Notify, 'on'>, text: string): Promise<string | null> {
   const address = new URL(url.reveal());

@@ -1,10 +1,10 @@
 /**
- * The pages of a list or of a report: what an answer says of the next one, and a list followed to its end.
+ * The pages of a list or of a report: finds the next page that an answer names, and follows a list to its end.
  *
- * Of a `next` link only path and query are used, and only when it points to the origin asked: a token must not leave
- * it. A short or empty page is not the last one (observed: Campaign API). The interface does not show a report's pagination that is
- * not null, so every form that its lists use is read. What says that there is no next page is told from what cannot be read,
- * which throws: rows would be missing without a word.
+ * Of a `next` link only path and query are used, and only if it points to the requested origin: a token must not leave it. A
+ * short or empty page is not the last one (observed: Campaign API). The interface shows no pagination of a report but null, so
+ * all forms that its lists use are read. One that states neither a next page nor the end throws: rows would be missing
+ * silently.
  */
 
 import { z } from 'zod';
@@ -13,16 +13,16 @@ import { Failure } from '../errors.ts';
 import { withParameter } from './exchange.ts';
 import { firstWords, originWords } from './setback.ts';
 
-/** Half a million items of the default page size: no account has as many, a loop has. */
+/** Half a million items of the default page size: more than any account has, so the pages are a loop. */
 export const MAX_PAGES = 10_000;
 
-/** Of a list only what names its next page: the `cursor` of v2 is its own position. */
+/** Only the fields of a list that name its next page: the `cursor` of v2 is the position of the page itself. */
 export const pagingSchema = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();
 
 export interface ListPage<T> {
   readonly items: readonly T[];
   readonly paging: z.output<typeof pagingSchema>;
-  /** Path and query it was answered at, where that is not what was asked; the next page is named from there. */
+  /** Path and query that answered, if not the requested ones; the next page is relative to them. */
   readonly target?: string;
 }
 
@@ -33,7 +33,7 @@ export interface Paged<T> {
   readonly readPage: (target: string) => Promise<ListPage<T>>;
 }
 
-/** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
+/** The items by page, each non-empty. Throws `SOURCE_ENDLESS_PAGES` if links repeat, lead to another origin or never end. */
 export async function* pages<T>({ origin, first, readPage }: Paged<T>): AsyncGenerator<readonly T[], void> {
   const visited = new Set<string>();
   for (let next: string | null = first; next !== null;) {
@@ -55,7 +55,7 @@ export async function* pages<T>({ origin, first, readPage }: Paged<T>): AsyncGen
   }
 }
 
-/** A number that was rounded when it was parsed would lead elsewhere. What is blank names nothing. */
+/** Only exact integers: one that was rounded in parsing would lead to another page. Blank text names no page. */
 const position = z
   .union([z.string(), z.int().transform(String), z.literal(false).transform(() => '')])
   .nullish()
@@ -64,7 +64,7 @@ const number = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
   .nullish()
   .catch(null);
-/** What is no flag says that there may be more. */
+/** An invalid flag means that there may be more pages. */
 const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
 const paginationSchema = z.object({
   next: position,
@@ -80,14 +80,13 @@ const paginationSchema = z.object({
 });
 type Pagination = z.output<typeof paginationSchema>;
 
-/** With a scheme or a host, from a directory on, or with a query; anything else is a cursor. */
+/** An address has a scheme or a host, begins with a directory, or has a query; anything else is a cursor. */
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
- * Path and query of the page that follows the one at `target`, by its parsed pagination; null when it is the last. A `next` that is
- * null or blank names none, and neither does an empty cursor where there is no `next`; a number of pages or a flag beside it has to
- * agree. Throws `DATA_MALFORMED` for a pagination of another form, and for one that says there is a page and names none;
- * `SOURCE_ENDLESS_PAGES` for an address on another origin.
+ * Path and query of the page after the one at `target`, by its parsed pagination; null if it is the last. A null or blank
+ * `next` names no page, nor does an empty cursor without a `next`; page counts and flags must agree. Throws `DATA_MALFORMED`
+ * for another form, or a further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
 export function nextTarget(pagination: unknown, target: string, origin: string): string | null {
   const isNothing = pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
@@ -128,11 +127,11 @@ function addressedTarget(next: string, target: string, origin: string): string {
   return url.pathname + url.search;
 }
 
-/** Whether a pagination that names no page says that there is none. */
+/** Whether a pagination that names no page states that there is none. */
 function isLast(stated: Pagination, names: readonly string[]): boolean {
   const counts = [stated.total_pages, stated.pages, stated.last_page].filter((each) => typeof each === 'number');
   const flags = [stated.has_more, stated.has_next].filter((each) => typeof each === 'boolean');
-  // A page 0 is the first one, as page 1 is elsewhere.
+  // Page 0 counts as the first one, like page 1 elsewhere.
   const page = Math.max(1, stated.page ?? stated.current_page ?? 1);
   if (counts.length + flags.length > 0) return !flags.includes(true) && Math.max(0, ...counts) <= page;
   return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));

@@ -1,4 +1,4 @@
-/** Bodies as plain bytes: decoded, small ones as text under a cap, large ones measured as they flow by; none holds a secret. */
+/** Bodies as plain bytes: small ones as text under a cap, large ones measured as they stream by. None may contain a secret. */
 
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
@@ -9,10 +9,7 @@ import { Failure } from '../errors.ts';
 import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
 
-/**
- * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
- * holds one of the secrets.
- */
+/** The whole body as text, without BOM. Throws `SOURCE_OVERSIZED` beyond `maxBytes` decoded, `DATA_MALFORMED` for a secret. */
 export async function readText(answer: WireAnswer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
   const gauge = new PlainGauge(maxBytes, secrets);
   const parts: Buffer[] = [];
@@ -23,9 +20,7 @@ export async function readText(answer: WireAnswer, maxBytes: number, secrets: re
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-/**
- * The beginning of a body as text, at most `maxBytes` of it, and whether that is all of it. Never throws: whatever arrived has to do.
- */
+/** The beginning of a body as text, at most `maxBytes`, and whether that is all. Never throws: returns what has arrived. */
 export async function readStart(
   answer: WireAnswer,
   maxBytes: number,
@@ -47,10 +42,10 @@ export async function readStart(
   return { text, isWhole };
 }
 
-/** Fewer trips to the thread pool than with zlib's 16 KiB. */
+/** Larger than zlib's 16 KiB, for fewer trips to the thread pool. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** How an answer's body is encoded; throws a `garbled` setback for an encoding that was not requested. */
+/** The encoding of an answer's body. Throws a `garbled` setback if it was not requested. */
 export function encodingOf(answer: WireAnswer): 'gzip' | 'identity' {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
@@ -60,7 +55,7 @@ export function encodingOf(answer: WireAnswer): 'gzip' | 'identity' {
   });
 }
 
-/** The plain bytes of encoded chunks; throws what the chunks throw, and zlib's error for a broken or incomplete stream. */
+/** The plain bytes of encoded chunks. Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
 export function decoded(chunks: AsyncIterable<Buffer>, encoding: 'gzip' | 'identity'): AsyncIterable<Buffer> {
   return encoding === 'identity' ? chunks : decompressed(chunks);
 }
@@ -79,7 +74,7 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
   try {
     for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
   } catch (error) {
-    // zlib calls nothing at all an unexpected end.
+    // zlib reports an unexpected end if there are no bytes at all.
     const isEmptyBody = received === 0 && error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
     if (!isEmptyBody) throw error;
   } finally {
@@ -89,14 +84,14 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
 
 /** Room for the totals and warnings of hundreds of metrics. */
 const END_BYTES = 256 * 1024;
-/** Two pages of one report do not begin with as many bytes of the same rows. */
+/** Enough to distinguish pages: two pages of one report do not begin with as many bytes of the same rows. */
 const HEAD_BYTES = 64 * 1024;
 
 const NAME = '"pagination"';
-/** Other members of that name near the end, in rows for example. */
+/** Most members of that name that are tried from the end; rows, for example, may contain others. */
 const MOST_TRIED = 20;
 
-/** What has to be known of a document that flows by: its size, its ends, and that it holds no secret. */
+/** Measures a document that streams by: its size, its two ends, and that it contains no secret. */
 export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
@@ -110,7 +105,7 @@ export class PlainGauge {
     this.#secrets = new SecretSearch(secrets);
   }
 
-  /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */
+  /** Takes the next plain bytes. Throws `SOURCE_OVERSIZED` beyond the cap, and `DATA_MALFORMED` once they complete a secret. */
   see(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (this.bytes > this.#maxBytes) {
@@ -156,12 +151,12 @@ interface DocumentEnds {
 }
 
 /**
- * What a document says of further pages, parsed: its own `pagination`, as others may lie in its rows. Null where it has none
- * near its end or before its rows; whoever reads the whole document finds one that stands elsewhere.
+ * The own `pagination` of a document, parsed; its rows may contain others. Null if there is none near its end or before its
+ * rows; one that stands elsewhere is found when the whole document is read.
  */
 export function paginationOf({ head, end }: DocumentEnds): unknown {
   for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MOST_TRIED; tried += 1) {
-    // The rest of an object from a name on is an object, too; from a name inside one of its values on it is not.
+    // From a name of the document itself on, the rest is an object; from a name inside one of its values it is not.
     const stated = memberOf(`{${end.slice(at)}`);
     if (stated !== undefined) return stated;
     at = end.lastIndexOf(NAME, at - 1);
@@ -170,7 +165,7 @@ export function paginationOf({ head, end }: DocumentEnds): unknown {
   return memberOf(`${beforeRows.replace(/,$/, '')}}`) ?? null;
 }
 
-/** What the rows of a document are known again by: two pages of one report never begin with the same rows. */
+/** A digest that identifies the rows of a document: two pages of one report never begin with the same rows. */
 export function rowsDigestOf({ head }: DocumentEnds): string {
   const to = head.lastIndexOf(NAME);
   const from = head.indexOf('"rows"');
@@ -178,7 +173,7 @@ export function rowsDigestOf({ head }: DocumentEnds): string {
   return createHash('sha256').update(beginning).digest('base64');
 }
 
-/** The `pagination` of a JSON object; undefined where it has none, and where it is no object. */
+/** The `pagination` of a JSON object; undefined if it has none, or if the text is no JSON object. */
 function memberOf(json: string): unknown {
   try {
     const document: unknown = JSON.parse(json);

@@ -1,4 +1,4 @@
-/** A report: one page of it requested and saved, and where the next one is. */
+/** Requests and saves one page of a report, and finds the next one. */
 
 import { Failure } from '../errors.ts';
 import { expectJson, saveBody, type SavedBody } from './body.ts';
@@ -8,23 +8,20 @@ import { nextTarget } from './paging.ts';
 
 interface ReportQuestion {
   readonly parameters: Readonly<Record<string, string>>;
-  /** Path and query of a further page; null: the first one, which is mostly the only one. */
+  /** Path and query of a further page; null for the first one, usually the only one. */
   readonly page: string | null;
   readonly saveAs: string;
   readonly maxBytes: number;
 }
 
-/**
- * Asks for a page and saves it; null for an empty one (204). Throws `SOURCE_TOO_HEAVY` for 504 and `SOURCE_TIMEOUT` for
- * a deadline that passed, at the first try: the caller asks for less.
- */
+/** Requests and saves a page, see `Service.report`. 504, 524 and the deadline are not retried: the caller requests less. */
 export async function requestReport(
   channel: Channel,
   { parameters, page, saveAs, maxBytes }: ReportQuestion,
   signal: AbortSignal,
 ): Promise<SavedBody | null> {
   const requested = page ?? channel.targetOf('/reports-service/report') + encodeQuery(parameters);
-  // Human or local dates come unless told (observed: format_dates), also where the service names the address.
+  // The default is human or local dates (observed: format_dates), even if the service names the address.
   const target = withParameter(requested, 'format_dates', 'false');
   const read: Reader<SavedBody | null> = async (answer, verdict) => {
     if (verdict === 'empty') return null;

@@ -1,4 +1,4 @@
-/** What can go wrong with a try that another one may put right, how often it is tried again, and what it is called when no try did. */
+/** Setbacks of a try that another try may fix: how often each is retried, and the failure it becomes if no try succeeds. */
 
 import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
@@ -6,19 +6,16 @@ import type { Sign } from './lane.ts';
 
 interface Policy {
   readonly code: FailureCode;
-  /** What it says of the service as a whole. */
+  /** What the setback says about the service as a whole. */
   readonly sign: Sign;
   readonly hint: string;
-  /** Most tries; null leaves it to the ask. */
+  /** Most tries; null if the request decides. */
   readonly tries: number | null;
 }
 
-/** Tries of one call that may fail, in whatever ways; being turned away by 429 is not failing. */
+/** Most tries of one call that may fail, for whatever reason; a 429 is not counted as a failure. */
 export const FAILED_TRIES = 6;
-/**
- * Tries of one call that may be turned away: more, as each lowers the concurrency until there is room again. They take four
- * to five minutes, unless the service asks for longer.
- */
+/** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const TURNED_AWAY_TRIES = 12;
 
 const policy = (
@@ -36,23 +33,23 @@ const LESS = 'Ask for less at once: fewer dimensions, fewer metrics or a shorter
 const LESS_OR_LONGER = 'Ask for less at once, or raise service.request_timeout.';
 
 export const policies = {
-  /** No connection came about: nothing was sent. */
+  /** No connection was established; nothing was sent. */
   unsent: policy('SOURCE_UNAVAILABLE', 'outage', CHECK_ADDRESS),
   /** The connection could not be trusted. */
   untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', NAME_AUTHORITY, 1),
   /** The connection was lost after sending and before an answer. */
   unanswered: policy('SOURCE_UNAVAILABLE', 'outage'),
-  /** A success without an answer: 202, 206 and their like. */
+  /** A success without an answer: 202, 206 and the like; also 499. */
   'no answer': policy('SOURCE_UNAVAILABLE', 'alive'),
-  /** 500, 502, 503 and their like. */
+  /** 408, 500, 502, 503 and the like. */
   faulty: policy('SOURCE_UNAVAILABLE', 'outage'),
   /** 429. */
   overload: policy('SOURCE_OVERLOADED', 'overloaded', ALONE, TURNED_AWAY_TRIES),
-  /** The connection was lost inside the body. */
+  /** The connection was lost, or decoding failed, inside the body. */
   cut: policy('SOURCE_UNAVAILABLE', 'alive'),
-  /** The body was whole and its document was not. */
+  /** The body was complete, but its document was not. */
   truncated: policy('SOURCE_GARBLED', 'alive'),
-  /** Something else was answered than what was requested. */
+  /** The answer was something other than what was requested. */
   garbled: policy('SOURCE_GARBLED', 'alive', LOOK_AT_ADDRESS, 2),
   /** 504, 524. */
   'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', LESS, null),
@@ -62,22 +59,22 @@ export const policies = {
 
 export type SetbackKind = keyof typeof policies;
 
-/** After these a write had no effect: nothing was sent, or it was one too many. A 503 may come after it had (a proxy's, say). */
+/** After these a write had no effect: it was not sent, or was turned away. A 503 may follow an effect (from a proxy, say). */
 export const WITHOUT_EFFECT = ['unsent', 'untrusted', 'overload'] as const satisfies readonly SetbackKind[];
 
 interface Circumstances {
-  /** Of the answer, when one came. */
+  /** Status of the answer; left out if there was none. */
   readonly status?: number;
-  /** What the service asked to wait. */
+  /** Milliseconds that the service requests to wait; null or left out if it requests none. */
   readonly retryAfterMs?: number | null;
   readonly cause?: unknown;
 }
 
-/** A try that failed; the message completes "GET /path ". Never leaves the folder: the last one of a call becomes a `Failure`. */
+/** A failed try; the message completes "GET /path ". Never leaves the folder: the last one of a call becomes a `Failure`. */
 export class Setback extends Error {
   override readonly name = 'Setback';
   readonly setback: SetbackKind;
-  /** Status or error code, for events. */
+  /** Reason for events: a status, an error code or a few words. */
   readonly because: string;
   readonly status: number | null;
   readonly retryAfterMs: number | null;
@@ -93,7 +90,7 @@ export class Setback extends Error {
 
 const MAX_CHARACTERS = 200;
 
-/** The first words of a foreign text, at most `maxCharacters`; empty for blank text. */
+/** The first words of a foreign text, at most `maxCharacters` characters; empty for blank text. */
 export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string {
   // Scrubbed before it is cut: half a token is still half a token.
   const clean = scrubEcho(text)
@@ -102,5 +99,5 @@ export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string
   return clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`;
 }
 
-/** Where an address leads, in words: its origin, as path and query may carry credentials; of one without an origin all of it. */
+/** The origin of an address, as path and query may carry credentials; its first words if it has no origin. */
 export const originWords = (url: URL): string => (url.origin === 'null' ? firstWords(url.href) : url.origin);

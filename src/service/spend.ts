@@ -1,4 +1,4 @@
-/** Ad spend: one line, one POST, one outcome; never sent twice where the first may have arrived. */
+/** Ad spend: one line, one POST, one outcome. A line is never sent again if the first request may have arrived. */
 
 import { Failure } from '../errors.ts';
 import { parsed, statedError } from './error-words.ts';
@@ -9,15 +9,15 @@ import { firstWords, Setback, WITHOUT_EFFECT } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, verdictOn } from './verdict.ts';
 
-/** What the interface says of a line by its status (service-interface: Errors). */
+/** Outcomes of a line by status (service-interface: Errors). */
 const ACCEPTED = 200;
 const rejections: ReadonlySet<number> = new Set([400, 403]);
 
 /**
- * Submits a line. A status the interface does not give this endpoint leaves the outcome `unknown`. Throws for what is no
- * property of the line, which was certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`, `SOURCE_OVERLOADED`,
- * `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` when nothing was sent. A line aborted on the wire is `unknown`, one aborted before
- * throws the signal's reason.
+ * Submits a line. A status that the interface does not list for this endpoint leaves the outcome `unknown`. Throws if the cause
+ * is no property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
+ * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` if
+ * nothing was sent. A line that is aborted on the wire is `unknown`; one that is aborted before throws the signal's reason.
  */
 export async function submitSpend(channel: Channel, line: SpendLine, signal: AbortSignal): Promise<SpendOutcome> {
   const { cost_type, cost_currency, cost_id, cost_amount, tag } = line;
@@ -44,13 +44,13 @@ async function outcomeOfSuccess(answer: WireAnswer): Promise<SpendOutcome> {
 }
 
 /**
- * Why a success may have accepted nothing: what one says is not shown (service-interface: POST /cost), and a sign-in page or
- * an error may come with 200, too. Null for one that says nothing of the kind.
+ * Why a success may have accepted nothing; null if there is no sign of it. The interface does not show the body of a success
+ * (service-interface: POST /cost), and a sign-in page or an error may have status 200, too.
  */
 async function doubtOf(answer: WireAnswer): Promise<string | null> {
   const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
   if (!isWhole) return 'with a body that could not be read to its end';
-  // Trimming takes a byte order mark, too.
+  // Trimming removes a byte order mark, too.
   const body = text.trim();
   const isPage = body.startsWith('<') || (body !== '' && /html/i.test(answer.header('content-type') ?? ''));
   if (isPage) return 'with a web page';
@@ -74,12 +74,12 @@ function outcomeOfFailure(failure: Failure): SpendOutcome {
     return { outcome: 'rejected', status, reason: stated === '' ? 'without a reason' : stated };
   }
   const verdict = verdictOn(status);
-  // The others say of any line that nothing was taken: no such address, the credential, overload, a redirect of the whole request.
+  // The others mean that no line is accepted: no such address, the credential, overload, a redirect of the whole request.
   if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, stated);
   throw failure;
 }
 
-/** This API has a credential of its own: a hint about the token would lead astray. */
+/** This API has its own credential: a hint about the token would mislead. */
 function credentialRefused({ code, message, facts, cause }: Failure): Failure {
   const hint = 'Set service.cost_headers to the credential of the ad spend API.';
   return new Failure(code, message, { facts, hint, cause });

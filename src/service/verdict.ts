@@ -1,11 +1,9 @@
 /**
- * What to do with an answer, by its status: a table, and nothing but the table. An answer to read passes, anything else is
- * thrown with the service's own words.
+ * What to do with an answer, by its status. An answer to read passes; all else is thrown with the service's own words.
  *
- * Sources: service-interface "Errors"; 422 and 410 are the usual siblings of 400 and 404; 408 asks for a repetition by
- * its definition (RFC 9110); 499 is what a proxy says that was not waited for; 524 is what a content network says when the
- * server behind it took too long. What is not listed goes by its class: a server's failure may pass, a success that carries no
- * answer too, and the rest halts as `unexpected`.
+ * Sources: service-interface "Errors". 422 and 410 are the usual siblings of 400 and 404. 408 means by definition: repeat the
+ * request (RFC 9110). A proxy reports 499 if its client did not wait, a content network 524 if the server behind it took too
+ * long. Other statuses are judged by class: 5xx, and 2xx without an answer, are tried again; the rest fails as `unexpected`.
  */
 
 import { Failure, type FailureCode } from '../errors.ts';
@@ -33,7 +31,7 @@ const refusals = {
   unexpected: { code: 'SOURCE_REFUSED', hint: 'Check what answers at the configured address.' },
 } as const satisfies Readonly<Record<string, { readonly code: FailureCode; readonly hint: string }>>;
 
-/** To be read, valid without content, another address, a setback that another try may put right, or a refusal. */
+/** An answer to read, a valid one without content, a redirect, a setback that another try may fix, or a refusal. */
 type Verdict = 'answer' | 'empty' | 'redirected' | SetbackKind | keyof typeof refusals;
 
 const verdicts: readonly (readonly [Verdict, readonly number[]])[] = [
@@ -51,16 +49,16 @@ const verdicts: readonly (readonly [Verdict, readonly number[]])[] = [
   ['too heavy', [504, 524]],
 ];
 
-/** The verdict on a status; of one that is not listed by its class. */
+/** The verdict on a status; by its class if it is not listed. */
 export function verdictOn(status: number): Verdict {
   const [verdict] = verdicts.find(([, statuses]) => statuses.includes(status)) ?? [];
   if (verdict !== undefined) return verdict;
-  // What a server behind a content network may have received (520 …) must not pass for a refusal.
+  // A server behind a content network may have received the request (520 …): no refusal.
   if (status >= 500) return 'faulty';
   return status >= 200 && status < 300 ? 'no answer' : 'unexpected';
 }
 
-/** Whether a write that was redirected with this status may have been carried out: 307 and 308 ask for the same request elsewhere (RFC 9110). */
+/** Whether a redirected write may have had an effect; 307 and 308 mean: send the same request elsewhere (RFC 9110). */
 export const isRedirectedAfter = (status: number): boolean => [301, 302, 303].includes(status);
 
 /** No reason needs more; a proxy may send an endless page. */
@@ -69,7 +67,7 @@ export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const isRefusal = (verdict: Verdict): verdict is keyof typeof refusals => Object.hasOwn(refusals, verdict);
 
 /**
- * Passes an answer to read, or an empty one. Throws a `Setback` for what may be tried again, else `SOURCE_REFUSED`,
+ * Returns `answer`, or `empty` if there is no content. Throws a `Setback` if another try may succeed, else `SOURCE_REFUSED`,
  * `SOURCE_UNAVAILABLE`, `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
  */
 export async function judge(

@@ -1,32 +1,27 @@
-/**
- * The rules a line of ad spend must keep, each with the words for a line that breaks it. Pure.
- *
- * What one line says of another (the same Cost ID twice, or sent before) is judged where all lines are: `send-spend.ts`.
- */
+/** Rules for one line of ad spend, with their messages. Pure. Rules between lines (same Cost ID) are in `send-spend.ts`. */
 
 import { createHash } from 'node:crypto';
 
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
 
-/** The columns every line must fill. */
 export const requiredColumns = ['cost_id', 'cost_type', 'cost_currency', 'cost_amount', 'tag'] as const;
 
-/** All columns that mean something, in the order they are documented; `engaged_at` is checked where it is given, never sent. */
+/** All columns with a meaning, in the documented order; `engaged_at` is checked if it is given, but never sent. */
 export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 
 type SpendColumn = (typeof spendColumns)[number];
 
 export interface SpendRecord {
-  /** Line of the file it begins on, counted from 1 as an editor does; in Parquet the row. */
+  /** Line of the file on which it begins, counted from 1 as an editor does; in Parquet the row. */
   readonly line: number;
-  /** Every column as given, by name; numbers are their own text. Of a line with defects all of it, as `raw`. */
+  /** Every column as given, by name; numbers as their own text. If the line has defects, the whole line as `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** What is wrong with the form of the line itself. */
+  /** What is wrong with the form of the line itself; empty if nothing is. */
   readonly defects: readonly string[];
 }
 
-/** What bytes become that are no UTF-8. */
+/** The character that replaces bytes that are no UTF-8. */
 const NOT_UTF8 = '\uFFFD';
 
 /** service-interface: Limits. */
@@ -35,8 +30,8 @@ const MAX_TAG_CHARACTERS = 128;
 const ACCEPTED_FOR_DAYS = 7;
 
 /**
- * The active codes of ISO 4217 (list one, with the amendments up to 2025), without XTS (tests) and XXX (no currency). Codes that
- * a country gave up lately (ANG, BGN) stay, as spend may still be booked in them; the service has the last word.
+ * The active codes of ISO 4217 (list one, with the amendments up to 2025), without XTS (tests) and XXX (no currency). Codes
+ * that a country gave up recently (ANG, BGN) stay, as spend may still be booked in them; the service decides.
  */
 const currencies: ReadonlySet<string> = new Set(
   `
@@ -59,17 +54,17 @@ const instantForm =
 
 /** A line, judged by its own rules. */
 export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
-  /** The values of the columns that mean something; empty for what is absent, blank or no text. */
+  /** The values of the columns with a meaning; empty if a value is absent, blank or no text. */
   readonly values: Readonly<Record<SpendColumn, string>>;
-  /** Equal for lines that would send the same: an amount counts by its value, `1.50` being `1.5`. */
+  /** Equal for lines that would send the same; amounts are compared by value: `1.50` equals `1.5`. */
   readonly content: string;
-  /** Every rule it breaks, in the order of the columns; of a line without a form of its own only what broke that. */
+  /** Every rule it breaks, in the order of the columns; only the defects if the line has any. */
   readonly reasons: readonly string[];
-  /** Why it is too late or too early to send it; of no concern to a line that was accepted in time. */
+  /** Why it is too late or too early to send it, which does not matter if it was accepted in time; null if it is timely. */
   readonly untimely: string | null;
 }
 
-/** A line and every rule it breaks, at an instant. */
+/** Judges a line by its own rules, at an instant. */
 export function judgeLine({ line, given, defects }: SpendRecord, now: Date): JudgedLine {
   const values = {
     cost_id: textOf(given['cost_id']),
@@ -88,7 +83,7 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
 
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 const textOf = (value: unknown): string => (typeof value === 'string' && !isBlank(value) ? value : '');
-/** Code points, which is what services count as characters. */
+/** Counts code points, which is what services count as characters. */
 const lengthOf = (text: string): number => Array.from(text).length;
 
 function reasonsOf(column: SpendColumn, given: unknown, value: string): string[] {
@@ -100,7 +95,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   return rules[column](value).flatMap((reason) => (reason === false ? [] : [`${column} ${reason}`]));
 }
 
-/** What is wrong with a text in each column: a list of reasons, false for a rule it keeps. */
+/** The rules of each column: the reasons why a text breaks them, false for a rule it keeps. */
 const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | false)[]>> = {
   cost_id: (value) => {
     const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];
@@ -131,11 +126,11 @@ const amountOf = (text: string) => (amountForm.test(text) ? parseDecimal(text) :
 
 interface Engagement {
   readonly from: number;
-  /** Exclusive for a day, the instant itself otherwise. */
+  /** The last millisecond of a day, or the instant itself. */
   readonly to: number;
 }
 
-/** A date stands for its whole day in UTC: the engagement was at some time of it. */
+/** The time of an engagement; a date stands for its whole day in UTC. Null if the text has neither form. */
 function engagementOf(text: string): Engagement | null {
   const date = parseDay(text);
   if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };

@@ -1,10 +1,10 @@
 /**
- * Ad spend: a file of lines → the service, each Cost ID at most once.
+ * Ad spend: sends the lines of a file to the service, each Cost ID at most once.
  *
- * The promise. The service has no idempotency key and cannot be asked what it accepted, so nobody has "exactly once" through a
- * crash. A Cost ID is recorded as being sent, durably, before its call, and its outcome before the next lines go out; an accepted one
- * is never sent again, from any file. Where a process or a connection dies in between, the line was accepted once or never: it is
- * reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
+ * The promise. The service has no idempotency key and cannot report what it accepted, so "exactly once" is impossible across a
+ * crash. A Cost ID is durably recorded as being sent before its call, and its outcome before the next lines are sent; an
+ * accepted one is never sent again, from any file. If a process or a connection dies in between, the line was accepted once or
+ * never: it is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
  */
 
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -28,26 +28,26 @@ import {
 } from './submit-lines.ts';
 
 export interface SpendRequest {
-  /** Absolute path; the form follows from the extension. */
+  /** Absolute path; its extension states the form. */
   readonly file: string;
-  /** Judges and writes a rejects file of its own only: calls nothing, records nothing. */
+  /** Only judges the lines and writes its own rejects file: calls nothing, records nothing. */
   readonly dryRun: boolean;
-  /** Sends lines of unknown outcome again; one that was accepted then counts twice. */
+  /** Sends lines of unknown outcome again; a line that was accepted then counts twice. */
   readonly resendUnknown: boolean;
   /** The instant engagements are compared with. */
   readonly now: Date;
 }
 
-/** What one `spend send` did, as `--json` prints it; the shape is public interface. */
+/** The result of one `spend send`, as `--json` prints it; the shape is public interface. */
 export interface SpendSummary {
   readonly lines: number;
-  /** Lines that keep every rule; `lines` less `rejected`. */
+  /** Lines that keep every rule: `lines` less `rejected`. */
   readonly valid: number;
-  /** Lines that break a rule, and were not sent. */
+  /** Lines that break a rule and were not sent. */
   readonly rejected: number;
-  /** Valid lines that are not accepted already and whose outcome is not left unknown: what is, or would be, sent. */
+  /** Valid lines that are sent, or would be: neither accepted already nor left with an unknown outcome. */
   readonly to_send: number;
-  /** Lines that were sent: accepted, refused, or of unknown outcome in this run. */
+  /** Lines sent in this run: accepted, refused, or of unknown outcome. */
   readonly sent: number;
   readonly accepted: number;
   readonly already_accepted: number;
@@ -55,21 +55,21 @@ export interface SpendSummary {
   readonly refused: number;
   /** Lines of unknown outcome: of this run, and of earlier ones unless they were sent again. */
   readonly unknown: number;
-  /** The file that holds every rejected and refused line with its reasons; null when there was none. */
+  /** The file with every rejected and refused line and its reasons; null if there is none. */
   readonly rejects_file: string | null;
   readonly failures: readonly { readonly code: FailureCode; readonly message: string; readonly hint: string | null }[];
 }
 
 const nothingSubmitted: Submitted = { accepted: 0, refused: [], unknown: 0, failure: null };
-/** Amounts and ids are nobody else's business. */
+/** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
-/** A file whose every line brings other columns would fill the screen. */
+/** Most unknown columns that a warning names: a file with other columns on every line would fill the screen. */
 const MOST_UNKNOWN = 20;
 
 /**
- * Judges every line, writes the rejects file, sends the rest. Resolves also when lines were rejected or the sending was
- * stopped: the failures are in the summary. Throws, with nothing sent, for a file that cannot be read as spend
- * (`USAGE_INVALID`, `SPEND_REJECTED`) and for a disk that fails (`STORAGE_FAILED`).
+ * Judges every line, writes the rejects file and sends the rest. Resolves even if lines are rejected or the sending is stopped:
+ * the failures are in the summary. Throws, with nothing sent, if the file cannot be read as spend (`USAGE_INVALID`,
+ * `SPEND_REJECTED`). Throws `STORAGE_FAILED` if the disk fails, which may also happen after the sending.
  */
 export async function sendSpend(request: SpendRequest, circumstances: SpendCircumstances): Promise<SpendSummary> {
   const { file, dryRun } = request;
@@ -79,7 +79,7 @@ export async function sendSpend(request: SpendRequest, circumstances: SpendCircu
   if (unknown !== '') emit(warningEvent('SPEND_COLUMN_UNKNOWN', `${file} had columns that are not sent: ${unknown}.`));
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
   const staged = await judgeLines(records, warehouse, request);
-  // Those of a dry run apart, as the others are what is left to correct and send.
+  // A dry run has its own file, as the other one holds what is left to correct and send.
   const target = dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
   await writeRejects(target, staged.rejected);
   const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, circumstances);
@@ -106,7 +106,7 @@ export async function sendSpend(request: SpendRequest, circumstances: SpendCircu
   return { ...counts, failures };
 }
 
-/** The names of columns that mean nothing; a rejects file has line and reasons of its own. */
+/** The names of unknown columns; `line` and `reasons` are known, as a rejects file has them. Empty if there are none. */
 function unknownColumns(records: readonly SpendRecord[]): string {
   const names = new Set<string>();
   for (const { given, defects } of records)
@@ -125,7 +125,7 @@ const recordedRow = z.object({
   outcome: z.enum(['accepted', 'rejected', 'unknown']),
 });
 
-/** What becomes of each line, by its own rules, by the others of the file and by what was sent before. */
+/** Judges each line by its own rules, by the other lines of the file and by what was sent before. */
 async function judgeLines(records: readonly SpendRecord[], warehouse: Warehouse, { now, resendUnknown }: SpendRequest) {
   const rejected: RejectedLine[] = [];
   const due: DueLine[] = [];
@@ -140,12 +140,12 @@ async function judgeLines(records: readonly SpendRecord[], warehouse: Warehouse,
     const before = ledger.get(each.values.cost_id);
     const outcomeBefore = before?.outcome ?? null;
     const reasons = [...each.reasons, ...(copies.get(line) ?? [])];
-    // What was once accepted, or may have been, must not be sent with another content.
+    // A line that was accepted, or may have been, must not be sent with other content.
     if (before !== undefined && outcomeBefore !== 'rejected' && before.content !== content) {
       const end = outcomeBefore === 'accepted' ? 'accepted' : 'may have been accepted';
       reasons.push(`cost_id was sent before with other content: ${before.words}, and ${end}`);
     }
-    // What was accepted in time needs no more be timely.
+    // A line that was accepted in time need not be timely now.
     if (each.untimely !== null && outcomeBefore !== 'accepted') reasons.push(each.untimely);
     if (reasons.length > 0) rejected.push({ line, given, reasons });
     else if (outcomeBefore === 'accepted') counts.accepted += 1;
@@ -155,7 +155,7 @@ async function judgeLines(records: readonly SpendRecord[], warehouse: Warehouse,
   return { ...counts, rejected, due };
 }
 
-/** By line, why a line whose Cost ID stands on another is rejected: of equal copies the first counts; of different ones nobody can say which is meant. */
+/** Why lines that share a Cost ID are rejected, by line: if equal, all but the first; else all, as any may be meant. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   const byId = new Map<string, JudgedLine[]>();
   for (const line of lines) {
@@ -175,18 +175,15 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   return reasons;
 }
 
-/**
- * Writes lines with their numbers and reasons, one JSON object a line, so that they can be corrected and sent as they are. Without
- * any it removes what is there, which would belong to an earlier run. Throws `STORAGE_FAILED`.
- */
+/** Writes rejects as JSON lines to correct and send again; if none, removes an earlier file. Throws `STORAGE_FAILED`. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
   const unfinished = `${target}.ripen-unfinished`;
   const lines = rejects.map(({ line, reasons, given }) => {
-    // A corrected rejects file has line and reasons of its own.
+    // A corrected rejects file has its own line and reasons; they are replaced.
     return `${JSON.stringify(Object.assign({ line, reasons }, given, { line, reasons }))}\n`;
   });
   try {
-    // Removed, not overwritten: it may be somebody's link to another place.
+    // Removed, not overwritten: it may be a link to another place.
     await rm(unfinished, { force: true });
     if (lines.length === 0) await rm(target, { force: true });
     else {

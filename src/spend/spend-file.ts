@@ -1,8 +1,8 @@
 /**
- * A spend file, CSV (RFC 4180), newline-delimited JSON or Parquet → its lines, and which names it may give its columns.
+ * Reads the lines of a spend file, CSV (RFC 4180), newline-delimited JSON or Parquet, and checks the names of its columns.
  *
- * Own readers of the texts, because a bad line is rejected alone, under the number an editor shows, and no number becomes a float:
- * csv-parse and DuckDB lose one or the other.
+ * CSV and JSON have readers of their own: a bad line must be rejected alone, under the number an editor shows, and no number
+ * may become a float. csv-parse and DuckDB fail at one or the other.
  */
 
 import { readFile, stat } from 'node:fs/promises';
@@ -16,15 +16,15 @@ import { count, identifier, jsonOf, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { requiredColumns, type SpendRecord, spendColumns } from './rules.ts';
 
-/** More than half a million short lines, which take hours to send. The lines are held in memory: 600,000 took 1.2 GB (measured). */
+/** More than half a million short lines, which take hours to send. They are kept in memory: 600,000 took 1.2 GB (measured). */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** A value of a CSV line: what stands in quotes, the closing quote, what stands without quotes, what ends it. */
+/** A value of a CSV line: the quoted part, the closing quote, the unquoted part, the end. */
 const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
-/** A text of a JSON line; behind a key stands its colon. */
+/** A string of a JSON line; a key is followed by its colon. */
 const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
-/** The lines of a spend file, in order. Throws `USAGE_INVALID` for what is no such file, and `SPEND_REJECTED` for one with wrong columns. */
+/** The lines of a spend file, in order. Throws `USAGE_INVALID` if it is none, `SPEND_REJECTED` if its columns are wrong. */
 export async function readSpendFile(file: string, warehouse: Warehouse): Promise<SpendRecord[]> {
   const readers = new Map<string, () => Promise<SpendRecord[]>>([
     ['.csv', async () => csvRecords(file, await textOfFile(file))],
@@ -40,13 +40,13 @@ export async function readSpendFile(file: string, warehouse: Warehouse): Promise
   if (reader === undefined) throw refused(`did not end in ${[...readers.keys()].join(', ')}`);
   const found = await stat(file).catch(() => null);
   if (found === null) throw refused('was not found');
-  // A pipe would be read once and a device for ever; neither leaves a place for the rejects.
+  // A pipe can be read only once and a device never ends; neither has a place for the rejects.
   if (!found.isFile()) throw refused('was no regular file');
   if (found.size > MAX_BYTES) throw refused(`had ${found.size} bytes, more than ${MAX_BYTES}`);
   return reader();
 }
 
-/** The text of a UTF-8 file without its byte order mark; bytes that are no UTF-8 become U+FFFD. */
+/** The text of a UTF-8 file without its byte order mark; invalid bytes become U+FFFD. */
 async function textOfFile(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     const hint = 'Check the permissions of the file.';
@@ -55,7 +55,7 @@ async function textOfFile(file: string): Promise<string> {
   return text.replace(/^\uFEFF/, '');
 }
 
-/** Throws `SPEND_REJECTED` for a header that lacks columns, has one twice, or has other problems. */
+/** Throws `SPEND_REJECTED` if a header lacks columns, has one twice, or has other problems. */
 function checkHeader(file: string, names: readonly string[], otherProblems: readonly string[] = []): void {
   const missing = requiredColumns.filter((column) => !names.includes(column));
   const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at));
@@ -79,7 +79,7 @@ function csvRecords(file: string, text: string): SpendRecord[] {
   return Array.from(lines, ({ line, values, defect }) => {
     const countDefect = `the line had ${values.length} values for ${header.length} columns`;
     const defects = [...(values.length === header.length ? [] : [countDefect]), ...(defect === null ? [] : [defect])];
-    // Of a line that fell apart the columns are a guess, and must not be shown as if they were meant.
+    // The columns of a malformed line are a guess, and must not be shown as if they were meant.
     const given =
       defects.length > 0 ? { raw: values } : Object.fromEntries(header.map((name, at) => [name, values[at]]));
     return { line, given, defects };
@@ -88,12 +88,12 @@ function csvRecords(file: string, text: string): SpendRecord[] {
 
 interface CsvLine {
   readonly line: number;
-  /** Quotes resolved. */
+  /** Without their quotes. */
   readonly values: readonly string[];
   readonly defect: string | null;
 }
 
-/** The lines of a CSV text but for blank ones; a line goes on behind a line break in quotes. */
+/** The lines of a CSV text without blank ones; a line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
   let started: { line: number; values: string[]; defect: string | null } = { line, values: [], defect: null };
@@ -115,7 +115,7 @@ function ndjsonRecords(text: string): SpendRecord[] {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** The columns of a JSON object, numbers by their text. Of a key that is there twice a parser would keep the last one. */
+/** The columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
 function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
   let defect = 'the line was no JSON object';
   try {
@@ -128,7 +128,7 @@ function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
     }
     defect = `the line had the key ${JSON.stringify(twice)} twice`;
   } catch {
-    // The defect says it.
+    // The defect states it.
   }
   return { given: { raw }, defects: [defect] };
 }
@@ -136,9 +136,9 @@ function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
 const describedColumn = z.object({ column_name: z.string(), column_type: z.string() });
 const numberedRow = z.object({ line: count, given: jsonOf(z.record(z.string(), z.string().nullable())) });
 
-/** The rows of a Parquet file, every value as its exact text. A column that is sent and holds floats is refused: they were rounded before. */
+/** The rows of a Parquet file, values as their exact text. Floats in columns to send are refused: they are already rounded. */
 async function parquetRecords(file: string, warehouse: Warehouse): Promise<SpendRecord[]> {
-  // A path is a pattern to DuckDB, and a folder `key=value` a column. Written without the annotation, text is a binary column.
+  // To DuckDB, a path is a pattern and a folder `key=value` a column. Text that is not annotated as text is a binary column.
   const path = literal(file.replaceAll(/[*?[]/g, '[$&]'));
   const source = `read_parquet(${path}, binary_as_string = true, hive_partitioning = false, file_row_number = true)`;
   try {
@@ -148,7 +148,7 @@ async function parquetRecords(file: string, warehouse: Warehouse): Promise<Spend
       const isFloat = (type === 'DOUBLE' || type === 'FLOAT') && spendColumns.some((known) => known === name);
       return isFloat ? [`${name} ${type}, which was rounded before: write it as DECIMAL or as text`] : [];
     });
-    // Of a column that is there twice DuckDB numbers the second, whose values would be overlooked.
+    // If a column occurs twice, DuckDB numbers the second, whose values would be overlooked.
     const names = described.map(({ column_name: name }) => spendColumns.find((known) => `${known}_1` === name) ?? name);
     checkHeader(file, names, floats);
     const given = described.map(({ column_name: name, column_type: type }) => {
@@ -161,7 +161,7 @@ async function parquetRecords(file: string, warehouse: Warehouse): Promise<Spend
 from ${source} order by line`;
     return (await warehouse.rows(sql, [], numberedRow)).map(({ line, given }) => ({ line, given, defects: [] }));
   } catch (cause) {
-    // What DuckDB says of the file is the file's fault, not a bug; failures of the disk pass as they are.
+    // An error of DuckDB is the file's fault, not a bug; failures of the disk pass unchanged.
     if (cause instanceof Failure) throw cause;
     const [first = ''] = textOf(cause).split('\n');
     const message = `${file} could not be read as Parquet: ${first}`;

@@ -1,9 +1,9 @@
 /**
- * Sends the due lines, a few at once: each is recorded as being sent before it goes out, and its outcome before the next ones
- * go. After a crash only those that were on the wire together are unknown.
+ * Sends the due lines, a few at once. Each is recorded as being sent before it is sent, and its outcome before the next ones
+ * are. After a crash only the lines that were on the wire together are unknown.
  *
- * Stops, keeping what is recorded, when the service refuses the credential or is down, when the disk fails, on the caller's
- * signal, and when no line of a batch is answered, or every one is forbidden before any was accepted.
+ * Stops, and keeps what is recorded, if the service refuses the credential or is down, if the disk fails, on the caller's
+ * signal, if no line of a batch has a certain answer, or if every one is forbidden before any was accepted.
  */
 
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
@@ -16,14 +16,14 @@ import type { JudgedLine, SpendRecord } from './rules.ts';
 /** Few, as each may be left in doubt; enough that the commits take little of the time. */
 const AT_ONCE = 8;
 const FORBIDDEN = 403;
-/** After a stop, lines on the wire may still be answered; then they are given up as unknown. */
+/** After a stop, lines on the wire have this long to be answered; then they are unknown. */
 const GRACE_MS = 10_000;
-/** Often enough to watch, and no flood of lines in a log. */
+/** Often enough to watch, without flooding a log. */
 const PROGRESS_EVENTS = 20;
 
 /** A line that keeps every rule and is to be sent. */
 export interface DueLine extends JudgedLine {
-  /** Whether it may have been accepted before. */
+  /** Whether an earlier try may have been accepted. */
   readonly isInDoubt: boolean;
 }
 
@@ -33,15 +33,14 @@ export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
 }
 
 export interface Submitted {
-  /** Lines of the three outcomes; one whose outcome could not be recorded is unknown. */
+  /** Lines by outcome; a line whose outcome could not be recorded is unknown. */
   readonly accepted: number;
   readonly refused: readonly RejectedLine[];
   readonly unknown: number;
-  /** What stopped the sending before its end, the caller's signal too; null where every line has an outcome. */
+  /** What stopped the sending before its end, including the caller's signal; null if every line has an outcome. */
   readonly failure: Failure | null;
 }
 
-/** What ad spend is sent with. */
 export interface SpendCircumstances {
   readonly warehouse: Warehouse;
   readonly service: Pick<Service, 'submitSpend'>;
@@ -49,7 +48,7 @@ export interface SpendCircumstances {
   readonly signal: AbortSignal;
 }
 
-/** Sends every due line of a file. Never throws: what stopped it is in the result. */
+/** Sends every due line of a file. Never throws: the result states what stopped it. */
 export async function submitLines(
   file: string,
   due: readonly DueLine[],
@@ -74,7 +73,7 @@ export async function submitLines(
       const before = progress();
       for (const { line, outcome, status, reason } of done) {
         if (outcome === 'unsent') continue;
-        // A line that went out without a record of its outcome is in doubt: the ledger will never say more of it.
+        // A line that was sent without a record of its outcome is in doubt: the ledger will never state more.
         if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
         else if (outcome === 'accepted') counts.accepted += 1;
         else refused.push({ line: line.line, given: line.given, reasons: [`the service: ${status} ${reason}`] });
@@ -97,7 +96,7 @@ export async function submitLines(
   return { ...counts, refused, failure };
 }
 
-/** What the answers to a whole batch say of all lines after it, where so many were accepted before. */
+/** The failure that a batch means for all later lines, `accepted` lines having been accepted before it; null if none. */
 function judged(batch: readonly Submission[], accepted: number): Failure | null {
   const error = batch.map((each) => each.error).find((each) => each !== null);
   if (error !== undefined) return asFailure(error);
@@ -114,12 +113,12 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
   });
 }
 
-/** A line that is about to be sent, or what became of it. */
+/** A line that is about to be sent, or its outcome. */
 interface Step {
   readonly line: DueLine;
-  /** `unsent`: it was certainly not received, and all is as if it had not been tried. */
+  /** `unsent`: the line was certainly not received, and is treated as if it had not been tried. */
   readonly outcome: 'sending' | 'accepted' | 'rejected' | 'unknown' | 'unsent';
-  /** Of a rejection; null where there was none. */
+  /** Status of a rejection; null if there was none. */
   readonly status: number | null;
   readonly reason: string | null;
 }
@@ -138,11 +137,11 @@ async function record(warehouse: Warehouse, file: string, steps: readonly Step[]
 
 interface Submission extends Step {
   readonly outcome: Exclude<Step['outcome'], 'sending'>;
-  /** What must stop all others; null for a matter of this line alone. */
+  /** The error that must stop all other lines; null if it concerns this line alone. */
   readonly error: unknown;
 }
 
-/** Failures that say of every line that it was not, and would not be, received (`Service.submitSpend`). */
+/** Failures that mean that no line was, or would be, received (`Service.submitSpend`). */
 const notReceived: ReadonlySet<FailureCode> = new Set([
   'CONFIG_INVALID',
   'CREDENTIALS_REFUSED',
