@@ -1,4 +1,4 @@
-/** `ripen catalog`, `partners`, `links` and `spend`: what the service lists, straight from it, and what is written to it. */
+/** `ripen catalog`, `partners`, `links` and `spend`: show what the service lists, and write to the service. */
 
 import { resolve } from 'node:path';
 
@@ -23,17 +23,17 @@ import type { Arguments, GlobalArguments } from './words.ts';
 
 const yesNo = (is: boolean | null): string => (is === null ? '' : is ? 'yes' : 'no');
 
-/** A table with the number of its rows below. */
+/** A table followed by the number of its rows. */
 const listText =
   (noun: string, table: Table) =>
   (terminal: number | null): string =>
     `${tableText(table, terminal)}\n${countText(table.rows.length, noun)}`;
 
-/** The items that hold the word, of metrics one section; without either how many items each list has. */
+/** Lists the items that contain the word; a section limits them to its metrics. Without either, counts each list's items. */
 export const catalog = online(async (config, stated, { word, section }: Arguments<'catalog'>) => {
   const found = await searchCatalog(config, { ...stated, word, section });
   const isSearch = word !== undefined || section !== undefined;
-  // Other fields of an item are in the warehouse.
+  // The warehouse has the other fields of an item.
   const items = found.map((item) => snakeCased({ ...item, attributes: undefined }));
   return { json: { catalog: items }, text: isSearch ? itemsText(found) : countsText(found) };
 });
@@ -45,7 +45,7 @@ function countsText(found: readonly CatalogItem[]): string {
   return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their items, \`--json\` prints all`;
 }
 
-/** With how ripen treats a metric: its horizon, whether its values add up over rows, the type of its column. */
+/** The items as a table; for metrics also the horizon, whether values add up over rows, and the type of the column. */
 function itemsText(found: readonly CatalogItem[]) {
   const rows = found.map((item) => {
     const cells = [item.filter, item.id, item.name, item.section, item.formatting];
@@ -57,7 +57,7 @@ function itemsText(found: readonly CatalogItem[]) {
   return listText('item', { columns: columnsOf(...titles), rows });
 }
 
-/** Every partner in the service's order. */
+/** Lists every partner in the service's order. */
 export const partners = online(async (config, stated, _args: GlobalArguments) => {
   const found = await listPartners(config, stated);
   const rows = found.map((partner) => [partner.id, partner.displayName, yesNo(partner.supportsCostData)]);
@@ -65,7 +65,7 @@ export const partners = online(async (config, stated, _args: GlobalArguments) =>
   return { json: { partners: found.map(snakeCased) }, text: listText('partner', { columns, rows }) };
 });
 
-/** The links of an app, or the sub-links of one, in the service's order; URLs only as JSON. */
+/** Lists the links of an app, or the sub-links of a link, in the service's order. Only JSON has the URLs. */
 export const linksList = online(async (config, stated, { app, parent }: Arguments<'links list'>) => {
   const found = await links(config, { ...stated, app, parent });
   const columns = columnsOf('token', '~name', '#level', '#partner', 'sub-links', 'cost data', 'archived');
@@ -97,14 +97,14 @@ export const linksUpdate = online(async (config, stated, args: Arguments<'links 
 const linkText = (link: Link): string =>
   `${fieldsText(snakeCased(link))}\nThe warehouse has it after the next crawl of the app.`;
 
-/** A line for each field of an object; nothing for one that is null. */
+/** One line per field of an object; none for null and for nested values. */
 function fieldsText(fields: object): string {
   const known = Object.entries(fields).filter(([, value]) => value !== null && typeof value !== 'object');
   const rows = known.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
   return tableText({ columns: columnsOf('field', 'value'), rows });
 }
 
-/** Judges the file, sends what is due, and says what became of the lines. */
+/** Checks the file, sends what is due, and reports what became of the lines. */
 export const spendSend = online(async (config, stated, args: Arguments<'spend send'>, shell) => {
   const { dryRun, resendUnknown } = args;
   const file = resolve(shell.directory, args.file);

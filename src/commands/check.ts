@@ -1,4 +1,4 @@
-/** `ripen init`, a first configuration, and `ripen check`, everything that can be known to be wrong before a sync. */
+/** `ripen init` writes a first configuration; `ripen check` finds everything that can be known to be wrong before a sync. */
 
 import { resolve } from 'node:path';
 
@@ -9,7 +9,7 @@ import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Every finding; with `--resolved` the configuration as it is understood, for which nothing is requested. */
+/** Reports every finding; with `--resolved` prints the configuration as ripen understands it, without any request. */
 export async function check(args: Arguments<'check'>, shell: Shell): Promise<CommandOutcome> {
   const place = placeOf(args, shell);
   if (args.resolved) {
@@ -24,7 +24,7 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
   };
 }
 
-/** Writes the files, none over another, and says what to do next. */
+/** Writes the files without overwriting any, and prints what to do next. */
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
   const { dir, simulator = false, fromAccount = false, baseUrl, reportsUrl, app: apps, currency } = args;
   const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
@@ -41,7 +41,7 @@ export async function init(args: Arguments<'init'>, shell: Shell): Promise<Comma
   return { json: { written }, text: lines.join('\n') };
 }
 
-/** A directory as a shell takes it for one word that is no option. */
+/** A directory as one shell word that is not taken for an option. */
 function typed(directory: string): string {
   const path = directory.startsWith('-') ? `./${directory}` : directory;
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

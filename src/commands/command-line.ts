@@ -1,4 +1,4 @@
-/** From arguments to a command, strictly: what is unknown is refused with the nearest name. Loads no command, so that `--help` is quick. */
+/** Turns arguments into a command; refuses unknown ones with the nearest name. Loads no command, so that `--help` is quick. */
 
 import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
@@ -9,23 +9,23 @@ import { type CommandOutcome, present } from './outcome.ts';
 import { allOptions, type Arguments, commandNames, globalOptions, groups, type OptionTable } from './words.ts';
 import { type VerbName, verbs } from './words.ts';
 
-/** Carries out a command; resolves to its exit code, throws what stopped it. */
+/** Runs a command. Resolves to its exit code; throws what stopped it. */
 type Act = (shell: Shell) => Promise<number>;
 
-/** Text to print, the help that belongs where a command is missing, or a command to carry out. */
+/** The result of parsing: text to print, the help to print if the command is missing, or a command to run. */
 export type Requested =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }
   | { readonly kind: 'act'; readonly act: Act };
 
-/** What results and failures are to look like. */
+/** How to print results and failures. */
 export interface Form {
   readonly log: 'text' | 'json';
   readonly json: boolean;
   readonly verbose: boolean;
 }
 
-/** The form the arguments request, also when they are refused. */
+/** Returns the form that the arguments request, even if they are refused. */
 export function requestedForm(argv: readonly string[]): Form {
   const isJsonLog = argv.includes('--log=json') || argv[argv.indexOf('--log') + 1] === 'json';
   const isOn = (option: string): boolean =>
@@ -33,7 +33,7 @@ export function requestedForm(argv: readonly string[]): Form {
   return { log: isJsonLog ? 'json' : 'text', json: isOn('json'), verbose: isOn('verbose') };
 }
 
-/** The command the arguments choose; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
+/** Returns the command in the arguments. Throws `USAGE_INVALID`, with the nearest names, if anything is unknown or missing. */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<Requested> {
   if (argv.length === 0 || (argv.length === 1 && Object.hasOwn(groups, argv[0] ?? ''))) {
     const help = await parseCommandLine([...argv, '--help'], version);
@@ -41,7 +41,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   }
   const isCompletion = argv.includes('--get-yargs-completions');
   if (isCompletion && argv.at(-2) === '--slice') {
-    // Loaded alone, as other words complete without the configuration.
+    // Loaded only here, as all other completions need no configuration.
     return { kind: 'act', act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell) };
   }
   const chosen: Chosen = { form: requestedForm(argv), act: null, options: {} };
@@ -67,7 +67,6 @@ interface Chosen {
   options: OptionTable;
 }
 
-/** What kind of help the arguments request: none, that of `ripen` itself, or that of a command. */
 type RequestedHelp = 'none' | 'overview' | 'command';
 
 function requestedHelp(argv: readonly string[]): RequestedHelp {
@@ -77,11 +76,11 @@ function requestedHelp(argv: readonly string[]): RequestedHelp {
 
 const HELP_COLUMNS = 80;
 
-/** What `ripen --help` shows: all commands, without the options they share, which would not fit a screen with them. */
+/** `ripen --help` shows all commands, but not the options they share: both together would not fit on a screen. */
 const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
 Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
-/** A parser that knows the options of every command. */
+/** A parser with the options that all commands share. */
 type Cli = Argv<InferredOptionTypes<typeof globalOptions>>;
 
 function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
@@ -92,11 +91,11 @@ function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
     .fail(false)
     .parserConfiguration({
       'parse-positional-numbers': false,
-      // A name with a dot is no option's: it would fill one with an object.
+      // No option has a dot in its name; with this notation it would fill an option with an object.
       'dot-notation': false,
-      // In groups `-dash` would hold the `-h` of help.
+      // With groups, `-dash` would contain the `-h` of help.
       'short-option-groups': false,
-      // `--no-config` would be an option that nobody declared.
+      // With negation, `--no-config` would be an option that is not declared.
       'boolean-negation': false,
     })
     .wrap(HELP_COLUMNS)
@@ -110,7 +109,7 @@ function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
       (inner) => inner.epilogue('Example: ripen completion >> ~/.bashrc'),
       () => {},
     )
-    // Of the same name yargs prints its script before anything else, even when help is requested.
+    // If both had the same name, yargs would print its script first, even if help is requested.
     .completion(help === 'none' ? 'completion' : 'completion-script', false)
     .version(version)
     .alias('help', 'h')
@@ -129,7 +128,7 @@ interface Command {
   readonly declare: (cli: Cli, chosen: Chosen) => void;
 }
 
-/** A command that is loaded when it is carried out, never before. */
+/** Declares a command whose code is loaded only when it runs. */
 function command<N extends VerbName>(
   name: N,
   load: () => Promise<(args: Arguments<N>, shell: Shell) => Promise<CommandOutcome>>,
@@ -155,7 +154,7 @@ function command<N extends VerbName>(
   return { name, declare };
 }
 
-/** Every command with what carries it out, in the order of the help. */
+/** Every command with its code, in the order of the help. */
 const commands: readonly Command[] = [
   command('init', async () => (await import('./check.ts')).init),
   command('check', async () => (await import('./check.ts')).check),
@@ -192,7 +191,7 @@ function declareCommands(cli: Cli, chosen: Chosen): void {
   }
 }
 
-/** Refuses what yargs drops (all behind a bare `--`, the first of two values) or takes for something else (`--dryRun`, `--dry-run=1`). */
+/** Refuses what yargs drops (all after a bare `--`, the first of two values) or misunderstands (`--dryRun`, `--dry-run=1`). */
 function refuseUnclear(argv: readonly string[]): void {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
   const values = new Map<string, string>();
@@ -208,7 +207,7 @@ function refuseUnclear(argv: readonly string[]): void {
   }
 }
 
-/** Of an option that takes one value, and was given several, nobody can say which is meant. */
+/** Refuses several values for an option that takes one, as it is unknown which is meant. */
 function refuseRepeated(parsed: object, options: OptionTable): void {
   for (const [name, value] of Object.entries(parsed)) {
     if (!Array.isArray(value) || !allOptions.has(name) || options[name]?.array === true) continue;
@@ -216,7 +215,7 @@ function refuseRepeated(parsed: object, options: OptionTable): void {
   }
 }
 
-/** yargs takes `-` for an option, not for the value of the one before it. */
+/** Joins `-` to the option before it: yargs takes `-` for an option, not for a value. */
 function dashJoined(argv: readonly string[]): string[] {
   return argv.flatMap((word, at) => {
     if (word === '-' && argv[at - 1]?.startsWith('--') === true) return [];
@@ -224,10 +223,10 @@ function dashJoined(argv: readonly string[]): string[] {
   });
 }
 
-/** yargs names what it refused only in its message, `Unknown argument: slise` (its own words, locale `en`). */
+/** Reads what yargs refused from its message, such as `Unknown argument: slise` (locale `en`); it is stated nowhere else. */
 function usageFailure(message: string, argv: readonly string[]): Failure {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
-  // It names each twice, `dry-rnu` and `dryRnu`.
+  // yargs names each twice, as `dry-rnu` and `dryRnu`.
   const unknown = names.split(', ').filter((name) => name !== '' && !/[A-Z]/.test(name));
   const refused = unknown.length === 0 ? message.replaceAll('\n', ' ') : `Unknown argument: ${unknown.join(', ')}`;
   const meant = unknown.flatMap((name) => {

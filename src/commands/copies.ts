@@ -1,4 +1,4 @@
-/** `ripen publish`, `export` and `drop`: what readers get, brought up to date, described, written as one file, or removed. */
+/** `ripen publish`, `export` and `drop`: update, describe, export and remove what readers see. */
 
 import { join, resolve } from 'node:path';
 
@@ -25,7 +25,7 @@ import type { Arguments } from './words.ts';
 
 const SOURCES = 'ripen_sources.yml';
 
-/** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
+/** Publishes to every configured target and reports the files written; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
   const { config: [file, ...files] = [], ddl, dbt } = all;
   if (ddl === undefined && files.length > 0) {
@@ -53,7 +53,7 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
   });
 }
 
-/** What was published, behind what went before it. */
+/** The outcome of publishing; `fields` and `lines` report what was done before. */
 function copiesOutcome({ published, failures }: Publication, fields: object, lines: readonly string[]) {
   return {
     json: { ...fields, published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) },
@@ -69,13 +69,13 @@ function reportText({ files_written: written, files_removed: removed, also_writt
   return done.length === 0 ? 'up to date' : done.join(', ');
 }
 
-/** A description as the result, or that it was written. */
+/** Returns the description as the result, or that it was written to `path`, null if it was not. */
 function described(path: string | null, text: string): CommandOutcome {
   const json = { described: [path === null ? { path, text } : { path, written: true }] };
   return { json, text: path === null ? text.trimEnd() : `${path} written` };
 }
 
-/** Exports a slice or a table and says how many rows; nothing on stdout when the rows go there. */
+/** Exports a slice or a table and reports the number of rows; reports nothing if the rows go to stdout. */
 export const exportRows = offline(async (config, stated, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
   const days = { from: given(dayOf, args.from, '--from'), to: given(dayOf, args.to, '--to') };
@@ -86,7 +86,7 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
   return { json: { exported }, text };
 });
 
-/** Says what would be deleted, asks, drops and publishes. Throws `USAGE_INVALID`, with nothing touched, where nobody can be asked. */
+/** Reports what would be deleted, asks, drops and publishes. Throws `USAGE_INVALID` and deletes nothing if it cannot ask. */
 export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
   const request = { ...stated, slice, before: given(dayOf, args.before, '--before') };
@@ -126,7 +126,7 @@ function lossText(loss: Loss, { warehouse, publish }: Config): string {
 const nameOf = ({ slice, before }: Loss): string =>
   before === null ? `slice ${slice}` : `slice ${slice} before ${before}`;
 
-/** The date period says what to load. */
+/** With `--before`, the date period decides what the next sync loads again. */
 function again({ slice, before }: Loss): string {
   const what = before === null ? 'it again' : 'again what its date_period still covers';
   return `${slice} is configured: the next sync loads ${what}.`;

@@ -19,7 +19,7 @@ const INDENT = 2;
 const MOST_NIGHTS = 366;
 const detailed = { details: true, maturation: true, backtest: false } as const;
 
-/** Runs the tour; the failures are those of its nights. */
+/** Runs the tour and writes its status page; the failures are those of its nights. */
 export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
   const nights = wholeNumberOf(args.nights, '--nights', MOST_NIGHTS);
   const tour = await inProgress(args, shell, async ({ emit, signal }) =>
@@ -36,7 +36,7 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
   };
 }
 
-/** What the first night loaded, what the last refreshed and why, where every value stands, and what an analyst gets out of the copy. */
+/** What the first night loaded, what the last refreshed and why, the state of every value, and questions of an analyst. */
 function tourText({ config, nights, status, questions }: Tour, page: string, terminal: number | null): string {
   const columns = (terminal ?? USUAL_COLUMNS) - INDENT;
   const lessons = status.slices.slice(0, 1).flatMap(lessonsOf);
@@ -56,11 +56,10 @@ function tourText({ config, nights, status, questions }: Tour, page: string, ter
   ].join('\n');
 }
 
-/** A heading and what stands below it. */
 const section = (heading: string, ...texts: readonly string[]): string =>
   `== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`;
 
-/** A sentence each on maturation, projections and audits, as far as the nights have shown them. */
+/** One sentence each on maturation, projections and audits, if the nights have shown any. */
 function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
   const [tried] = backtest
     .filter(({ is_projected: isProjected }) => isProjected)
@@ -85,7 +84,7 @@ function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
   return lessons;
 }
 
-/** A table of what the rows are about and of numbers. */
+/** A table whose first column names its rows; the other columns are numbers. */
 function answerText(answer: Tour['questions'][number]['answer']): string {
   const [first = '', ...numbers] = Object.keys(answer.at(0) ?? {});
   const rows = answer.map((row) => Object.values(row).map((cell) => String(cell ?? '')));

@@ -1,4 +1,4 @@
-/** What a command came to, and how that is printed: failures on stderr, the result on stdout as text or as JSON. */
+/** The outcome of a command, and how it is printed: failures on stderr, the result on stdout as text or as JSON. */
 
 import { exitCodeOf } from '../errors.ts';
 import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
@@ -7,11 +7,11 @@ import type { Shell } from '../terminal/shell.ts';
 import type { GlobalArguments } from './words.ts';
 
 export interface CommandOutcome {
-  /** What `--json` prints; nothing is printed without it. */
+  /** What `--json` prints; nothing if absent. */
   readonly json?: object;
-  /** What people read; `columns` are those of the terminal, null without one. */
+  /** What is printed without `--json`. `columns` is the width of the terminal, null if there is none. */
   readonly text?: string | ((columns: number | null) => string);
-  /** What failed; a log of JSON has them as events already. */
+  /** Printed unless the log is JSON, which already contains them as events. */
   readonly failures?: readonly PrintedFailure[];
   /** By default that of the gravest failure. */
   readonly exitCode?: number;

@@ -1,4 +1,4 @@
-/** `ripen plan`: what the next sync would request, and why; asks the service nothing. */
+/** `ripen plan`: shows what the next sync would request, and why; does not call the service. */
 
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
@@ -8,13 +8,13 @@ import { columnsOf, indented, tableText } from '../terminal/table.ts';
 import { offline } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** What is due, a line a slice; of slices that are named window by window. */
+/** Shows what is due: one line per slice, or one per window if slices are named. */
 export const plan = offline(async (config, stated, { slice }: Arguments<'plan'>) => {
   const report = await planNext(config, { ...stated, slices: slice });
   return { json: report, text: (columns) => planText(report, slice !== undefined, columns) };
 });
 
-/** The slices or their windows, with the reasons, and what the plan saves; pure. */
+/** The plan as text: the slices, or with details their windows, with reasons, and what the plan saves. Pure. */
 export function planText(report: PlanReport, hasDetails: boolean, terminal: number | null = null): string {
   const { slices, as_of: asOf, requests, rows_expected: rows, saved_rows: saved, refetch_all_rows: all } = report;
   const unknown = slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null).length;
@@ -49,7 +49,7 @@ function slicesText(slices: readonly PlannedSlice[], terminal: number | null): s
   return tableText({ columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'), rows }, terminal);
 }
 
-/** What each star stands for, and which of it is new. */
+/** The metrics that each pattern stands for, and which of them are new. */
 const starLines = ({ name, stars = [] }: PlannedSlice): string[] => stars.map((star) => `  ${name}: ${starText(star)}`);
 
 function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string {
@@ -65,7 +65,7 @@ function whyText(slice: PlannedSlice): string {
   if (windows.length === 0) return `nothing due: ${idleText(slice)}`;
   const reasons = summedReasons(windows.map((window) => window.reasons));
   if (isNeverLoaded(slice)) return `never loaded, ${countText(reasons['new'] ?? periods, 'period')}`;
-  // What is lost for good once the meaning changed.
+  // Only the copies have these periods, and lose them for good as the meaning changed.
   const lost = released === 0 ? '' : `; ${countText(released, 'released period')} will go from the copies`;
   return reasonsText(reasons) + lost;
 }
@@ -77,7 +77,7 @@ function idleText({ reversed_period: reversed, periods, unfinal_periods: unfinal
   return unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`;
 }
 
-/** Whether nothing is known of its rows, and no change of its meaning is why. */
+/** Whether the number of rows is unknown, and not because the meaning changed. */
 const isNeverLoaded = ({ windows, rows_expected: rows }: PlannedSlice): boolean =>
   rows === null && !windows.some(({ reasons }) => (reasons['meaning changed'] ?? 0) > 0);
 
@@ -86,7 +86,7 @@ function detailsText(slice: PlannedSlice): string {
   if (windows.length === 0) return `${name}: ${whyText(slice)}`;
   const known = expected === null ? '' : `, about ${countText(expected, 'row')}`;
   const head = `${name}: ${countText(windows.length, 'window')}, ${countText(requests, 'request')}${known}`;
-  // The first answers size the windows of a slice that was never loaded: those of the plan mean little.
+  // The windows of a slice that was never loaded are sized by its first answers; those of the plan mean little.
   if (isNeverLoaded(slice)) return `${head}, ${whyText(slice)}; the first answers size the rest`;
   const hasBatches = windows.some(({ metrics }) => metrics !== undefined);
   const columns = columnsOf('window', hasBatches ? '#periods × metrics' : '#periods', '#requests', '#rows', 'why');

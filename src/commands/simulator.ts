@@ -1,4 +1,4 @@
-/** `ripen simulator`: the whole service interface on loopback, until a signal. */
+/** `ripen simulator`: serves the whole service interface on loopback until a signal. */
 
 import { once } from 'node:events';
 
@@ -9,14 +9,14 @@ import { type CommandOutcome, present } from './outcome.ts';
 import { given, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** What the simulator takes as its token: any text would do, and no secret is better than one that looks like it. */
+/** The token of the simulator. Any text would do; this one does not look like a secret. */
 const TOKEN = 'simulator-token';
 /** The same for the ad spend API. */
 const COST_CREDENTIAL = 'Partner simulator';
 
 const MOST_PORT = 65_535;
 
-/** Prints the address and a configuration to reach it with, and serves until the first signal. */
+/** Prints the address and a configuration for it, then serves until the first signal. */
 export async function simulator(args: Arguments<'simulator'>, shell: Shell): Promise<CommandOutcome> {
   const running = await startSimulator({
     port: wholeNumberOf(args.port, '--port', MOST_PORT),

@@ -1,4 +1,4 @@
-/** `ripen sync`, the nightly job; `ripen backfill`, periods again; `ripen replay`, the archive again. */
+/** `ripen sync`, the nightly job; `ripen backfill`, which loads periods again; `ripen replay`, which loads the archive. */
 
 import { resolve } from 'node:path';
 
@@ -23,7 +23,7 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
       return outcomeOf(await syncAll(config, { ...stated, ...monitor, slices: args.slice, deadlineMs }));
     });
   } catch (thrown) {
-    // What fails later is reported by the run itself.
+    // The run itself reports later failures.
     if (isRead) throw thrown;
     const { tellUnread } = await import('../notify/run-end.ts');
     const progress = openProgress(args, shell);
@@ -34,7 +34,7 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   }
 }
 
-/** Refetches and replaces the periods that touch the days, and publishes. */
+/** Fetches again and replaces the periods that touch the days, and publishes. */
 export const backfill = online(async (config, stated, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
   outcomeOf(await backfillSlice(config, { ...stated, slice, days: dayRange(from, to), acceptLoss })),
 );

@@ -1,4 +1,4 @@
-/** What the commands share: what words of an option mean, a configuration, progress while a verb works, files that are named to be written. */
+/** What the commands share: reading options and the configuration, showing progress, writing files named by the user. */
 
 import { dirname } from 'node:path';
 
@@ -13,15 +13,14 @@ import { namedMode, type Shell } from '../terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 
-/** The options of a verb's command; that about the warehouse's lock only where it has it. */
+/** The options of a verb's command; `lockWait` only if the command has it. */
 export type VerbArguments = Pick<GlobalArguments, 'config' | 'asOf' | 'log' | 'quiet' | 'verbose'> & {
   readonly lockWait?: string | undefined;
 };
 
-/** What the arguments say of a verb's circumstances. */
+/** The circumstances of a verb, as the arguments state them. */
 export type Stated = Required<Circumstances>;
 
-/** What a command does once the configuration is read. */
 type Act<A> = (config: Config, stated: Stated, args: A, shell: Shell) => Promise<CommandOutcome>;
 
 const configured =
@@ -30,16 +29,13 @@ const configured =
   async (args: A, shell: Shell): Promise<CommandOutcome> =>
     withConfig(args, shell, isOffline, async (config, stated) => act(config, stated, args, shell));
 
-/** A command that needs a whole configuration. */
+/** A command that needs a complete configuration, credentials included. */
 export const online = configured(false);
 
-/** A command that asks the service nothing: its configuration may lack its credentials. */
+/** A command that does not call the service: its configuration may lack the credentials. */
 export const offline = configured(true);
 
-/**
- * Reads the configuration (with `isOffline` one that may lack its credentials) and carries out a verb in the circumstances the
- * arguments state, showing its progress. Throws `USAGE_INVALID`, `CONFIG_MISSING`, `CONFIG_INVALID`, and what the verb throws.
- */
+/** Reads the configuration and runs a verb, showing progress. Throws `USAGE_INVALID`, and as `readConfig` and the verb do. */
 export async function withConfig<T>(
   args: VerbArguments,
   shell: Shell,
@@ -51,7 +47,7 @@ export async function withConfig<T>(
   return inProgress(args, shell, async (stated) => verb(config, { ...stated, lockWaitMs }));
 }
 
-/** Carries out what needs no configuration yet, showing its progress. */
+/** Runs a verb that needs no configuration yet, showing progress. */
 export async function inProgress<T>(
   args: VerbArguments,
   shell: Shell,
@@ -66,12 +62,12 @@ export async function inProgress<T>(
   }
 }
 
-/** Where the configuration is to be found. */
+/** Where to find the configuration. */
 export function placeOf({ config: file }: Pick<GlobalArguments, 'config'>, { directory, environment }: Shell) {
   return { directory, environment, ...(file === undefined ? {} : { file }) };
 }
 
-/** Writes what the command line names, whole or not at all; with `makesFolder` its folder too. Throws `STORAGE_FAILED`, `USAGE_INVALID`. */
+/** Writes a file named by the user, completely or not at all; `makesFolder` creates its folder. Throws `STORAGE_FAILED`. */
 export async function writeNamed(path: string, text: string, shell: Shell, makesFolder = false): Promise<void> {
   const mode = namedMode(shell);
   try {
@@ -84,7 +80,7 @@ export async function writeNamed(path: string, text: string, shell: Shell, makes
   }
 }
 
-/** Completes the names of slices behind `--slice`, from the configuration the words name; prints nothing where there is none. */
+/** Completes the names of slices after `--slice`, from the named configuration; prints nothing if it cannot be read. */
 export async function completeSlices(words: readonly string[], shell: Shell): Promise<number> {
   const { directory, environment } = shell;
   const [begun, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
@@ -94,18 +90,18 @@ export async function completeSlices(words: readonly string[], shell: Shell): Pr
   return 0;
 }
 
-/** A date alone is refused: it would name another instant in every time zone. */
+/** A date alone is refused: it would be a different instant in every time zone. */
 const instantForm =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
 const usage = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
 
-/** An option's meaning; null where it was not given. */
+/** Reads the value of an option; null if it was not given. */
 export function given<T>(read: (text: string, option: string) => T, text: string | undefined, option: string) {
   return text === undefined ? null : read(text, option);
 }
 
-/** An ISO 8601 instant with its offset. */
+/** Reads an ISO 8601 instant with its offset from UTC. */
 export function instantOf(text: string, option: string): Date {
   if (parseDay(instantForm.exec(text)?.[1] ?? '') !== null) return new Date(text);
   const form = 'an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
@@ -126,7 +122,7 @@ export function wholeNumberOf(text: string, option: string, most: number): numbe
   throw usage(`${option} was "${text}", which is no whole number from 0 to ${most}.`, `Write ${option} in digits.`);
 }
 
-/** A civil day. */
+/** Reads a day, `YYYY-MM-DD`. */
 export function dayOf(text: string, option: string): Day {
   const parsed = parseDay(text);
   if (parsed !== null) return parsed;

@@ -1,4 +1,4 @@
-/** The words of the command line: what each command does, an example, and its options, as one table. */
+/** The words of the command line as one table: what each command does, an example, and its options. */
 
 import type { ArgumentsCamelCase, InferredOptionTypes, Options } from 'yargs';
 
@@ -13,7 +13,7 @@ const list = (describe: string) => ({ ...text(describe), array: true }) as const
 const preset = <D extends string>(value: D, describe: string) => ({ ...text(describe), default: value }) as const;
 const word = (describe: string) => ({ type: 'string', describe }) as const;
 const flag = (describe: string) => ({ type: 'boolean', default: false, describe }) as const;
-/** A switch that may exclude another option, as a default would count as given. */
+/** A switch that can exclude another option. It has no default, as yargs treats a default as given. */
 const lever = (describe: string) => ({ type: 'boolean', describe }) as const;
 const choice = <const C extends readonly string[]>(choices: C, describe: string) =>
   ({ choices, requiresArg: true, describe }) as const;
@@ -38,7 +38,7 @@ const verb = <O extends OptionTable>(describe: string, example: string, options:
   positional,
 });
 
-/** Every command. Two words name a command of a group. */
+/** Every command by name. A name of two words is a command of a group. */
 export const verbs = {
   init: verb(
     'Write a first ripen.yaml, .env.example, editor schema',
@@ -160,28 +160,25 @@ export const verbs = {
 
 export type VerbName = keyof typeof verbs;
 
-/** The commands that are carried out by commands of their own. */
+/** The words that only group commands. */
 export const groups: Readonly<Record<string, Pick<(typeof verbs)['demo'], 'describe' | 'example'>>> = {
   links: { describe: 'List, create and update the links of an app', example: 'links list --app abc123def456' },
   spend: { describe: 'Send ad spend to the service', example: 'spend send --file spend.csv --dry-run' },
 };
 
-/** What every command is given. */
 export type GlobalArguments = ArgumentsCamelCase<InferredOptionTypes<typeof globalOptions>>;
 
-/** What a command is given: an option's value under its name in camelCase. */
+/** The arguments of a command: the value of each option under its name in camelCase. */
 export type Arguments<N extends VerbName> = ArgumentsCamelCase<
   Omit<InferredOptionTypes<typeof globalOptions>, keyof (typeof verbs)[N]['options']> &
     InferredOptionTypes<(typeof verbs)[N]['options']>
 >;
 
-/** Every word that names a command. */
 export const commandNames: readonly string[] = [
   ...new Set(Object.keys(verbs).flatMap((name) => name.split(' '))),
   'completion',
 ];
 
-/** Every option there is, by name. */
 export const allOptions: ReadonlyMap<string, Options> = new Map(
   [
     globalOptions,

@@ -1,4 +1,4 @@
-/** Refuses a working directory that was removed since; imported before everything else, as libraries ask for it while they load. */
+/** Refuses a working directory that no longer exists. Imported before everything else, as libraries read it while they load. */
 
 import { exitCodes } from '../errors.ts';
 

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, and where: the findings of the schema as plain sentences. Also reads values of unknown shape. */
+/** Turns what the schema finds wrong with a configuration into plain sentences, and reads values of unknown shape. */
 
 import * as z from 'zod';
 
@@ -8,18 +8,17 @@ import { nearest } from './nearest.ts';
 /** Keys and list indexes from the root of the settings. */
 export type SettingPath = readonly (string | number)[];
 
-/** One thing wrong with a setting. */
 export interface Mistake {
   readonly path: SettingPath;
-  /** Whether the key itself is wrong or what it is set to. */
+  /** Whether the key or its value is wrong. */
   readonly at: 'key' | 'value';
   /** `what is wrong; what is allowed; did you mean …?` */
   readonly text: string;
-  /** For a misspelt key, the place it was probably meant for; that nothing stands there is not told besides. */
+  /** For an unknown key: the path that was probably meant, which is then not reported as missing too. */
   readonly meant?: SettingPath;
 }
 
-/** One thing wrong with the file, as it is told. */
+/** A mistake as it is reported, with its place in the file. */
 export interface Problem {
   /** `file:line:column`. */
   readonly place: string;
@@ -28,7 +27,7 @@ export interface Problem {
   readonly text: string;
 }
 
-/** A `CONFIG_INVALID` that lists every problem of a file, one a line. */
+/** Returns a `CONFIG_INVALID` that lists every problem of a file, one per line. */
 export function configInvalid(file: string, problems: readonly Problem[]): Failure {
   const lines = problems.map(({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`);
   return new Failure('CONFIG_INVALID', lines.join('\n'), {
@@ -41,10 +40,10 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The items of a list; none when it is no list. */
+/** The items of a list; empty if the value is not a list. */
 export const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** What a path leads to; undefined when it leads nowhere. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(root: unknown, path: SettingPath): unknown {
   return path.reduce((value: unknown, step): unknown => {
     if (typeof step === 'number') return itemsOf(value)[step];
@@ -56,10 +55,10 @@ export function valueAt(root: unknown, path: SettingPath): unknown {
 export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
   outer.every((step, index) => path[index] === step);
 
-/** A place as a key of a map. */
+/** A path as text, to use as the key of a map. */
 export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
-/** A setting's dotted name: `slices[0].metrics[2]`; keys that are not plain words are quoted, an address, which may be a secret, is not shown. */
+/** A setting's dotted name, such as `slices[0].metrics[2]`. Quotes unusual keys; hides an address, which may be a secret. */
 export function settingName(path: SettingPath): string {
   return path
     .map((step) => {
@@ -71,22 +70,22 @@ export function settingName(path: SettingPath): string {
     .replace(/^\./, '');
 }
 
-/** `; did you mean …?`, or nothing when no candidate is near. */
+/** Returns `; did you mean …?`, or an empty text if no candidate is near. */
 export function suggestion(name: string, candidates: Iterable<string>): string {
   const meant = nearest(name, candidates);
   return meant === null ? '' : `; did you mean ${meant}?`;
 }
 
-/** A mapping that knows its keys and no others. */
+/** The schema of a mapping that allows only these keys. */
 export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  // The known keys in place of a message: `unknownKey` words it for each key.
+  // Returns the known keys instead of a message: `unknownKey` makes a message from them for each unknown key.
   z.strictObject(shape, {
     error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : undefined),
   });
 
 type Issue = z.core.$ZodIssue;
 
-/** The schema's issues as mistakes, one for every key and value; `isShown` says which values are no secret and may be repeated. */
+/** Returns the schema's issues as mistakes, one per key or value. Shows a value only if `isShown`, as others may be secret. */
 export function schemaMistakes(
   issues: readonly Issue[],
   root: unknown,
@@ -100,7 +99,7 @@ export function schemaMistakes(
   });
 }
 
-/** Keys and indexes; a schema of YAML values has no symbols. */
+/** The path of an issue. A schema of YAML values has no symbols in it. */
 export const pathOf = (issue: Issue): SettingPath => issue.path.filter((step) => typeof step !== 'symbol');
 
 function unknownKey(path: SettingPath, key: string, known: string): Mistake {
@@ -109,7 +108,7 @@ function unknownKey(path: SettingPath, key: string, known: string): Mistake {
   return { path: [...path, key], at: 'key', text, meant: [...path, near ?? key] };
 }
 
-/** An issue with a choice of forms as the issues of the form that was meant; as it is where none, or several alike, can be. */
+/** Replaces an issue of a union by the issues of the form that was meant; keeps it if no form, or several equally, fit. */
 function narrowed(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const [meant, other] = issue.errors
@@ -122,14 +121,13 @@ function narrowed(issue: Issue): Issue[] {
   return meant.branch.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** Unknown and missing keys of the form itself: a wrong key further down says nothing of which form was meant. */
+/** Counts unknown and missing keys of the form itself. A wrong key further down does not show which form was meant. */
 const keysAmiss = (branch: readonly Issue[]): number =>
   branch.reduce((count, issue) => {
     if (issue.code === 'unrecognized_keys' && issue.path.length === 0) return count + issue.keys.length;
     return issue.code === 'invalid_type' && issue.path.length === 1 && issue.input === undefined ? count + 1 : count;
   }, 0);
 
-/** How people call what a value is. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
@@ -147,7 +145,7 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
-/** Longer values are cut when they are shown. */
+/** Characters; longer values are cut when they are shown. */
 const MAX_SHOWN = 60;
 
 function textOf(issue: Issue, value: unknown, isShown: boolean): string {

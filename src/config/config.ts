@@ -1,4 +1,4 @@
-/** The one frozen value that all outside words become: paths absolute, credentials wrapped, each slice as it is planned, requested and loaded. */
+/** The configuration as one frozen value: absolute paths, wrapped credentials, and slices ready to plan, request and load. */
 
 import { resolve } from 'node:path';
 
@@ -14,13 +14,13 @@ import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 import type { Environment } from './variables.ts';
 
-/** What connections to other machines go through. */
+/** The forward proxy of connections to other machines. */
 export interface Proxy {
   /** An origin of http or https. */
   readonly address: string;
-  /** Its `Proxy-Authorization`; null when it wants none. */
+  /** The value of `Proxy-Authorization`; null if the proxy's address holds no credentials. */
   readonly credential: Secret | null;
-  /** Hosts that are reached without it, as NO_PROXY writes them. */
+  /** Hosts that are reached without the proxy, as NO_PROXY writes them. */
   readonly exceptions: readonly string[];
 }
 
@@ -28,10 +28,10 @@ type Frozen<T> = T extends Secret | Date ? T : T extends object ? { readonly [Ke
 
 export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simulator' }>>;
 
-/** The real service; its settings are described in `settings.ts`. Without `proxy` connections go through nothing. */
+/** The real service; `settings.ts` describes its settings. Connections are direct if there is no `proxy`. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
-/** A copy for readers; an absolute path, or `s3://bucket/prefix`. */
+/** A copy for readers. Its path is absolute, or `s3://bucket/prefix`. */
 export type PublishTarget = Frozen<Settings['publish'][number]>;
 
 export type { ObjectStore } from './publish-settings.ts';
@@ -40,26 +40,26 @@ export type Links = Frozen<NonNullable<Settings['links']>>;
 
 export type Outcome = Settings['notify'][number]['on'][number];
 
-/** An address that is told of a run's end. */
+/** An address to notify of the end of a run. */
 export interface Notify {
-  /** Who knows it can write there. */
+  /** Secret, as anyone who knows it can post there. */
   readonly url: Secret;
   readonly on: readonly Outcome[];
-  /** What the connection goes through; null: nothing. */
+  /** Null if the connection is direct. */
   readonly proxy: Proxy | null;
 }
 
 export interface Config {
-  /** Absolute path of the file it was read from; other paths are absolute, resolved against its directory. */
+  /** Absolute path of the configuration file. Other paths are absolute too, resolved against its directory. */
   readonly file: string;
-  /** The name of the account; absent: none. */
+  /** The account's name; absent if none is configured. */
   readonly name?: string;
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
   readonly publish: readonly PublishTarget[];
-  /** How long raw answers are kept; null keeps none. */
+  /** How long raw answers are kept; null if they are not. */
   readonly archiveMs: number | null;
-  /** Windows of final cells asked for again each night. */
+  /** How many periods with final cells are requested again each night. */
   readonly audit: number;
   readonly notify: readonly Notify[];
   readonly partners: boolean;
@@ -67,17 +67,17 @@ export interface Config {
   readonly slices: readonly Slice[];
 }
 
-/** Where settings were read, and what they do not say themselves. */
+/** Where the settings were read, and what they need from outside the file. */
 export interface Origin {
   readonly file: string;
-  /** Where relative paths start. */
+  /** The directory against which relative paths are resolved. */
   readonly base: string;
-  /** What the token file holds; null for none. */
+  /** The token in the token file; null if there is none. */
   readonly fileToken: string | null;
   readonly environment: Environment;
 }
 
-/** The configuration, frozen to its depth. Throws `CONFIG_INVALID` when the environment names a proxy that is none. */
+/** Returns the deeply frozen configuration. Throws `CONFIG_INVALID` if the environment's proxy is no http or https URL. */
 export function buildConfig(stated: Settings, origin: Origin): Config {
   const { file, base, environment } = origin;
   const service = 'kind' in stated.service ? stated.service : httpService(stated.service, origin);
@@ -124,7 +124,7 @@ function httpService(
   };
 }
 
-/** The slice, complete; requested from a service. */
+/** The complete slice, as it is requested from the service. */
 function buildSlice(settings: SliceSettings, service: Config['service']): Slice {
   const { settle, lifetime, ...horizons } = settings.horizons;
   const cube = settings.cohorts === undefined ? null : cubeMetrics(settings.cohorts);
@@ -156,7 +156,7 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
 const sortedByName = (entries: readonly (readonly [string, string])[]): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** The headers that are no secret, names in lower case, sorted. */
+/** The headers that are not secret: names in lower case, sorted. */
 const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
   sortedByName(
     Object.entries(headers).flatMap(([name, value]): [string, string][] =>
@@ -164,14 +164,14 @@ const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>>
     ),
   );
 
-/** The report parameters that planning does not decide, sorted by name, each as the text that is sent; null leaves a parameter out. */
+/** The report parameters that planning does not decide, as the text that is sent, sorted by name. Null leaves one out. */
 function wireParameters(settings: SliceSettings): Readonly<Record<string, string>> {
   const values: [string, ParameterValue | null | undefined][] = [
     ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [name, settings[name]]),
     ...Object.entries(settings.filters ?? {}),
     ...Object.entries(settings.extra_parameters ?? {}),
   ];
-  // The service's lists are joined by commas; it has no escape for one, which is why values hold none.
+  // The service's lists are joined by commas and have no escape for one, so no item contains a comma.
   return sortedByName(
     values.flatMap(([name, value]): [string, string][] =>
       value === null || value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
@@ -179,7 +179,7 @@ function wireParameters(settings: SliceSettings): Readonly<Record<string, string
   );
 }
 
-/** The value itself, with every object and list in it frozen; instances of classes are left as they are. */
+/** Freezes a value with every plain object and list in it, and returns it. Leaves instances of classes as they are. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
@@ -188,10 +188,10 @@ function deepFrozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** A plain request leaves this machine never, so the variable for plain http only stands in for the other. */
+/** Plain http requests never leave this machine, so the variables for http only replace missing ones for https. */
 const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
 
-/** The forward proxy for these addresses, as the usual variables name it; null for none. Throws `CONFIG_INVALID` for one that is no http or https URL. */
+/** The proxy the usual variables name for these addresses; null if none. Throws `CONFIG_INVALID` if it is no http(s) URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
   const variable = VARIABLES.find((name) => (environment[name] ?? '').trim() !== '');
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
@@ -201,7 +201,7 @@ function proxyOf(environment: Environment, addresses: readonly string[]): Proxy 
   if (variable === undefined || named.includes('*') || own.length === addresses.length) return null;
   const stated = environment[variable]?.trim() ?? '';
   try {
-    // A host and port alone mean http, as they do elsewhere.
+    // A host and port alone mean http, as in other tools.
     const { protocol, origin, username, password } = new URL(stated.includes('://') ? stated : `http://${stated}`);
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
     const credential = credentialOf(decodeURIComponent(username), decodeURIComponent(password));
@@ -216,7 +216,7 @@ function proxyOf(environment: Environment, addresses: readonly string[]): Proxy 
 
 function credentialOf(user: string, password: string): Secret | null {
   if (user === '' && password === '') return null;
-  // Kept from every text in plain form too.
+  // Makes the plain password a known secret, too, so that it is scrubbed.
   const plain = new Secret(password).reveal();
   return new Secret(`Basic ${Buffer.from(`${user}:${plain}`).toString('base64')}`);
 }

@@ -1,9 +1,9 @@
-/** The name somebody probably meant: a small Damerau-Levenshtein distance. By itself, as the command line loads it without any schema. */
+/** Finds the name that was probably meant, by Damerau-Levenshtein distance; the command line loads it without any schema. */
 
-/** One slip in three characters is a typing error; more is another word. */
+/** One slip per three characters is a typing error; more make another word. */
 const CHARACTERS_PER_SLIP = 3;
 
-/** The candidate nearest to a name, ignoring case, the first of equally near ones; null when none is within the slips that its length allows. */
+/** The first of the candidates nearest to a name, ignoring case; null if all differ by more slips than its length allows. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const wanted = name.toLowerCase();
   let best: string | null = null;
@@ -18,7 +18,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+/** The fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
 function slipsBetween(one: string, other: string): number {
   let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, index) => index)];
   const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;

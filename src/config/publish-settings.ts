@@ -1,16 +1,15 @@
-/** The settings of a publish target: where a copy for readers goes, and what it becomes. */
+/** The settings of a publish target: where a copy for readers goes, and in which form. */
 
 import * as z from 'zod';
 
 import { block } from './config-problems.ts';
 import { duration, fileMode, text, webAddress } from './setting-kinds.ts';
 
-/** A path of this machine. */
 export const localPath = text.refine((path) => !path.includes('://'), {
   error: 'is an address; must be a path of this machine',
 });
 
-/** Bucket and prefix; names of buckets are those S3 allows, no step of a prefix is empty, `.` or `..`. */
+/** Captures bucket and prefix. Buckets have the names that S3 allows; no step of a prefix is empty, `.` or `..`. */
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[^/]+)*)\/*$/;
 
 const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(path), {
@@ -22,7 +21,7 @@ const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(
 /** Readable by everyone, as published copies are for others. */
 const PUBLISHED_MODE = 0o644;
 
-/** What a lake takes beside its path: rights of files on this machine, how to reach an object store elsewhere. */
+/** The settings of a lake besides its path: rights of files on this machine, and how to reach an object store. */
 const lakeSettings = {
   mode: fileMode.optional().describe('File rights of what is published, octal text. "0644".'),
   endpoint: webAddress().optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
@@ -36,7 +35,7 @@ const lakeSettings = {
 
 type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 
-/** What means nothing on an object store, or nothing on this machine. */
+/** Refuses file rights for an object store, and the settings of an object store for a path on this machine. */
 function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCtx): void {
   const { mode, ...store } = lake;
   const [names, message] = path.startsWith('s3://')
@@ -45,10 +44,10 @@ function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCt
   for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
 }
 
-/** The address of an object store and how to reach it; null leaves a setting to the environment. */
+/** A place in an object store and how to reach it. Null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
-  /** Without slashes around it; empty for the whole bucket. */
+  /** Without slashes at its ends; empty for the whole bucket. */
   readonly prefix: string;
   readonly endpoint: string | null;
   readonly region: string | null;
@@ -56,7 +55,6 @@ export interface ObjectStore {
   readonly pathStyle: boolean;
 }
 
-/** The place of a lake: a folder, or a prefix in a bucket. */
 function lakeAt(stated: string, { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake) {
   const [, bucket, rest = ''] = BUCKET.exec(stated) ?? [];
   if (bucket === undefined) return { path: stated, mode };
@@ -78,7 +76,7 @@ export const publishTarget = z.union(
     }).transform(({ duckdb: path, mode }) => ({ kind: 'duckdb' as const, path, mode })),
     block({
       delta: lakePath.describe('Directory of Delta tables, or s3://bucket/prefix.'),
-      // A notebook left open on Friday still answers on Monday.
+      // A notebook left open on Friday can still read its version on Monday.
       keep: duration.prefault('3d').describe('How long older versions of Delta tables are kept. "3d".'),
       keep_released: z.boolean().default(false).describe('Whether periods that retain deletes stay in these tables.'),
       column_mapping: z.boolean().default(false).describe('Whether names of columns that engines refuse are mapped.'),

@@ -1,8 +1,4 @@
-/**
- * Outside words (a YAML file, the environment) → one frozen `Config`, complete and consistent.
- *
- * The way: text → plain values with variables filled → each slice with the defaults it takes over → the schema → `Config`.
- */
+/** Reads the configuration: text → plain values, variables filled → slices with their defaults → schema → frozen `Config`. */
 
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
@@ -33,9 +29,8 @@ import { settings } from './settings.ts';
 const DEFAULT_FILE = 'ripen.yaml';
 
 export interface ConfigOptions extends Surroundings {
-  /** The configuration file; relative ones start at `directory`. */
+  /** The configuration file, absolute or relative to the working directory `directory`; `ripen.yaml` if absent. */
   readonly file?: string;
-  /** The working directory. */
   readonly directory: string;
 }
 
@@ -43,34 +38,34 @@ export interface ConfigSource extends ConfigOptions {
   readonly file: string;
 }
 
-/** The settings as they stand in the file, for whoever has something to say of one of them later. */
+/** The settings as the file states them, for later findings about one of them. */
 export interface StatedSettings {
-  /** What the file says at a place, variables filled; undefined where it says nothing. */
+  /** The value stated at a path, with variables filled; undefined if there is none. */
   valueAt(path: SettingPath): unknown;
-  /** `file:line:column` of a setting, or of where it would be; null without a file. */
+  /** `file:line:column` of a setting, or of the nearest one around it if it is not stated; null if there is no file. */
   placeOf(path: SettingPath, at: Mistake['at']): string | null;
 }
 
-/** Settings that come from no file. */
+/** Stands for settings that were not read from a file. */
 export const unplaced: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
 
-/** A file as it was read: what is wrong with it, or what it says. */
+/** The result of reading a file: its problems, or its configuration. */
 export interface Inspection {
-  /** The file as it is named in messages. */
+  /** The name of the file in messages. */
   readonly shown: string;
-  /** Sorted by position, each once. */
+  /** Sorted by position, without repetitions. */
   readonly problems: readonly Problem[];
-  /** Null when there is a problem. */
+  /** Null if there is a problem. */
   readonly config: Config | null;
   readonly stated: StatedSettings;
   /** The settings, with the defaults in each slice. */
   readonly effective: unknown;
 }
 
-/** Reads `file`, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING` when there is none to read, `CONFIG_INVALID` with every problem there is. */
+/** Reads the configuration. Throws `CONFIG_MISSING` if the file cannot be read, `CONFIG_INVALID` with all of its problems. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> => faultless(await inspectConfig(options));
 
-/** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
+/** Parses the text of a configuration. Throws `CONFIG_INVALID` with every problem, sorted by position. */
 export const parseConfig = (text: string, source: ConfigSource): Config => faultless(inspectText(text, source));
 
 function faultless({ shown, problems, config }: Inspection): Config {
@@ -78,16 +73,16 @@ function faultless({ shown, problems, config }: Inspection): Config {
   return config;
 }
 
-/** The configuration as it is understood, as YAML without secrets. Throws `CONFIG_INVALID` with every problem. */
+/** The configuration as ripen understands it, as YAML without secrets. Throws `CONFIG_INVALID` with every problem. */
 export function resolvedText(inspection: Inspection): string {
   faultless(inspection);
   return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
 }
 
-/** Reads the configuration as `readConfig` does, but returns its problems with their places. */
+/** Reads the configuration as `readConfig` does, but returns the problems of its settings, with their places. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
   const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  // It has what the environment lacks.
+  // The environment takes precedence over `.env`.
   const lacking = parseEnv(await readFile(join(dirname(file), '.env'), 'utf8').catch(() => ''));
   const text = await readText(file, options.file !== undefined);
   return inspectText(text, { ...options, file, environment: { ...lacking, ...options.environment } });
@@ -106,7 +101,7 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
   throw configInvalid(file, [{ place: file, key: '', text: 'is not UTF-8; save the file in that encoding' }]);
 }
 
-/** As `inspectConfig`, of a text. */
+/** As `inspectConfig`, for a given text. */
 export function inspectText(text: string, source: ConfigSource): Inspection {
   const file = resolve(source.directory, source.file);
   const base = dirname(file);
@@ -129,7 +124,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   const { fatal } = read;
   const problems =
     fatal === null
-      ? // A value that several paths reach, by an alias or the defaults, is reported once.
+      ? // A value that several paths reach, through an alias or the defaults, is reported once.
         reported.filter(({ place, text: wrong }, at) => {
           return reported.findIndex((each) => each.place === place && each.text === wrong) === at;
         })
@@ -147,7 +142,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   };
 }
 
-/** What the text says and what the schema makes of it; variables become numbers where only a number will do. */
+/** Applies defaults and schema. Text from a variable becomes a number or boolean where the schema refuses text. */
 function validated({ value, filledPlaces }: SettingsText) {
   const parsed = settings.safeParse(withDefaults(value));
   const refused = (parsed.error?.issues ?? [])
@@ -160,7 +155,7 @@ function validated({ value, filledPlaces }: SettingsText) {
   return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
 }
 
-/** A copy of a value with, at a place, the number or truth value that the text there spells. */
+/** Returns a copy of a value in which the text at a path is replaced by the number or boolean it spells, if any. */
 function spelled(value: unknown, [step, ...rest]: SettingPath): unknown {
   if (step === undefined) {
     if (value === 'true' || value === 'false') return value === 'true';
@@ -170,7 +165,7 @@ function spelled(value: unknown, [step, ...rest]: SettingPath): unknown {
   return isMapping(value) ? { ...value, [step]: spelled(value[step], rest) } : value;
 }
 
-/** The settings, each slice with the keys of the defaults that it does not state itself. */
+/** Returns the settings with the defaults added to each slice, except for the keys it states itself. */
 function withDefaults(root: unknown): unknown {
   if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
   const { name: _, ...defaults } = isMapping(root['defaults']) ? root['defaults'] : {};
@@ -183,10 +178,10 @@ function withDefaults(root: unknown): unknown {
   return { ...root, slices };
 }
 
-/** A slice states one of them, and by that replaces the other. */
+/** A slice that states one of these takes neither from the defaults. */
 const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
-/** Where a setting of such a slice stands: among the defaults, if they alone state it. */
+/** The path where a setting of a slice is stated: among the defaults if only they state it. */
 function originOf(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
@@ -195,14 +190,14 @@ function originOf(root: unknown, path: SettingPath): SettingPath {
   return isInherited ? ['defaults', key, ...rest] : path;
 }
 
-/** Only what a slice or the defaults say may be shown, and only if it is not from the environment: anything else may be, or hold, a secret. */
+/** Whether a value may be shown: a slice or the defaults state it without a variable. Any other may be or hold a secret. */
 function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean {
   const origin = originOf(root, path);
   const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
   return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
-/** The mistakes without those that follow from another problem, and one for each place. */
+/** Returns the mistakes that do not follow from another problem, at most one for each place. */
 function worthTelling(found: readonly Mistake[], unreadable: readonly Mistake[], effective: unknown): Mistake[] {
   const misspelt = new Set(found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
   const places = new Set<string>();

@@ -1,4 +1,4 @@
-/** The report parameters a slice, or `defaults`, can set under the service's own names (service-interface: GET report). */
+/** The report parameters that a slice or `defaults` can set, under the service's own names (service-interface: GET report). */
 
 import * as z from 'zod';
 
@@ -7,7 +7,7 @@ import type { Slice } from '../model/slice.ts';
 import { suggestion } from './config-problems.ts';
 import { isServiceName, listedText, serviceName, text, utcOffset, wholeNumber } from './setting-kinds.ts';
 
-/** What a parameter can be set to before it becomes the text that goes on the wire. */
+/** The value of a parameter before it becomes the text that is sent. */
 export type ParameterValue = string | number | boolean | readonly (string | number)[];
 
 const LIST_OR_TEXT = 'must be text, a number or a list of them; an empty list selects nothing and is refused';
@@ -21,10 +21,7 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
   error: 'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
 });
 
-/**
- * Parameters with a name of their own; null leaves one out of the request. Sets of values drift between the service's documents, so any
- * text is accepted.
- */
+/** Null leaves a parameter out of the request. Any text is accepted, as the service's documents list different values. */
 const parameterShape = {
   cohort_maturity: listedText
     .default('immature')
@@ -67,7 +64,7 @@ const parameterShape = {
 
 export const parameterNames = z.object(parameterShape).keyof().options;
 
-/** The values the service's own document knows of a parameter; filters-data, where it answers, knows better. */
+/** The values of parameters in the service's own document; filters-data lists further ones, if it responds. */
 export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map([
   ['ad_spend_mode', ['attribution', 'network', 'mixed']],
   ['attribution_source', ['first', 'dynamic']],
@@ -76,7 +73,7 @@ export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map(
   ['reattributed', ['all', 'true', 'false']],
 ]);
 
-/** Parameters whose default, documented or not, gives values their meaning. */
+/** Parameters whose default, documented or not, affects what values mean. */
 const weighty = [
   'ad_spend_mode',
   'attribution_source',
@@ -87,16 +84,16 @@ const weighty = [
   'sandbox',
 ] as const;
 
-/** Of them, those that a slice leaves to the service's own default. */
+/** Returns the parameters of `weighty` that a slice leaves to the service's own default. */
 export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
   const isSent = (name: string): boolean => Object.hasOwn(parameters, name);
   return weighty.filter((name) => !isSent(name) && !(name === 'attribution_type' && isSent('attribution_types')));
 }
 
-/** What ripen itself puts into a report request. */
+/** The parameters of a report request that ripen sets itself. */
 const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;
 
-/** A key of which nothing is wrong. */
+/** The schema of a key in which `problemOf` finds nothing wrong. */
 const keyWithout = (problemOf: (key: string) => string | null) =>
   z.string().refine((key) => problemOf(key) === null, { error: ({ input }) => problemOf(String(input)) ?? '' });
 
@@ -105,7 +102,6 @@ const filterKey = keyWithout(filterKeyProblem).meta({
 });
 const extraKey = keyWithout(extraKeyProblem);
 
-/** Every report parameter. */
 export const reportShape = {
   ...parameterShape,
   filters: z
@@ -124,7 +120,7 @@ export interface FilterKey {
   readonly kind: 'dimension' | 'metric';
 }
 
-/** The parts of `<name>__<suffix>`; null when the key has no such form or the suffix is unknown. */
+/** The parts of `<name>__<suffix>`; null if the key does not have that form or the suffix is unknown. */
 export function parseFilterKey(key: string): FilterKey | null {
   const split = key.lastIndexOf('__');
   if (split < 1) return null;
@@ -133,7 +129,7 @@ export function parseFilterKey(key: string): FilterKey | null {
   return metricFilters.some((known) => known === suffix) ? { name, suffix, kind: 'metric' } : null;
 }
 
-/** What is wrong with a filter's key; null when nothing is. */
+/** What is wrong with a filter's key; null if nothing is. */
 function filterKeyProblem(key: string): string | null {
   const filter = parseFilterKey(key);
   const isDimension = dimensions.some((known) => known === filter?.name);
@@ -148,7 +144,7 @@ function filterKeyProblem(key: string): string | null {
   return 'filters by what is no name; must be text without commas, control characters and blanks around it';
 }
 
-/** What is wrong with the key of an extra parameter; null when nothing is. */
+/** What is wrong with the key of an extra parameter; null if nothing is. */
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key)) return 'is not a parameter name; must be letters, digits and _ . - [ ]';
   if (ownParameters.some((known) => known === key)) return `restates ${key}, which ripen sends itself; leave it out`;

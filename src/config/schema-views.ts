@@ -1,4 +1,4 @@
-/** What the schema of the settings gives besides reading: a JSON Schema for editors, and a configuration as it is understood. */
+/** Derives from the settings' schema a JSON Schema for editors, and the configuration as ripen understands it. */
 
 import { Document, isScalar, visit } from 'yaml';
 import * as z from 'zod';
@@ -8,19 +8,19 @@ import { isHidden } from './setting-kinds.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
-/** A value that is taken from the environment, whatever kind the setting has. */
+/** A value taken from the environment, whatever the kind of the setting. */
 const variable = { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` };
 
 /** Keywords that hold values, or schemas of keys, rather than schemas of values. */
 const notSchemas = new Set(['const', 'enum', 'default', 'required', 'propertyNames', 'pattern']);
 
-/** A draft-07 schema (what editors know) of the file's text before its variables are filled; a fresh object. */
+/** Returns a new draft-07 schema, which editors support, of the file's text before its variables are filled. */
 export function configJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(settings, {
     io: 'input',
     target: 'draft-7',
     override: ({ zodSchema, jsonSchema }) => {
-      // The defaults may state all else.
+      // The defaults may state every other key.
       if (zodSchema === sliceSettings) jsonSchema.required = ['name'];
     },
   });
@@ -34,7 +34,7 @@ export function configJsonSchema(): object {
   };
 }
 
-/** The schema, with every value that is bound to a form also allowed to come from the environment. */
+/** Returns the schema with a variable also allowed for every value that must have a certain form. */
 function withVariables(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const inner = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [
@@ -42,7 +42,7 @@ function withVariables(schema: Readonly<Record<string, unknown>>): Record<string
       notSchemas.has(keyword) ? value : nested(keyword, value),
     ]),
   );
-  // A list within a list adds its items; they are checked when the file is read.
+  // A nested list adds its items to the outer list; they are checked when the file is read.
   if (inner['type'] === 'array') return { ...inner, items: { anyOf: [inner['items'], { type: 'array' }] } };
   if (!isBoundScalar(inner)) return inner;
   const { description, default: standard, ...bound } = inner;
@@ -68,7 +68,7 @@ function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
 
 const LINE_WIDTH = 120;
 
-/** The YAML of settings that are right, with the defaults in each slice and no secret; read again it states the same, secrets apart. */
+/** Valid settings as YAML, with the defaults in each slice and no secrets. Read again, it states the same except for those. */
 export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
   const { defaults: _, ...others } = root;
   const service = root['service'] === 'simulator' ? { simulator: {} } : root['service'];
@@ -78,14 +78,14 @@ export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
       list.flow = list.items.every((item) => isScalar(item));
     },
     Scalar: (_key, scalar) => {
-      // As a variable would be written.
+      // Escapes a dollar sign that would be read as a variable or as an escape.
       if (typeof scalar.value === 'string') scalar.value = scalar.value.replaceAll(/\$(?=[{$])/g, '$$$$');
     },
   });
   return document.toString({ lineWidth: LINE_WIDTH });
 }
 
-/** A value that a kind accepts, with the defaults of what it does not state; mappings in the order of their block. */
+/** Returns an accepted value with defaults added and secrets hidden. The keys of a mapping are in the order of its block. */
 function resolved(kind: unknown, stated: unknown): unknown {
   if (kind instanceof z.ZodType && isHidden(kind)) return String(stated).includes('://') ? 'https://***' : '***';
   if (kind instanceof z.ZodDefault || kind instanceof z.ZodPrefault) {

@@ -1,28 +1,27 @@
 /**
- * A credential that prints as `***`, the scrubbing of text by value, and the search for one in an answer.
- *
- * Redaction by path misses messages, stacks and nested fields, so every secret registers its value here, and every text for people passes
- * through `scrub`. Data is never scrubbed: an answer that holds the credential it was asked with is refused instead.
+ * Credentials that print as `***`, the scrubbing of text by value, and the search for a credential in an answer.
+ * Redaction by path misses messages, stacks and nested fields, so each secret registers its value here, and all text for people
+ * is scrubbed. Data is never scrubbed: an answer that contains the credential of its request is refused instead.
  */
 
 import { inspect } from 'node:util';
 
-/** Shorter values would blank out ordinary words. */
+/** Scrubbing shorter values would blank out ordinary words. */
 const MIN_SCRUBBED_LENGTH = 6;
 
-/** What follows the scheme in a header's value, `Token token=…`: others may repeat it without the scheme. */
+/** Captures what follows the scheme in a header such as `Token token=…`: it may be echoed without the scheme. */
 const CREDENTIALS = /^\S+ +(?:\w+=)?"?([^"]*)"?$/;
 
 const BITS_PER_BYTE = 8;
 const BITS_PER_DIGIT = 6;
 
-/** A service may echo a part of a credential, in any case of letters; shorter parts occur in ordinary words. */
+/** A service may echo a part of a credential, in any letter case. Shorter parts occur in ordinary words. */
 const ECHO_LENGTH = 8;
 
 const known = new Set<string>();
-/** Every part of that length of every form of every credential, in lower case. */
+/** Every part of `ECHO_LENGTH` characters of every form of every credential, in lower case. */
 const parts = new Set<string>();
-/** Matches every known form; null before the first. */
+/** Matches every known form; null before the first secret. */
 let pattern: RegExp | null = null;
 
 export class Secret {
@@ -33,14 +32,14 @@ export class Secret {
     const before = known.size;
     for (const form of formsOf(value)) known.add(form);
     if (known.size > before) pattern = patternOf([...known]);
-    // What stands before a credential in a header is no secret, nor are the scheme and host of an address.
+    // Neither the scheme before a credential in a header, nor the scheme and host of an address, is secret.
     const [, credential = value] = /^(?:https?:\/\/[^/]*|\S+ +(?:\w+=)?)(.*)$/s.exec(value) ?? [];
     for (const form of formsOf(credential).map(lowerCase)) {
       for (let at = 0; at + ECHO_LENGTH <= form.length; at += 1) parts.add(form.slice(at, at + ECHO_LENGTH));
     }
   }
 
-  /** The value itself, for the header of a request and nothing else. */
+  /** The plain value, which must not be printed or stored. */
   reveal(): string {
     return this.#value;
   }
@@ -58,12 +57,12 @@ export class Secret {
   }
 }
 
-/** The text with every known secret (plain, URL-encoded, JSON-escaped, base64, also inside longer base64) replaced by `***`. */
+/** Replaces every known secret by `***`, whether plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
 export function scrub(text: string): string {
   return pattern === null ? text : text.replaceAll(pattern, '***');
 }
 
-/** The words of a service scrubbed, also of every part of a secret that has 8 or more characters, in any case of letters. */
+/** Scrubs text from a service, including every part of a secret with 8 or more characters, in any letter case. */
 export function scrubEcho(text: string): string {
   const clean = scrub(text);
   const lower = lowerCase(clean);
@@ -77,20 +76,20 @@ export function scrubEcho(text: string): string {
   return scrubbed + clean.slice(from);
 }
 
-/** Of ASCII, as credentials are: some other letters grow when they change their case. */
+/** Changes only ASCII, which credentials consist of: some other letters become longer in the other case. */
 const lowerCase = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** A value as JSON, scrubbed in its texts before it is written: numbers, names and structure stay what they are. */
+/** A value as JSON with its texts scrubbed. Numbers, names and structure are unchanged. */
 export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));
 }
 
-/** Looks for secrets in bytes that flow by, whatever chunks they come in. */
+/** Searches a stream of bytes for secrets, however it is divided into chunks. */
 export class SecretSearch {
   readonly #forms: readonly Buffer[];
-  /** How many bytes of a form may end one chunk while the rest begins the next; 0 without forms. */
+  /** The most bytes of a form that can be at the end of one chunk while the rest begins the next; 0 without forms. */
   readonly #overlap: number;
-  /** The end of what came, in which a secret may have begun. */
+  /** The last bytes so far, in which a secret may have begun. */
   #tail: Buffer = Buffer.alloc(0);
 
   constructor(secrets: readonly Secret[]) {
@@ -100,7 +99,7 @@ export class SecretSearch {
     this.#overlap = Math.max(0, ...this.#forms.map(({ length }) => length - 1));
   }
 
-  /** Takes the next bytes; whether a form of a secret ends in them. */
+  /** Takes the next bytes of the stream. Returns whether a form of a secret ends in them. */
   finds(chunk: Buffer): boolean {
     if (this.#overlap === 0) return false;
     const bytes = Buffer.concat([this.#tail, chunk]);
@@ -109,7 +108,7 @@ export class SecretSearch {
   }
 }
 
-/** Every way in which a service may say a secret back, of what follows its scheme too; none of one that is too short. */
+/** Every form in which a service may echo a secret, with and without its scheme. Parts that are too short have none. */
 function formsOf(value: string): string[] {
   return [value, CREDENTIALS.exec(value)?.[1] ?? '']
     .filter(({ length }) => length >= MIN_SCRUBBED_LENGTH)
@@ -127,7 +126,7 @@ function jsonForms(text: string): string[] {
   return [escaped, escaped.replaceAll('/', String.raw`\/`)];
 }
 
-/** By itself, and the digits that depend on nothing else when it follows other bytes, such as its scheme or a user's name. */
+/** The base64 of a text alone, and the digits it determines if other bytes precede it, such as a scheme or a user's name. */
 function base64Forms(text: string): string[] {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);
@@ -141,7 +140,7 @@ function base64Forms(text: string): string[] {
   ]);
 }
 
-/** The longest first: a form inside another must not leave the rest of it. */
+/** Longest first: if a form inside another were replaced first, the rest of the other would remain. */
 function patternOf(forms: string[]): RegExp {
   const literals = forms
     .sort((one, other) => other.length - one.length)

@@ -1,7 +1,4 @@
-/**
- * What is wrong between settings that are each right by themselves. It is looked for in the values as they were read, so that a slice with
- * one wrong key is checked all the same.
- */
+/** Finds contradictions between valid settings. Checks the values as read, so a slice with one wrong key is checked too. */
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,7 +19,7 @@ const atValue = (path: SettingPath, text: string): Mistake => ({ path, at: 'valu
 const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 const textsOf = (list: unknown): string[] => itemsOf(list).filter((item) => typeof item === 'string');
 
-/** Everything in the settings, as stated and with the defaults in each slice, that does not go together. */
+/** Returns every contradiction in the settings; `root` is `stated` with the defaults in each slice. */
 export function settingMistakes(stated: unknown, root: unknown, environment: Environment): Mistake[] {
   if (!isMapping(root)) return [];
   const slices = itemsOf(root['slices']).map(mappingOf);
@@ -40,7 +37,7 @@ function sliceMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mist
   return [
     ...columnMistakes(slice, path),
     ...cubeMistakes(slice, path),
-    // What the defaults state by metric is for those slices that request it.
+    // Only what the slice itself states: the defaults may name metrics that only other slices request.
     ...['types', 'additive'].flatMap((key) => strayMistakes(slice, valueAt(stated, [key]), [...path, key])),
     ...Object.entries(mappingOf(slice['filters'])).flatMap(([key, value]): Mistake[] => {
       const text = filterProblem(key, value);
@@ -49,7 +46,7 @@ function sliceMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mist
   ];
 }
 
-/** With it, Node accepts any certificate: the token would go to whoever answers. */
+/** With this variable Node accepts any certificate, so the token could go to any server that answers. */
 function verificationMistakes(environment: Environment): Mistake[] {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0') return [];
   const text = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates';
@@ -63,7 +60,7 @@ function tokenMistakes(service: unknown): Mistake[] {
   return first === undefined ? [atKey(['service', 'token'], 'is missing; must be stated here or in token_file')] : [];
 }
 
-/** The token of `service.token_file`, trimmed; null when there is none to read, and what is wrong with it if anything. */
+/** Reads the token of `service.token_file`, trimmed; null if none can be read. The mistakes are empty if nothing is wrong. */
 export function readTokenFile(
   root: unknown,
   base: string,
@@ -97,7 +94,7 @@ function columnMistakes({ dimensions, metrics }: Mapping, path: SettingPath): Mi
   ];
 }
 
-/** What does not go together in a slice in long form, or in one that states neither metrics nor cohorts. */
+/** Returns the contradictions of a cube, or the mistake of a slice that states neither metrics nor cohorts. */
 function cubeMistakes({ metrics, cohorts, dimensions, filters }: Mapping, path: SettingPath): Mistake[] {
   if (cohorts === undefined) {
     const text = 'is missing; must be a list of metrics, or cohorts in its place';
@@ -122,14 +119,14 @@ function cubeMistakes({ metrics, cohorts, dimensions, filters }: Mapping, path: 
   ];
 }
 
-/** The ages of each key, where they can be read. */
+/** The ages of each key, without those that cannot be read. */
 function understoodCohorts(cohorts: Mapping): Record<string, readonly string[]> {
   const agesOf = (value: unknown): readonly string[] =>
     textsOf(Array.isArray(value) ? value : [value]).flatMap((each) => agesIn(each) ?? []);
   return Object.fromEntries(Object.entries(cohorts).map(([key, value]) => [key, agesOf(value)]));
 }
 
-/** What ripen makes of a slice is named after it; another slice of such a name would stand in its place. */
+/** Endings of the views that ripen names after a slice. Another slice with such a name would take the place of a view. */
 const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
 
 function derivedNameMistakes(names: readonly unknown[], name: unknown, path: SettingPath): Mistake[] {
@@ -138,7 +135,7 @@ function derivedNameMistakes(names: readonly unknown[], name: unknown, path: Set
   return [atValue(path, `is a name ripen derives from slice ${origin} itself; must be another`)];
 }
 
-/** Texts that say again, but for letter case, what one before them says: columns and tables ignore case. */
+/** Finds names that repeat an earlier one. Letter case makes no difference, as columns and tables ignore it. */
 function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPath, noun: string): Mistake[] {
   const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
   return items.flatMap((item, index): Mistake[] => {
@@ -149,7 +146,7 @@ function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPa
   });
 }
 
-/** What is stated by metric may wait for one the slice does not request yet; a name that is nearly a metric's is a slip. */
+/** Finds names that are nearly a metric's, as slips. Others are allowed: the slice may request the metric later. */
 function strayMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mistake[] {
   const metrics = textsOf(slice['metrics']);
   const allowed = `is not a metric of this slice; allowed: ${metrics.join(', ')}`;
@@ -160,7 +157,7 @@ function strayMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mist
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** What a filter cannot be set to; null when nothing is wrong. Only `in` and `not_in` take lists (service-interface: Dimension filters). */
+/** The mistake in a filter's value; null if none. Only `in` and `not_in` take lists (service-interface: Dimension filters). */
 function filterProblem(key: string, value: unknown): string | null {
   const parsed = parseFilterKey(key);
   if (parsed === null) return null;

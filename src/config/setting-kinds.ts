@@ -1,7 +1,4 @@
-/**
- * The kinds of value a setting can have: text, duration, size … Each is a zod schema whose message reads on from the value:
- * `is not a duration; must be …`.
- */
+/** The kinds of setting values, as zod schemas. Their messages continue from the value: `is not a duration; must be …`. */
 
 import * as z from 'zod';
 
@@ -9,7 +6,7 @@ import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
-/** A text as what a function makes of it; null refuses it, with what is `wrong` (`is not a duration`) and what is `allowed` (`must be …`). */
+/** The result of parsing a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
 export function understood<T>(parse: (text: string) => T | null, wrong: string, allowed: string, pattern?: RegExp) {
   const form = z.string({ error: allowed });
   const text = pattern === undefined ? form : form.meta({ pattern: pattern.source });
@@ -21,7 +18,7 @@ export function understood<T>(parse: (text: string) => T | null, wrong: string, 
   });
 }
 
-/** Text of at least one character, none of them a control character (a line break is one) or half a surrogate pair. */
+/** Text of at least one character, without control characters (such as line breaks) or halves of surrogate pairs. */
 export const text = z
   .string()
   .refine(isPrintable, { error: 'is empty or holds control characters; must be text on one line' });
@@ -30,22 +27,22 @@ function isPrintable(value: string): boolean {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }
 
-/** Text that can stand in a comma-separated list of the service, which has no escape for a comma. */
+/** Text that fits into a comma-separated list of the service, which has no escape for a comma. */
 export const listedText = text.refine((value) => !value.includes(','), {
   error: 'holds a comma, for which the service has no escape; must be text without one',
 });
 
-/** A value that is printed nowhere. */
+/** Marks a kind of value that is never printed. */
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
 export const isHidden = (kind: z.core.$ZodType): boolean => z.globalRegistry.get(kind)?.['writeOnly'] === true;
 
-/** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
+/** Whether a URL's host is this machine, where plain http exposes nothing to a network. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
-/** An address of http or https; one that may have no query has no slash at its end. */
+/** An http or https address. Slashes at its end are removed unless it may have a query. */
 export const webAddress = (mayHaveQuery = false) =>
   z
     .string({ error: AN_ADDRESS })
@@ -73,7 +70,7 @@ export const wholeNumber = (minimum: number, maximum?: number) => {
   return maximum === undefined ? least : least.max(maximum);
 };
 
-/** A century: longer than any report reaches back, and short enough that a date it is counted from stays on the calendar. */
+/** A century: longer than any report reaches back, and short enough that dates counted back by it stay on the calendar. */
 export const MOST_DAYS = 36_600;
 
 export const duration = understood(
@@ -83,7 +80,7 @@ export const duration = understood(
   /^\d+(\.\d+)?[smhd]$/,
 ).refine((ms) => ms <= MOST_DAYS * MS_PER_DAY, { error: `is too long; must be at most ${MOST_DAYS}d` });
 
-/** A duration of whole days, as their number. */
+/** A duration in whole days, as the number of days. */
 export const wholeDays = understood(
   (value) => {
     const days = (parseDuration(value) ?? 0) / MS_PER_DAY;
@@ -103,7 +100,6 @@ export const utcOffset = understood(
 
 const byteUnits = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** Bytes, as a number or as text such as `500MB` or `2GiB`. */
 export const byteSize = z.union(
   [wholeNumber(1), understood(parseByteSize, 'is not a size', 'must be bytes, or text such as 500MB or 2GiB')],
   { error: 'must be a number of bytes, or text such as 500MB or 2GiB' },
@@ -116,7 +112,6 @@ function parseByteSize(value: string): number | null {
   return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** File permissions as octal text, `"0644"`. */
 export const fileMode = understood(
   (value) => (/^(?:0o?)?[0-7]{3}$/.test(value) ? Number.parseInt(value.slice(-3), 8) : null),
   'is not a file mode',
@@ -124,10 +119,9 @@ export const fileMode = understood(
   /^(0o?)?[0-7]{3}$/,
 );
 
-/** Between them, no horizon and no offset leads off the calendar. */
+/** Between these years no horizon and no offset leads off the calendar. */
 const [FIRST_YEAR, LAST_YEAR] = [1970, 2999];
 
-/** An instant with its zone, `2026-03-01T06:00:00Z`. */
 export const instant = understood(
   (value) => {
     const isWhole = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(value);
@@ -139,7 +133,6 @@ export const instant = understood(
   `must be a date and time with a zone, such as 2026-03-01T06:00:00Z, from ${FIRST_YEAR} to ${LAST_YEAR}`,
 );
 
-/** The SQL type of a metric's column, normalised. */
 export const columnType = understood(
   (value) => {
     const type = parseColumnType(value);
@@ -150,7 +143,7 @@ export const columnType = understood(
   /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/,
 );
 
-/** A name of the service's that can stand in its comma-separated lists and head a column. */
+/** A name of the service that fits into its comma-separated lists and can name a column. */
 export const serviceName = (noun: string) =>
   z.string().refine(isServiceName, {
     error: `is not a ${noun} name; must be text without commas, control characters and blanks around it`,

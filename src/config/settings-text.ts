@@ -1,7 +1,6 @@
 /**
- * YAML text → plain values, variables filled and braces written out, each with its place in the file.
- *
- * A number is one only when it is written the way it prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded.
+ * Reads YAML text into plain values, each with its place in the file; fills variables and expands braces.
+ * A number must be written the way it prints: `0644`, `1.0` and a 20-digit id stay text, so that nothing is rounded.
  */
 
 import { expand } from 'brace-expansion';
@@ -10,21 +9,21 @@ import * as yaml from 'yaml';
 import { type Mistake, placeName, type SettingPath } from './config-problems.ts';
 import { type Environment, fillVariables } from './variables.ts';
 
-/** Far above any configuration, far below what nested aliases could blow up to. */
+/** Far above any configuration, far below what nested aliases could expand to. */
 const MAX_VALUES = 100_000;
-/** A setting is at most six levels deep; the rest is an attack on the stack. */
+/** Settings are at most six levels deep; deeper ones are an attack on the stack. */
 const MAX_DEPTH = 50;
 
 const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
 
-/** What a configuration is read with. */
+/** What reading a configuration needs besides its text. */
 export interface Surroundings {
   readonly environment: Environment;
-  /** For what asks the service nothing: it may lack its credentials. */
+  /** Whether the service is not called; then its credentials may be missing. */
   readonly offline?: boolean;
 }
 
-/** Line and column count from 1. */
+/** Line and column start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -33,12 +32,12 @@ export interface Position {
 const TOO_DEEP = 'is nested too deeply to be read';
 const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`;
 
-/** The error that leaves the file unreadable, without the words of the library: they cite what may be a part of a secret. */
+/** The error that makes the file unreadable, without the library's message, which may quote part of a secret. */
 function fatalError(
   { pos: [offset], code, message }: yaml.YAMLError,
   text: string,
 ): { readonly offset: number; readonly text: string } {
-  // The library catches its own overflow, and says where it was.
+  // The library catches its own stack overflow and reports its place.
   if (message.includes('call stack')) return { offset, text: TOO_DEEP };
   if (code === 'TAG_RESOLVE_FAILED') return { offset, text: 'carries a YAML tag; plain values only' };
   const isBraces = text[offset] === '{' || text[offset - 1] === '}';
@@ -48,7 +47,7 @@ function fatalError(
   return { offset, text: `not YAML: ${words}` };
 }
 
-/** Lists of the service's names, in which braces expand; values such as those of filters may hold braces of their own. */
+/** Lists of the service's names, in which braces expand. Other values, such as those of filters, may contain literal braces. */
 const nameLists: ReadonlySet<string> = new Set([
   'dimensions',
   'metrics',
@@ -61,32 +60,31 @@ const nameLists: ReadonlySet<string> = new Set([
 
 const isOfNames = (path: SettingPath): boolean => nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
 
-/** Whether a brace opens that never closes. */
 function hasOpenBrace(text: string): boolean {
   let depth = 0;
   for (const letter of text) depth = letter === '{' ? depth + 1 : letter === '}' ? Math.max(0, depth - 1) : depth;
   return depth > 0;
 }
 
-/** The names that a text stands for, up to one more than a file may hold. */
+/** The names that a text expands to, at most one more than a file may hold. */
 const namesIn = (text: string): string[] =>
   text.includes('{') ? expand(text, { max: MAX_VALUES + 1, maxLength: Infinity }) : [text];
 
-/** Settings of the service that only who asks it needs. */
+/** Settings of the service that are needed only to call it. */
 const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
 
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that does not stand before it';
 const OWN_PART = 'is an alias of what it is a part of';
 
-/** A file's text as it is read. What is filled from the environment is text, whatever it spells. */
+/** The settings in a file's text. A value filled from the environment stays text, whatever it spells. */
 export class SettingsText {
-  /** The root of the settings; null when the file cannot be read. */
+  /** The root of the settings; null if the file cannot be read. */
   readonly value: unknown;
-  /** Why the file cannot be read, at its place; null where it can. */
+  /** Why and where the file cannot be read; null if it can. */
   readonly fatal: { readonly place: Position; readonly text: string } | null;
-  /** What is wrong with single values, which are null then and not to be complained about again. */
+  /** What is wrong with single values. Such a value is null, and must not be reported again. */
   readonly mistakes: Mistake[] = [];
-  /** Places that were filled from the environment: their values are not to be shown. */
+  /** Paths whose values were filled from the environment and must not be shown. */
   readonly filledPlaces: SettingPath[] = [];
   readonly #from: Surroundings;
   readonly #lines = new yaml.LineCounter();
@@ -108,7 +106,7 @@ export class SettingsText {
       if (error === undefined) value = this.#read(contents, []);
       else fatal = fatalError(error, text);
     } catch (thrown) {
-      // The library went too deep, or there were too many values.
+      // The library overflowed the stack, or there were too many values.
       if (!(thrown instanceof RangeError)) throw thrown;
       fatal = { offset: 0, text: this.#values > MAX_VALUES ? TOO_MANY : TOO_DEEP };
     }
@@ -116,7 +114,7 @@ export class SettingsText {
     this.fatal = fatal === null ? null : { place: this.#placeAt(fatal.offset), text: fatal.text };
   }
 
-  /** Where a setting stands; for one that is not there, where the nearest one around it begins. */
+  /** The position of a setting; if it is not stated, the start of the nearest one around it. */
   placeOf(path: SettingPath, at: Mistake['at']): Position {
     const name = placeName(path);
     const [key, value] = [this.#keyOffsets.get(name), this.#valueOffsets.get(name)];
@@ -131,7 +129,7 @@ export class SettingsText {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /** The value at a place; `list` is the one it is an item of, to which a list or braces add what they stand for, and return it. */
+  /** Reads the value at a path. `list` is the list around it: nested lists and braces add their items to it and return it. */
   #read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
     this.#count();
     if (this.#open.size > MAX_DEPTH) return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
@@ -179,7 +177,7 @@ export class SettingsText {
       }
       const place = [...path, name];
       if (path.length === 0 && name.startsWith('x-')) {
-        // Read for its anchors; what is wrong there matters where an alias leads to it.
+        // Read for its anchors. Mistakes in it count only where an alias refers to it.
         const before = this.mistakes.length;
         this.#read(value, place);
         this.mistakes.length = before;
@@ -202,7 +200,7 @@ export class SettingsText {
     return mapping;
   }
 
-  /** Adds the keys of a mapping, or of several in a list, that are not stated yet. */
+  /** Adds the keys of a mapping, or of several in a list, unless they are already stated. */
   #merge(value: unknown, path: SettingPath, mapping: Record<string, unknown>): void {
     this.#count();
     const place = [...path, '<<'];
@@ -226,7 +224,7 @@ export class SettingsText {
     return list;
   }
 
-  /** Adds the names a text stands for, each at a place of its own that leads to the text. */
+  /** Adds the names that a text expands to. Each has its own path; all have the position of the text. */
   #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
     if (hasOpenBrace(text)) {
       const allowed = 'must be as in a shell, revenue_d{0,7} or revenue_d{0..30}';
@@ -249,7 +247,7 @@ export class SettingsText {
     return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
   }
 
-  /** Whether a value holds a credential, or says where one is, and nobody asks the service. */
+  /** Whether a value is not used, as the service is not called: a credential, its place, or an address to notify. */
   #isUnused([first, second = '']: SettingPath): boolean {
     const isCredential = first === 'service' && credentials.has(String(second));
     return this.#from.offline === true && (isCredential || first === 'notify');

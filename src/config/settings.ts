@@ -1,4 +1,4 @@
-/** Every setting of `ripen.yaml`: the one home of their names, kinds, defaults and descriptions, and what each block becomes. */
+/** Every setting of `ripen.yaml`: the only place of its name, kind, default and description, and what each block becomes. */
 
 import * as z from 'zod';
 
@@ -11,7 +11,7 @@ import { Secret } from './secret.ts';
 import { byteSize, duration, hidden, instant, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
-/** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
+/** service-interface, Limits: the service answers 429 to more than 50 simultaneous requests. */
 const MAX_SIMULTANEOUS = 50;
 
 const simultaneous = wholeNumber(1, MAX_SIMULTANEOUS).default(MAX_SIMULTANEOUS);
@@ -24,7 +24,7 @@ const token = hidden(
   }),
 );
 
-/** Headers that would break the connection, or are a credential of the service or of a proxy, which its address holds. */
+/** Headers that would break the connection, and the proxy's credential, which belongs in the proxy's address. */
 const ownHeaders = [
   'proxy-authorization',
   'host',
@@ -40,7 +40,7 @@ const secretHeader = block({
   secret: hidden(plainHeader).describe('A value that is shown nowhere.'),
 }).transform(({ secret }) => new Secret(secret));
 
-/** Headers by name; of those that are all secret, plain text is one too. */
+/** Headers by name, except the refused ones. `plain` is the kind of a value stated as text, secret or not. */
 function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T) {
   const name = z
     .string()
@@ -58,10 +58,10 @@ function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T
   });
 }
 
-/** Below it little but the other parameters of a report would fit. */
+/** Shorter addresses have little room besides the other parameters of a report. */
 const LEAST_URL_BYTES = 1000;
 
-/** The real service. Either `token` or `token_file` is stated; that is checked apart. */
+/** The real service. `setting-checks.ts` checks that either `token` or `token_file` is stated. */
 const httpSettings = block({
   base_url: serviceUrl.describe('Campaign API: partners and links.'),
   reports_url: serviceUrl.describe('Reports and filters-data.'),
@@ -143,10 +143,10 @@ const linksSettings = block({
   ...(every === undefined ? {} : { everyMs: every }),
 }));
 
-/** The ends of a run that `notify` reports. `recovered`: the run succeeded after one that had not. */
+/** The ends of a run that `notify` reports. `recovered`: the run succeeded after one that did not. */
 export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
-/** Who is told of a run's end. The address is a credential: who knows it can write there. */
+/** Where to report a run's end. The address is a credential: anyone who knows it can post there. */
 const notified = block({
   url: hidden(webAddress(true)).describe(
     'Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.',
@@ -158,7 +158,7 @@ const notified = block({
     .describe('Of which ends: succeeded, failed, recovered. [failed, recovered].'),
 });
 
-/** More would be a second nightly job. */
+/** More would amount to a second nightly job. */
 const MOST_AUDITS = 100;
 
 const archiveAge = understood(

@@ -1,4 +1,4 @@
-/** The settings of a slice, its `date_period` among them, and of `defaults` for all slices. */
+/** The settings of a slice, including its `date_period`, and of `defaults` for all slices. */
 
 import * as z from 'zod';
 
@@ -30,7 +30,7 @@ const endWords: ReadonlyMap<string, DateBound> = new Map([
   ['week_start', startOf('week')],
 ]);
 
-/** Words of the service (observed: date_period); what has not begun of a period is cut when it is resolved. */
+/** Words of the service (observed: date_period). Days that have not begun are cut off when a period is resolved. */
 const periodWords: ReadonlyMap<string, DatePeriod> = new Map([
   ['today', { first: today, last: today }],
   ['yesterday', { first: yesterday, last: yesterday }],
@@ -70,7 +70,7 @@ function parseEnd(value: string): DateBound | null {
   return endWords.get(value) ?? (day === null ? null : { day });
 }
 
-/** Two years of days: every length of a month on every weekday. */
+/** Two years of days: every length of month, and every weekday in each. */
 const sampleDays = Array.from({ length: 730 }, (_, index) => new Date(Date.UTC(2023, 0, 1 + index)));
 
 function periodProblem(period: DatePeriod): string | null {
@@ -78,13 +78,12 @@ function periodProblem(period: DatePeriod): string | null {
   if ('day' in first && first.day < EARLIEST_DAY) {
     return `begins on ${first.day}; must begin on ${EARLIEST_DAY} or later, best where your data does`;
   }
-  // Of one date and an end that moves, it depends on the day.
+  // If only one end is a fixed date, the day decides whether the period is reversed.
   const isReversed =
     'day' in first === 'day' in last && sampleDays.every((each) => reversedAt(period, each, UTC) !== null);
   return isReversed ? `ends before it starts; ${A_PERIOD}` : null;
 }
 
-/** Names of tables that are ripen's own. */
 const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;
 
 const sliceName = z
@@ -99,7 +98,7 @@ const sliceName = z
     },
   );
 
-/** A name of the service's as a column of the slice's table, where letter case does not tell two apart. */
+/** A name of the service that can be a column of the slice's table. Columns do not differ by letter case alone. */
 const columnName = (noun: string) =>
   serviceName(noun).refine((name) => !ownColumns.some((column) => column === name.toLowerCase()), {
     error: `is a column ripen adds itself; must not be ${ownColumns.join(', ')}`,
@@ -108,7 +107,7 @@ const columnName = (noun: string) =>
 const dateDimensionOf = (name: string): string | undefined =>
   dateDimensions.find((known) => known === name.toLowerCase());
 
-/** Freshness is accounted by the date dimensions: one in other letters would pass for a text. */
+/** Freshness is recorded by the date dimensions; one in another letter case would be taken for text. */
 const dimensionName = columnName('dimension').refine((name) => (dateDimensionOf(name) ?? name) === name, {
   error: `is a date dimension in other letters; must be written as ${dateDimensions.join(', ')}`,
 });
@@ -121,7 +120,7 @@ const COHORT_AGES = `must be an age such as d7, w4 or m3, a range such as d0..d1
 
 const cohortAges = understood(agesIn, 'is no age of a cohort, nor a range from a younger to an older one', COHORT_AGES);
 
-/** A key of a cube: with the slot it is the service's name once an age stands there. */
+/** A key of a cube. With an age in its slot, or after it if it has none, it is the service's name of a metric. */
 const cohortName = serviceName('metric').refine((name) => name.split(AGE_SLOT).length <= 2, {
   error: `holds ${AGE_SLOT} twice; must hold it once, or not at all`,
 });
@@ -201,10 +200,10 @@ const sliceShape = {
     .describe("Whether a metric's values add up over rows, where its name misleads, by metric."),
 } as const;
 
-/** What every slice takes over of the keys it does not state itself. */
+/** The settings that every slice takes over unless it states them itself. */
 export const defaultsSettings = block(z.object(sliceShape).partial().shape);
 
-/** A declared report, after it took over the defaults. */
+/** A declared report that has already taken over the defaults. */
 export const sliceSettings = block({ name: sliceName.describe("The slice's name, and its table's."), ...sliceShape });
 
 export type SliceSettings = z.output<typeof sliceSettings>;

@@ -1,24 +1,21 @@
-/** What a text of the configuration becomes: `${NAME}` and `${NAME:-default}` of the environment filled, `$$` a dollar sign. Pure. */
+/** Fills `${NAME}` and `${NAME:-default}` in a text from the environment; `$$` becomes a dollar sign. Pure. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface FilledText {
   readonly text: string;
-  /** Whether a variable was named, set or not. */
+  /** Whether the text names a variable, set or not. */
   readonly named: boolean;
-  /** What kept the text from being filled; null when nothing did. */
+  /** Why the text could not be filled; null if it could. */
   readonly problem: string | null;
 }
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** In the place of a value that is not used: a header, or an address that nobody could reach. */
+/** Replaces a missing variable in a value that is not used. Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
-/**
- * A text with its variables filled, once: what a variable holds is never searched for variables again. `isUnused`: a variable that is not
- * set, or to nothing, is no mistake, as nobody uses the value.
- */
+/** Fills variables once: their values are not searched for variables. An unset one is no problem if the value `isUnused`. */
 export function fillVariables(text: string, environment: Environment, isUnused = false): FilledText {
   const unset: string[] = [];
   let named = false;
@@ -27,13 +24,13 @@ export function fillVariables(text: string, environment: Environment, isUnused =
     if (inside === undefined) return '$';
     named = true;
     const [, name, fallback] = VARIABLE.exec(inside) ?? [];
-    // What looks like a variable in a default would be cut at its brace.
+    // A variable within a default would be cut off at its brace.
     if (name === undefined || closing === '' || fallback?.includes('${') === true) {
       malformed = true;
       return whole;
     }
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-    // As in a shell, `:-` also stands in for a variable that is set to nothing.
+    // As in a shell, the default of `:-` also replaces a variable that is set to nothing.
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
     if (isUnused && (value ?? '') === '') return UNUSED;
     if (value === undefined) unset.push(name);
