@@ -1,10 +1,9 @@
 /**
- * Civil days and fixed UTC offsets: the only place that does date arithmetic. A `Day` has no zone, a `Date` is an instant, and the
- * `UtcOffset` between them knows no daylight saving. Nothing here reads the host's time zone.
+ * Civil days and fixed UTC offsets: the only place that does date arithmetic. A `Day` has no zone, a `Date` is an instant, and
+ * the `UtcOffset` between them knows no daylight saving. Nothing here reads the host's time zone.
  */
 
-// One function a module, and dates that cannot be written out: the whole of date-fns would take a third of the time a command
-// needs to start.
+// Single functions and a date class without formatting: all of date-fns would take a third of a command's start time.
 import { UTCDateMini } from '@date-fns/utc/date/mini';
 import { addMonths } from 'date-fns/addMonths';
 import { addQuarters } from 'date-fns/addQuarters';
@@ -33,7 +32,7 @@ export interface DayInterval {
 /** Whether two intervals have a day in common. */
 export const meet = (one: DayInterval, other: DayInterval): boolean => one.start < other.end && other.start < one.end;
 
-/** From the earliest start of some intervals to their latest end. */
+/** The interval from the earliest start to the latest end. */
 export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): DayInterval =>
   others.reduce(
     (span, { start, end }) => ({
@@ -46,10 +45,10 @@ export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): D
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
 const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 
-/** Weekday a week begins with, as in `Date.getUTCDay`; the service's weeks begin on Monday unless its labels say otherwise. */
+/** The first weekday of a week, as in `Date.getUTCDay`. The service's weeks begin on Monday unless its labels say otherwise. */
 export type WeekStart = (typeof weekdays)[number];
 
-/** The weekday of a number, 0 for Sunday; null for none. */
+/** The weekday with a number, 0 for Sunday; null if the number stands for none. */
 export function parseWeekStart(weekday: number | null | undefined): WeekStart | null {
   return weekdays.find((known) => known === weekday) ?? null;
 }
@@ -64,7 +63,7 @@ export const weekdayName = (weekday: WeekStart): string => weekdayNames[weekday]
 
 export const MS_PER_DAY = 86_400_000;
 
-/** The day written as `YYYY-MM-DD`, or null when the text is not such a date. */
+/** The day that a text states as `YYYY-MM-DD`; null if it is not such a date. */
 export function parseDay(text: string): Day | null {
   return isDay(text) ? text : null;
 }
@@ -72,33 +71,33 @@ export function parseDay(text: string): Day | null {
 function isDay(text: string): text is Day {
   if (knownMs.has(text)) return true;
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  // A day that its month lacks is one of the next month.
+  // `Date.parse` turns a day that its month lacks into one of the next month.
   if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) return false;
   knownMs.set(text, ms);
   return true;
 }
 
-/** A plan looks at each of its days some hundred times, and there are no more days than in a few histories. */
+/** Caches: a plan looks at each of its days some hundred times, and a few histories have few days. */
 const knownMs = new Map<string, number>();
 const knownDays = new Map<number, Day>();
 
 const msOf = (of: Day): number => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 
-/** The day written as `YYYY-MM-DD`; throws a RangeError for anything else. For text the program itself wrote. */
+/** As `parseDay`, for text that the program itself wrote. Throws a RangeError if it is not such a date. */
 export function day(text: string): Day {
   const parsed = parseDay(text);
   if (parsed === null) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
   return parsed;
 }
 
-/** The offset written as `+HH:MM` or `-HH:MM` (to 14:00 either way), or null. */
+/** The offset that a text states as `+HH:MM` or `-HH:MM`, at most 14:00 either way; null if it is not one. */
 export const parseUtcOffset = (text: string): UtcOffset | null => (isUtcOffset(text) ? text : null);
 
 function isUtcOffset(text: string): text is UtcOffset {
   return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 }
 
-/** The offset written as `parseUtcOffset` takes it; throws a RangeError for anything else. For text the program itself wrote. */
+/** As `parseUtcOffset`, for text that the program itself wrote. Throws a RangeError if it is not an offset. */
 export function utcOffset(text: string): UtcOffset {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
@@ -109,7 +108,7 @@ export const UTC = utcOffset('+00:00');
 const offsetMs = (offset: UtcOffset): number =>
   (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) * (offset.startsWith('-') ? -60_000 : 60_000);
 
-/** A date that takes itself apart in UTC, and everything made of it too. */
+/** A date whose parts are read in UTC, as are those of every date derived from it. */
 const asDate = (of: Day): Date => new UTCDateMini(`${of}T00:00:00Z`);
 const asDay = (of: Date): Day => day(of.toISOString().slice(0, 10));
 
@@ -122,27 +121,27 @@ export function addDays(to: Day, count: number): Day {
   return made;
 }
 
-/** Days from `earlier` to `later`; negative when they are the other way round. */
+/** Days from `earlier` to `later`; negative if they are the other way round. */
 export function daysBetween(earlier: Day, later: Day): number {
   return (msOf(later) - msOf(earlier)) / MS_PER_DAY;
 }
 
-/** The civil day an instant falls on, in an offset. */
+/** The civil day on which an instant falls in an offset. */
 export function dayAt(at: Date, offset: UtcOffset): Day {
   return asDay(new Date(at.getTime() + offsetMs(offset)));
 }
 
-/** The instant at which a civil day begins, in an offset. */
+/** The instant at which a civil day begins in an offset. */
 export function startOfDayAt(of: Day, offset: UtcOffset): Date {
   return new Date(msOf(of) - offsetMs(offset));
 }
 
-/** Days from a civil day to the one an instant falls on, in an offset; negative when that comes before it. */
+/** Days from a civil day to the day on which an instant falls in an offset; negative if that day is earlier. */
 export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
   return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
 }
 
-/** The last day an interval holds; the form the wire wants. An empty interval has none: RangeError. */
+/** The last day of an interval, which is how requests state its end. Throws a RangeError if the interval is empty. */
 export function lastDay(interval: DayInterval): Day {
   if (interval.end <= interval.start) throw new RangeError('An empty interval has no last day.');
   return addDays(interval.end, -1);
@@ -150,7 +149,7 @@ export function lastDay(interval: DayInterval): Day {
 
 export type Bucket = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
-/** Where a bucket starts, and where the next one does. */
+/** How to find the start of a bucket, and the start of the next one. */
 const calendars = {
   week: [(of: Date, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn }), addWeeks],
   month: [(of: Date) => startOfMonth(of), addMonths],

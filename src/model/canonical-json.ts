@@ -1,13 +1,13 @@
-/** JSON by what it says: one text for all the ways to write the same. */
+/** Canonical JSON: one text for all ways to write the same value. */
 
 import { formatDecimal, parseDecimal } from './column-type.ts';
 
-/** Texts, brackets, and bare words; what stands between them says nothing that these do not. */
+/** Strings, brackets and bare words; what stands between them adds no meaning. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
 
 /**
- * The JSON text without blanks, the keys of each object in one order, escapes only where they are needed, numbers without
- * exponents and trailing zeros, to their last digit. Keys that an object states twice stay, in their order. Takes whole JSON.
+ * Returns JSON, which must be complete, without blanks: the keys of each object in one order, escapes only if needed, numbers
+ * with all digits but no exponents or trailing zeros. Keys that an object states twice stay, in their order.
  */
 export function canonicalJson(json: string): string {
   const outside: string[] = [];
@@ -25,7 +25,7 @@ export function canonicalJson(json: string): string {
   return outside.join('');
 }
 
-/** An object from its keys and values in turn. */
+/** The text of an object, from its keys and values in turn. */
 function object(value: readonly string[]): string {
   const names = value.filter((_, at) => at % 2 === 0);
   const members = names.map((name, at) => ({ name, text: `${name}:${value[at * 2 + 1] ?? ''}` }));

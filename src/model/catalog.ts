@@ -1,8 +1,8 @@
-/** The catalog: what filters-data says of metrics, dimensions and filter values. */
+/** The catalog: the metrics, dimensions and filter values that filters-data lists. */
 
 import type { CatalogItem } from './catalog-item.ts';
 
-/** The filter names whose items are metrics a report can request, from the most specific list. */
+/** The filter names whose items are metrics that a report can request, the most specific list first. */
 export const metricFilterNames = [
   'event_metrics',
   'cohort_metrics',
@@ -12,7 +12,7 @@ export const metricFilterNames = [
   'etl_metrics',
 ] as const;
 
-/** The lists of things: each is a table under its own name, its ids being values that report rows or filters carry. */
+/** Lists that are views under their own names. Their ids are values in report rows or filters. */
 export const valueFilterNames = [
   'apps_network',
   'countries',
@@ -23,7 +23,7 @@ export const valueFilterNames = [
   'store_type',
 ] as const;
 
-/** The lists of what one parameter or field may say: together they are the table `report_options`. */
+/** Lists of the values of one parameter or field. Together they are the view `report_options`. */
 export const optionFilterNames = [
   'cohort_maturity',
   'iap_revenue_mode',
@@ -52,10 +52,10 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/** The table and views of schema `main` made of the catalog; `partners` is none, as the campaign API's list, which says more, has that name. */
+/** The catalog's table and views in `main`. `partners` is the campaign API's list instead, which states more. */
 export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
 
-/** Sections filters-data can be limited to. */
+/** Sections to which filters-data can be limited. */
 export const catalogSections = [
   'conversion',
   'fraud',
@@ -72,7 +72,7 @@ export type CatalogSection = (typeof catalogSections)[number];
 
 export type Catalog = readonly CatalogItem[];
 
-/** The list that has the values of a dimension, and the field in which they are as report rows and filters have them. */
+/** By dimension: the list of its values, and the field that has them as report rows and filters do. */
 export const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
   ['app', ['apps', 'name']],
   ['app_token', ['apps', 'id']],

@@ -1,4 +1,4 @@
-/** Exact numbers: decimals as text, what the service writes without a detour through a float; the column types that hold them, and how one widens without loss. */
+/** Exact numbers: decimals as the service writes them, never through a float; column types for them, and lossless widening. */
 
 export type ColumnType =
   | { readonly kind: 'BIGINT' }
@@ -7,10 +7,10 @@ export type ColumnType =
 
 export const BIGINT: ColumnType = { kind: 'BIGINT' };
 export const DOUBLE: ColumnType = { kind: 'DOUBLE' };
-/** Twelve digits before the point, six after; wider text casts are two hundred times slower in DuckDB. */
+/** Twelve digits before the point and six after, which DuckDB still casts fast. */
 export const MONEY: ColumnType = { kind: 'DECIMAL', width: 18, scale: 6 };
 
-/** DuckDB casts text to wider decimals two hundred times slower; such values take a path of their own. */
+/** DuckDB casts text to wider decimals two hundred times more slowly; such values take a path of their own. */
 export const FAST_DIGITS = 18;
 
 /** SQL text of a type: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
@@ -18,7 +18,7 @@ export function formatColumnType(type: ColumnType): string {
   return type.kind === 'DECIMAL' ? `DECIMAL(${type.width},${type.scale})` : type.kind;
 }
 
-/** The type a SQL text names; null for a type metrics are not stored in. */
+/** The type that SQL text names; null if metrics are not stored in that type. */
 export function parseColumnType(text: string): ColumnType | null {
   const upper = text.toUpperCase().replaceAll(' ', '');
   if (upper === 'BIGINT' || upper === 'DOUBLE') return { kind: upper };
@@ -28,38 +28,37 @@ export function parseColumnType(text: string): ColumnType | null {
   return width >= 1 && width <= MAX_DIGITS && scale <= width ? { kind: 'DECIMAL', width, scale } : null;
 }
 
-/** Digits an exact type holds before and after the point. */
+/** Digits that a type holds before and after the point; infinite for DOUBLE. */
 export function capacityOf(type: ColumnType): { readonly whole: number; readonly fraction: number } {
   if (type.kind === 'BIGINT') return { whole: FAST_DIGITS, fraction: 0 };
   if (type.kind === 'DOUBLE') return { whole: Infinity, fraction: Infinity };
   return { whole: type.width - type.scale, fraction: type.scale };
 }
 
-/** The narrowest exact type for all that `type` holds and numbers of these digits besides; null beyond the digits of every type. */
+/** Widens a type so that it also holds numbers of these digits; null if no exact type has enough digits. */
 export function widen(
   type: ColumnType,
   needed: { readonly whole: number; readonly fraction: number },
 ): ColumnType | null {
   const has = capacityOf(type);
   if (needed.whole <= has.whole && needed.fraction <= has.fraction) return type;
-  // A BIGINT column may hold any 19-digit value it was given before.
+  // A BIGINT column may already hold values of 19 digits.
   const whole = Math.max(type.kind === 'BIGINT' ? FAST_DIGITS + 1 : has.whole, needed.whole);
   const scale = Math.max(has.fraction, needed.fraction);
   const width = Math.max(FAST_DIGITS, whole + scale);
   return width <= MAX_DIGITS ? { kind: 'DECIMAL', width, scale } : null;
 }
 
-/** Digits before the point of the largest BIGINT. */
 const BIGINT_DIGITS = 19;
 
-/** Whether one exact type holds every value of all these; a union of them has it then. */
+/** Whether one exact type holds every value of these types; DuckDB then gives it to their union. */
 export function haveCommonType(types: readonly ColumnType[]): boolean {
   const whole = Math.max(...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)));
   const fraction = Math.max(...types.map((type) => capacityOf(type).fraction));
   return whole + fraction <= MAX_DIGITS;
 }
 
-/** The one type that holds every value of all these: the narrowest exact one, or the nearest doubles where no exact one does. */
+/** The type that holds every value of these types: an exact one, or DOUBLE (the nearest doubles) if no exact one does. */
 export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType {
   if (!haveCommonType(types)) return DOUBLE;
   const [first, ...others] = types;
@@ -74,7 +73,7 @@ interface Decimal {
   readonly fraction: string;
 }
 
-/** The widest exact type of the warehouse, DECIMAL(38, s). */
+/** Digits of the widest exact type of the warehouse, DECIMAL(38, s). */
 export const MAX_DIGITS = 38;
 
 /** Beyond this a number is no measurement, and writing out its zeros would only cost memory. */
@@ -82,7 +81,7 @@ const MAX_EXPONENT = 400;
 
 const form = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\s*$/;
 
-/** The number a text states, with sign, fraction, exponent and blanks around it; null for `NaN`, separators, hexadecimal, exponents beyond ±400. */
+/** The number in a text, between blanks, exponent allowed; null for `NaN`, separators, hexadecimal, exponents beyond ±400. */
 export function parseDecimal(text: string): Decimal | null {
   const match = form.exec(text);
   if (match === null) return null;
@@ -105,7 +104,7 @@ export function formatDecimal(decimal: Decimal): string {
   return `${decimal.negative ? '-' : ''}${decimal.whole === '' ? '0' : decimal.whole}${fraction}`;
 }
 
-/** Digits a decimal needs before and after the point. */
+/** Digits that a decimal needs before and after the point. */
 export function digitsOf(decimal: Decimal): { readonly whole: number; readonly fraction: number } {
   return { whole: decimal.whole.length, fraction: decimal.fraction.length };
 }

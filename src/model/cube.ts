@@ -6,10 +6,10 @@ import type { CubeMetric, Slice } from './slice.ts';
 /** Columns of a cube's table besides its dimensions, in order. */
 export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as const;
 
-/** Stands for the age in a key. */
+/** The place of the age in a configured key. */
 export const AGE_SLOT = '{age}';
 
-/** The metrics of some keys, each with its ages; a key without the slot ends in the age. */
+/** The metrics of keys at their ages. The age replaces the slot in a key, or is appended to a key without one. */
 export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>): CubeMetric[] {
   return Object.entries(cohorts).flatMap(([cohort, ages]) =>
     ages.map((age) => ({
@@ -23,7 +23,7 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
 
 const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
-/** The ages that a text such as `d7` or `d0..d120` states, both ends included; null for another text, or a range that runs backwards. */
+/** The ages that a text such as `d7` or `d0..d120` states, both ends included; null for any other text or a reversed range. */
 export function agesIn(text: string): string[] | null {
   const [, unit, first, last] = RANGE.exec(text) ?? [];
   if (unit === undefined) return parseAge(text) === null ? null : [text];
@@ -32,7 +32,7 @@ export function agesIn(text: string): string[] | null {
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
 }
 
-/** Metrics by what the ledger accounts them under: by age in a cube, together in any other slice. */
+/** Groups metrics as the ledger records them: by age in a cube, together in any other slice. */
 export function metricsByAge<T extends { readonly id: string }>(
   slice: Pick<Slice, 'cube'>,
   metrics: readonly T[],
@@ -42,7 +42,7 @@ export function metricsByAge<T extends { readonly id: string }>(
   return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
 }
 
-/** A cube with the metrics that have an age in common with some of them; any other slice as it is. */
+/** Limits a cube to the metrics that share an age with one of those given; returns any other slice unchanged. */
 export function ofSameAges(slice: Slice, metrics: readonly string[]): Slice {
   if (slice.cube === undefined) return slice;
   const ageOf = ageIn(slice);
@@ -50,7 +50,7 @@ export function ofSameAges(slice: Slice, metrics: readonly string[]): Slice {
   return { ...slice, metrics: slice.metrics.filter((metric) => ages.has(ageOf(metric))) };
 }
 
-/** What the ledger accounts a metric under: its age in a cube, and nothing in any other slice. */
+/** Returns the age under which the ledger records a metric; empty if the slice is no cube. */
 export function ageIn({ cube }: Pick<Slice, 'cube'>): (metric: string) => string {
   const ages = new Map(cube?.map(({ metric, age }) => [metric, age]));
   return (metric) => ages.get(metric) ?? '';

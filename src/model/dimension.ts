@@ -42,7 +42,7 @@ export function isDateDimension(name: string): name is DateDimension {
   return dateDimensions.some((known) => known === name);
 }
 
-/** Filter suffixes of dimensions; each takes a list, except the ones that take one text. */
+/** Filter suffixes of dimensions; `in` and `not_in` take a list, the others one text. */
 export const dimensionFilters = [
   'in',
   'not_in',
@@ -57,6 +57,6 @@ export const dimensionFilters = [
 /** Filter suffixes of metrics; each takes one number. */
 export const metricFilters = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const;
 
-/** Whether a report's parameter filters a metric; it then looks at rows as they are grouped. */
+/** Whether a report parameter filters a metric. Such a filter applies to the grouped rows. */
 export const filtersMetric = (parameter: string): boolean =>
   metricFilters.some((suffix) => parameter.endsWith(`__${suffix}`));

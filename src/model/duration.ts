@@ -2,13 +2,13 @@
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** What a timer holds, 24.8 days: one that is set for longer fires at once. */
+/** The longest time a timer can be set for, 24.8 days: one set for longer fires at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** How long another run is waited for where nothing else was said. */
+/** How long to wait for another run by default. */
 export const LOCK_WAIT_MS = 60_000;
 
-/** Milliseconds of a duration such as `90m`, or null when the text is not one. */
+/** Milliseconds of a duration such as `90m`; null if the text is not one. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);
   if (match === null) return null;
@@ -17,7 +17,7 @@ export function parseDuration(text: string): number | null {
   return found === undefined ? null : Math.round(Number(count) * found[1]);
 }
 
-/** The shortest text of a duration: the largest unit that divides it. */
+/** The shortest text of a duration: in the largest unit that divides it. */
 export function formatDuration(ms: number): string {
   for (const [unit, size] of Object.entries(unitMs).toReversed()) {
     if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;

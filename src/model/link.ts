@@ -4,7 +4,7 @@ export interface Partner {
   /** An integer on the wire, a string in reports; kept as its decimal text. */
   readonly id: string;
   readonly displayName: string;
-  /** Null where the service does not say. */
+  /** Null if the service does not state it. */
   readonly supportsCostData: boolean | null;
 }
 
@@ -24,18 +24,18 @@ export interface Link {
   /** Null on sub-links in listings; they inherit their parent's. */
   readonly partnerId: string | null;
   readonly costDataEnabled: boolean;
-  /** URLs hold macros, brackets and spaces; stored byte for byte, null when the service sent none. */
+  /** URLs contain macros, brackets and spaces; stored byte for byte. Null if the service sent none. */
   readonly url: string | null;
   readonly clickUrl: string | null;
   readonly impressionUrl: string | null;
 }
 
-/** A link as an answer states it: what the answer leaves out is undefined. */
+/** A link as an answer states it; what the answer leaves out is undefined. */
 export type StatedLink = Pick<Link, 'token' | 'level'> & {
   readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
 };
 
-/** The link that an answer states, with usual values for what it leaves out. A name is the labels of the path, joined by `::` (service-interface: Link). */
+/** The link with usual values for what is left out. A name is the path's labels, joined by `::` (service-interface: Link). */
 export function linkOf(stated: StatedLink): Link {
   const { token, level, name = stated.label ?? '' } = stated;
   const label =
@@ -50,7 +50,7 @@ export function linkOf(stated: StatedLink): Link {
     label,
     level,
     archived: stated.archived ?? false,
-    // A guide for the crawl: to ask where it is missing costs a call, not to ask might cost links.
+    // Guides the crawl. If it is missing, a needless request costs one call, but without a request links might be missed.
     hasSubtrackers: stated.hasSubtrackers ?? true,
     partnerId: stated.partnerId ?? null,
     costDataEnabled: stated.costDataEnabled ?? false,
@@ -60,7 +60,7 @@ export function linkOf(stated: StatedLink): Link {
   };
 }
 
-/** Whether two names are one but for their blanks and their Unicode form, which a service may change. */
+/** Whether two names differ at most in their blanks and Unicode form, which a service may change. */
 export function isSameName(one: string, other: string): boolean {
   return plainName(one) === plainName(other);
 }

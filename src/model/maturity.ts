@@ -1,4 +1,4 @@
-/** Maturity: when a cell is final, and when a period is due. Pure: slice, ledger and clock come in as arguments. */
+/** Maturity: when a cell is final, and when a period is due. Pure: slice, ledger and clock are arguments. */
 
 import { addDays, lastDay, MS_PER_DAY, startOfDayAt } from './calendar.ts';
 import type { LoadedPeriod } from './ledger.ts';
@@ -7,23 +7,23 @@ import { ageOf, endOf, isWhole, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
 import type { DueReason } from './window.ts';
 
-/** Ages in days at which a maturing period is fetched again, before only finality counts. */
+/** Ages in days at which a maturing period is fetched again; after the last, only finality counts. */
 export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
-/** How a loaded period stands: not over when fetched; some value may change; none can; requested in part; without rows, unconfirmed by a second run. */
+/** Not over when fetched; may still change; all values final; requested in part; empty and not confirmed by a second run. */
 export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
 
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
-/** What finality asks of a load of a period. */
+/** What finality depends on in a period's load. */
 export type LoadFacts = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'>;
 
-/** An empty answer is believed once so many runs in a row have met it. */
+/** An empty answer is accepted after this many consecutive runs received one. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
 
-/** The instant from which a fetched value of a whole period is final; null for a value that never is. */
+/** The instant from which a fetched value of a whole period is final; null if it never is. */
 export function finalAt(period: Period, metric: Metric, slice: Settling): Date | null {
   const at = finalMs(endOf(period, slice.utcOffset), metric, slice);
   return at === null ? null : new Date(at);
@@ -33,29 +33,29 @@ function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): nu
   return horizonMs === null ? null : endAt.getTime() + horizonMs + settleMs;
 }
 
-/** Whether a period is held without rows and only one run has said so. */
+/** Whether a period is stored without rows and too few runs have confirmed that. */
 export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): boolean {
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
-/** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */
+/** The instant that finality takes for a period's fetch; null if nothing stored of the period can be final. */
 export function soundAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
   const isSound =
     isWhole(period) && stored.rejected === 0 && stored.verdict !== 'unproven' && !isDoubtfullyEmpty(stored);
   return isSound ? computedAt(stored.fetchedAt, stored.evidence?.computedAt ?? null) : null;
 }
 
-/** When values were computed: when they were requested, or earlier where their answer says so. */
+/** When values were computed: at their fetch, or earlier if the answer states so. */
 export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
   return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 }
 
-/** Whether a cell is final as it is held. */
+/** Whether a stored cell is final. */
 export function isFinal(period: Period, metric: Metric, slice: Settling, stored: LoadFacts): boolean {
   return finalMetrics(period, [metric], slice, stored).length > 0;
 }
 
-/** The metrics whose cells of a period are final as it is held; one that did not come with the load is not held at all. */
+/** The metrics whose stored cells of a period are final. A metric that the load lacked is not stored. */
 export function finalMetrics(period: Period, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): Metric[] {
   const fetchedMs = soundAt(period, stored)?.getTime();
   if (fetchedMs === undefined) return [];
@@ -69,7 +69,7 @@ export function finalMetrics(period: Period, metrics: readonly Metric[], slice: 
 const isCalledImmature = ({ id }: Metric, { evidence }: Pick<LoadFacts, 'evidence'>): boolean =>
   evidence?.immature.includes(id) === true;
 
-/** How a period stands as it is held. */
+/** The state of a stored period. */
 export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): PeriodState {
   if (stored.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (!isWhole(period)) return 'cut';
@@ -77,13 +77,13 @@ export function stateOf(period: Period, metrics: readonly Metric[], slice: Settl
   return finalMetrics(period, metrics, slice, stored).length === metrics.length ? 'final' : 'maturing';
 }
 
-/** The instants, in milliseconds, worth one more look: when each metric becomes final, or its lifetime is over. */
+/** The instants, in milliseconds, that are worth one more fetch: when each metric becomes final, or its lifetime ends. */
 function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
   const end = endAt.getTime() + slice.settleMs;
   return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
 }
 
-/** As `settlingMs`, for cells that their answer keeps from being final: at the milestones after they would have been, and at the end of their lifetime. */
+/** As `settlingMs`, for cells not final because of their answer: the milestones after they would be, and the lifetime's end. */
 function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): number[] {
   if (stored.evidence === undefined) return [];
   const computedMs = computedAt(stored.fetchedAt, stored.evidence.computedAt).getTime();
@@ -99,7 +99,7 @@ function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, sto
 
 const agesOf = ({ refresh }: Settling): readonly number[] => (typeof refresh === 'string' ? milestoneAges : refresh);
 
-/** Why a period that was loaded before is due at an instant, or null when it is not; nothing fetched later is. */
+/** Why a loaded period is due at an instant; null if it is not. A period that was fetched later is never due. */
 export function dueReason(
   period: Period,
   loaded: LoadedPeriod,
@@ -130,7 +130,7 @@ export function dueReason(
   return agesOf(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
 }
 
-/** The instant from which something new can be expected; null when nothing more is. Open periods, and under `nightly` maturing ones, are refreshed before it too. */
+/** The instant from which new values are expected; null if none are. Open and `nightly` maturing periods refresh earlier. */
 export function nextRefreshAt(
   period: Period,
   metrics: readonly Metric[],

@@ -1,13 +1,13 @@
 /**
- * What is documented of metrics: the table `config/metrics.csv`, and which of its forms the id of a metric has. A form is an id with slots:
- * `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what rows of their own list.
+ * The documented metrics: the table `config/metrics.csv`, and which of its forms a metric's id has. A form is an id with slots:
+ * `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what their own rows list.
  */
 
 import { readFileSync } from 'node:fs';
 
 /**
- * Days after a period ends in which values of a kind may change at least (documented: how numbers move); null: for ever. A cohort has to
- * reach its age besides, and what is computed waits for its parts.
+ * Fewest days after a period ends in which values of a kind may change (documented: how numbers move); null if they may change
+ * forever. A cohort must also reach its age; a computed metric waits for its parts.
  */
 const kindDays = { plain: 7, cohort: 7, spend: 14, framework: 42, lifetime: null, computed: 0 } as const;
 
@@ -21,28 +21,28 @@ export interface CohortAge {
   readonly unit: 'd' | 'w' | 'm';
   /** Days from the install to the age: 7 for `d7` and for `w1`, 30 for `m1`. */
   readonly days: number;
-  /** Days after a period ends until its last installer has the age. */
+  /** Days after a period ends until its last installer reaches the age. */
   readonly completeDays: number;
 }
 
 export interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
-  /** How long after a period ends its values may change; null: for ever. */
+  /** How long after a period ends its values may change; null if forever. */
   readonly horizonDays: number | null;
-  /** The part of a computed metric that is final last; the metric itself where that is not one of its parts. */
+  /** The part of a computed metric that becomes final last; the metric itself if no part does so after it. */
   readonly latest: string;
   readonly addsUp: boolean;
-  /** How its values are formatted, in the service's words. */
+  /** The formatting of its values, in the service's words. */
   readonly unit: string;
-  /** Null for a metric without a cohort age. */
+  /** Null if the metric has no cohort age. */
   readonly age: CohortAge | null;
 }
 
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
-  /** `; ` between parts, and in a ratio ` / `, where a factor may stand before them. */
+  /** The parts, separated by `; `, or in a ratio by ` / `, which a factor may precede; empty if there are none. */
   readonly computedFrom: string;
-  /** The only list of the catalog whose ids have this form, though others' may look like it; empty for none. */
+  /** The only catalog list whose ids have this form, although ids of others may look like it; empty if all lists count. */
   readonly onlyIn: string;
   readonly pattern: RegExp;
   /** The text after the last slot. */
@@ -59,7 +59,6 @@ const rows = readFileSync(new URL('../../config/metrics.csv', import.meta.url), 
   .slice(1)
   .map((line) => line.split(','));
 const listed = (slot: string): string[] => rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
-/** The longest age of each unit, `d400`. */
 const [longestDays = '', longestWeeks = '', longestMonths = ''] = listed('{period}');
 const ageUnits = [
   { unit: 'd', daysEach: 1, longest: Number(longestDays.slice(1)) },
@@ -74,7 +73,7 @@ const slots: Readonly<Record<string, string>> = {
   source: `(?<source>${listed('{source}').join('|')})`,
 };
 
-/** Every documented form, in the order of the table. */
+/** Every documented form, in table order. */
 export const documentedForms: readonly Form[] = rows
   .filter(([, kind]) => kind !== 'slot')
   .map(([form = '', kind = '', unit = '', addsUp, computedFrom = '', onlyIn = '']) => {
@@ -86,8 +85,8 @@ export const documentedForms: readonly Form[] = rows
   });
 
 /**
- * What is documented of a metric in a list of the catalog (null: in none); null for an id of no documented form. Of several forms, as an
- * event can have any name, the latest horizon counts, and it adds up only if all of them do.
+ * What is documented of a metric in a catalog list (null if in none); null if its id has no documented form. An id may have
+ * several forms, as events can have any name: then the latest horizon counts, and the metric adds up only if all forms do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const found = documentedForms
@@ -99,7 +98,7 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
   return { ...latestOf(first, others), addsUp: found.every(({ addsUp }) => addsUp) };
 }
 
-/** What a form says of an id; null where the id has another form, an age beyond all, or a part of no documented form. */
+/** What a form states of an id; null if the id has another form, an age beyond the longest, or a part of no documented form. */
 function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }: Form): DocumentedMetric | null {
   const match = pattern.exec(id);
   if (match === null) return null;
@@ -120,11 +119,11 @@ function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }:
   return { ...own, horizonDays: lastDays, latest };
 }
 
-/** A text with what stands in the slots of an id in place of its own. */
+/** Fills the slots of a text from the matched id. */
 const filled = (text: string, match: RegExpExecArray): string =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
-/** How a metric can be taken over any rows: `factor × sum(numerator) / sum(denominator)`; null for one that is no known ratio. */
+/** How to take a ratio over any rows: `factor × sum(numerator) / sum(denominator)`; null if the metric is no known ratio. */
 export function ratioOf(
   id: string,
 ): { readonly numerator: string; readonly denominator: string; readonly factor: number } | null {
@@ -137,21 +136,20 @@ export function ratioOf(
   return null;
 }
 
-/** The one whose horizon is the longest, the first of several. */
+/** The one with the longest horizon; the first if several have it. */
 function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]): DocumentedMetric {
   const daysOf = ({ horizonDays }: DocumentedMetric): number => horizonDays ?? Infinity;
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
 
-/** The age that a text such as `d7` states; null for another text, and for an age beyond what the service has. */
+/** The age that a text such as `d7` states; null for any other text and for an age beyond the service's longest. */
 export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
   const known = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;
   if (known === undefined || !(count <= known.longest)) return null;
-  // Ages are 24-hour ages: the last installer of a period completes age N up to a day later than the period's count.
+  // Ages count 24-hour spans: a period's last installer completes age N up to a day later than calendar days would count it.
   const completeDays = known.daysEach * (count + 1) + (known.unit === 'd' ? 0 : 1);
   return { unit: known.unit, days: known.daysEach * count, completeDays };
 }
 
-/** The longest ages of the service, for people. */
 export const longestAgesText = `days to ${longestDays}, weeks to ${longestWeeks}, months to ${longestMonths}`;

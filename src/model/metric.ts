@@ -1,6 +1,6 @@
 /**
- * What ripen knows of a metric: how long its values may change, whether they add up over rows, and its type. The slice's settings decide,
- * then what is documented; the catalog says how values are formatted. A metric of no documented form is never final.
+ * What ripen knows of a metric: how long its values may change, whether they add up, and its type. The slice's settings come
+ * first, then the documentation; the catalog states formatting. Without a documented form or stated horizon, it is never final.
  */
 
 import { MS_PER_DAY } from './calendar.ts';
@@ -11,45 +11,45 @@ import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, type DocumentedMetric, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
-/** How it is known whether a metric adds up: from the configuration, the documentation, answers, or only from how its values are formatted. */
+/** How it is known whether a metric adds up: from the configuration, documentation, answers, or only its values' formatting. */
 export const additivities = ['stated', 'documented', 'seen', 'assumed'] as const;
 
 export type Additivity = (typeof additivities)[number];
 
-/** Metrics of a slice that are only assumed to add up, and whether their rows were seen to. */
+/** Metrics of a slice that are only assumed to add up, and whether their rows were seen to do so. */
 export type SeenAdditivity = ReadonlyMap<string, boolean>;
 
 export interface Metric {
   readonly id: string;
   readonly kind: MetricKind | 'unknown';
-  /** How long after a period ends the value may still change; null means for ever. */
+  /** How long after a period ends the value may still change; null if forever. */
   readonly horizonMs: number | null;
-  /** Where the horizon comes from, for people. */
+  /** The source of the horizon, as text for people. */
   readonly horizonFrom: string;
-  /** The age of its cohorts, and its name without it; null for a metric without one. */
+  /** The age of its cohorts, and its name without the age; null if it has none. */
   readonly cohort: CohortAge | null;
   /** Whether values add up over rows; ratios, averages and distances do not. */
   readonly additive: boolean;
-  /** How that is known; only what is more than an assumption is evidence against an answer. */
+  /** How `additive` is known; an assumption is no evidence against an answer. */
   readonly additivity: Additivity;
-  /** Whether its values are counts, also in a column that was widened. */
+  /** Whether its values are counts, even if its column was widened. */
   readonly isCount: boolean;
   readonly type: ColumnType;
 }
 
-/** Every metric's item by id, from the most specific of the metric lists that hold it: that one knows best what it is. */
+/** Every metric's item by id, from the most specific list that has it, as that one knows best what it is. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   const fromLeastSpecific = metricFilterNames.toReversed();
   const items = fromLeastSpecific.flatMap((name) => catalog.filter(({ filter }) => filter === name));
   return new Map(items.map((item) => [item.id, item]));
 }
 
-/** Whether an item is a metric a report can request. */
+/** Whether an item is a metric that a report can request. */
 export function isMetricItem(item: CatalogItem): boolean {
   return metricFilterNames.some((filter) => filter === item.filter);
 }
 
-/** What is documented of a metric, and what its item in the catalog says of its values. */
+/** The metric as documented, with what its catalog item states of its values. */
 export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   const documented = documentedMetric(id, item?.filter ?? null);
   const formatting = item?.formatting || (documented?.unit ?? 'decimal');
@@ -89,7 +89,7 @@ function typeOf(formatting: string, documented: DocumentedMetric | null, additiv
   return isMoney ? MONEY : DOUBLE;
 }
 
-/** A slice's metrics in configured order, with what it states itself and what was seen of them. */
+/** A slice's metrics in configured order, with what the slice states and what was seen of them. */
 export function metricsOf(slice: Slice, catalog: Catalog, seen: SeenAdditivity = new Map()): Metric[] {
   const items = metricItems(catalog);
   return slice.metrics.map((id) => {
@@ -105,10 +105,10 @@ export function metricsOf(slice: Slice, catalog: Catalog, seen: SeenAdditivity =
   });
 }
 
-/** More names make a message longer, not clearer. */
+/** Names in a message: more make it longer, not clearer. */
 const MOST_NAMES = 3;
 
-/** Says that metrics have no documented form and no stated horizon; null where each has one or the other. */
+/** The message that metrics have no documented form and no stated horizon; null if each has one or the other. */
 export function unknownFormsText(metrics: readonly Metric[], { lifetimeMs }: Pick<Slice, 'lifetimeMs'>): string | null {
   const ids = metrics.filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null).map(({ id }) => id);
   if (ids.length === 0) return null;
@@ -117,7 +117,7 @@ export function unknownFormsText(metrics: readonly Metric[], { lifetimeMs }: Pic
   return `${ids.slice(0, MOST_NAMES).join(', ')}${more} ${has} no documented form: nobody knows when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
 }
 
-/** The horizon that a slice states for a metric; null for none. */
+/** The horizon that a slice states for a metric; null if it states none. */
 export function statedHorizonMs({ horizons }: Pick<Slice, 'horizons'>, metric: string): number | null {
   return horizons.find(({ pattern }) => globMatches(pattern, metric))?.horizonMs ?? null;
 }

@@ -1,6 +1,6 @@
 /**
- * Periods, the calendar buckets in which freshness is accounted, and coverage, those that a slice answers for. Pure. A period that was
- * loaded once stays covered when a rolling date period has left it and when the configuration moved on.
+ * Periods, the calendar buckets by which freshness is recorded, and coverage, the periods that a slice must have. Pure. Once
+ * loaded, a period stays covered after a rolling date period has passed it or the configuration has changed.
  */
 
 import {
@@ -22,23 +22,23 @@ import type { DateDimension } from './dimension.ts';
 import type { DateBound, DatePeriod, Slice } from './slice.ts';
 
 export interface Period {
-  /** The whole calendar bucket; what a load replaces. */
+  /** The whole calendar bucket, which a load replaces. */
   readonly bucket: DayInterval;
-  /** The days of it inside the date period; what is asked for. */
+  /** The days of the bucket inside the date period, which are requested. */
   readonly requested: DayInterval;
 }
 
-/** Whether the whole bucket is asked for; a bucket the date period cuts is never final. */
+/** Whether the whole bucket is requested. A bucket that the date period cuts is never final. */
 export function isWhole(period: Period): boolean {
   return period.requested.start === period.bucket.start && period.requested.end === period.bucket.end;
 }
 
-/** The instant a period is over, in an offset. */
+/** The instant at which a period ends in an offset. */
 export function endOf(period: Period, offset: UtcOffset): Date {
   return startOfDayAt(period.bucket.end, offset);
 }
 
-/** Days from a period's last day to the day of an instant; negative or 0 while it is not over. */
+/** Days from a period's last day to the day of an instant; negative or 0 until the period is over. */
 export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysUntil(period.bucket.end, at, offset) + 1;
 }
@@ -48,13 +48,13 @@ const FIRST_DAY = day('0001-01-01');
 /** The last day whose end is written with a year of four digits. */
 export const LAST_DAY = day('9999-12-30');
 
-/** No report reaches back further: a year before it is mistyped, and would be asked for week by week. */
+/** No report reaches back further: an earlier year is mistyped, and would be requested week by week. */
 export const EARLIEST_DAY = day('1970-01-01');
 
 /** Weeks begin on Monday until the service's labels say otherwise. */
 export const DEFAULT_WEEK_START: WeekStart = 1;
 
-/** The days a date period covers at an instant, cut to the calendar and to what has begun; null for none. */
+/** The days that a date period covers at an instant, within the calendar and without days that have not begun; null if none. */
 export function resolveDatePeriod(
   period: DatePeriod,
   planAt: Date,
@@ -66,13 +66,13 @@ export function resolveDatePeriod(
   return start < end ? { start, end } : null;
 }
 
-/** The day after the last that a date period covers at an instant, also where a rolling start has passed its end. */
+/** The day after the last day that a date period covers at an instant, even if a rolling start has passed its end. */
 export function datePeriodEnd({ last }: DatePeriod, planAt: Date, offset: UtcOffset, weekStartsOn: WeekStart): Day {
   const today = dayAt(planAt, offset);
   return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
-/** The first and last day of a date period whose end lies before its start at an instant; null for any other. */
+/** The first and last day of a date period whose end lies before its start at an instant; null if it does not. */
 export function reversedAt(
   { first, last }: DatePeriod,
   planAt: Date,
@@ -96,16 +96,16 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
 
 const earliest = (...days: [Day, ...Day[]]): Day => days.reduce((least, each) => (each < least ? each : least));
 
-/** So many days before a day, or the first day of the calendar. */
+/** The day `count` days before a day, but no earlier than the first day of the calendar. */
 export const daysEarlier = (than: Day, count: number): Day =>
   daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
-/** The bucket in which a grain's freshness is accounted. */
+/** The bucket by which a grain's freshness is recorded. */
 export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
 }
 
-/** The periods of a grain that touch an interval, in order; one for a report without a date dimension. */
+/** The periods of a grain that touch an interval, in order; a single one for a report without a date dimension. */
 export function periodsOf(interval: DayInterval, grain: DateDimension | null, weekStartsOn: WeekStart): Period[] {
   if (grain === null) return [{ bucket: interval, requested: interval }];
   const periods: Period[] = [];
@@ -121,8 +121,8 @@ export function periodsOf(interval: DayInterval, grain: DateDimension | null, we
 type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
 
 /**
- * The days from the first ever loaded, or the start of the date period where that is earlier, to the end of either; none that has not begun
- * or that the slice lets go; null for none. Without a date dimension it is the date period, or what was loaded last where a start has passed its end.
+ * From the first loaded day, or the date period's start if earlier, to the later end, without days that have not begun or that
+ * `retain` deletes; null if none. Without a date dimension: the date period, or the one last loaded if it starts after its end.
  */
 export function coverageOf(
   slice: Covering,
@@ -135,7 +135,7 @@ export function coverageOf(
   const [first, ...others] = [...(stated === null ? [] : [stated]), ...stored.map(({ requested }) => requested)];
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
-  // A start that has passed the end, as `month_start:yesterday` on the first of a month, leaves the days before that end wanted.
+  // If the start has passed the end, as `month_start:yesterday` on the first of a month, the days before that end stay covered.
   const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn) : end;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
@@ -143,12 +143,12 @@ export function coverageOf(
   return days.start < days.end ? days : null;
 }
 
-/** Whether the start of a date period passes its end on some days alone, and neither on all nor before it has begun. */
+/** Whether a date period's start passes its end on some days only: not on all, and not just before the date period begins. */
 function mayPass({ first, last }: DatePeriod): boolean {
   return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
 }
 
-/** The first day of the oldest bucket that a slice keeps at an instant; null when it keeps all. */
+/** The first day of the oldest bucket that a slice keeps at an instant; null if it keeps all. */
 export function firstKeptDay(
   { grain, retainDays, utcOffset }: Covering,
   planAt: Date,
@@ -158,7 +158,7 @@ export function firstKeptDay(
   return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn).start;
 }
 
-/** The periods of the coverage, in order; empty for none. */
+/** The periods of the coverage, in order; empty if there are none. */
 export function coveredPeriods(
   slice: Covering,
   stored: readonly Pick<Period, 'requested'>[],

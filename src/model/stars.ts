@@ -1,13 +1,12 @@
-/** Metrics that a slice names by a pattern with `*`: those of the catalog that it matches. Pure. */
+/** Stars: patterns with `*` among a slice's metrics, replaced by the catalog's metrics that they match. Pure. */
 
 import { dateDimensions } from './dimension.ts';
 import { globMatches } from './metric.ts';
 import { ownColumns, type Slice } from './slice.ts';
 
-/** How many metrics a slice with stars may have unless it says otherwise: more is a mistake rather than a report. */
+/** The most metrics of a slice with stars, unless it states another number: more is a mistake rather than a report. */
 export const MOST_STARRED = 200;
 
-/** A pattern, and what it stands for. */
 export interface Star {
   readonly pattern: string;
   readonly metrics: readonly string[];
@@ -17,7 +16,7 @@ export const isStar = (metric: string): boolean => metric.includes('*');
 
 export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
 
-/** What each star of a slice stands for among the listed metrics, sorted: each metric once, none that the slice states or that could be no column. */
+/** The listed metrics that each star matches, sorted: each once, without those the slice states or that cannot be columns. */
 export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,
   listed: Iterable<string>,
@@ -36,14 +35,14 @@ export function starsOf(
   });
 }
 
-/** The slice with each star replaced by what it stands for; one without stars as it is. */
+/** The slice with each star replaced by the metrics it stands for; unchanged if it has no stars. */
 export function withStars(slice: Slice, listed: Iterable<string>): Slice {
   if (!hasStars(slice)) return slice;
   const stars = new Map(starsOf(slice, listed).map(({ pattern, metrics }) => [pattern, metrics]));
   return { ...slice, metrics: slice.metrics.flatMap((name) => stars.get(name) ?? [name]) };
 }
 
-/** Why a slice cannot be loaded with what its stars stand for, and the way out; null where it can. */
+/** Why a slice cannot be loaded with the metrics of its stars, and the remedy; null if it can. */
 export function starRefusal(
   slice: Slice,
   listed: Iterable<string>,

@@ -1,4 +1,4 @@
-/** Windows: one immutable value for what is requested, in one part or several, what is replaced and what is recorded. */
+/** Windows: immutable values that state what is requested, in one part or several, what is replaced and what is recorded. */
 
 import { type DayInterval, lastDay, meet } from './calendar.ts';
 import { filtersMetric } from './dimension.ts';
@@ -28,13 +28,12 @@ export interface DuePeriod {
 }
 
 export interface Window {
-  /** Slice and first period, and in a cube the first metric: no two windows of a run hold the same cell. */
+  /** Slice and first period, and for a cube the first metric: no two windows of a run contain the same cell. */
   readonly id: string;
   readonly slice: Slice;
   readonly fingerprint: string;
-  /** Days to ask for. */
   readonly requested: DayInterval;
-  /** Whole calendar buckets to replace; holds `asked`. */
+  /** Whole calendar buckets to replace; they contain `requested`. */
   readonly replaced: DayInterval;
   /** In order, contiguous, at least one. */
   readonly periods: readonly DuePeriod[];
@@ -42,7 +41,7 @@ export interface Window {
   readonly parts: readonly Part[];
 }
 
-/** A window over contiguous periods. */
+/** A window over contiguous periods. Throws a RangeError if there are none. */
 export function windowOf(
   slice: Slice,
   fingerprint: string,
@@ -64,12 +63,12 @@ export function windowOf(
   };
 }
 
-/** Whether two windows of a slice replace a row in common; without a date dimension each replaces all. */
+/** Whether two windows of a slice replace a common row. Without a date dimension, each replaces all rows. */
 export function replacesSame(one: Window, other: Window): boolean {
   return (one.slice.grain === null || meet(one.replaced, other.replaced)) && haveMetricInCommon(one.slice, other.slice);
 }
 
-/** A load replaces the requested metrics in a cube, and all of any other slice. */
+/** A load replaces only the requested metrics of a cube, but all metrics of any other slice. */
 const haveMetricInCommon = (one: Slice, other: Slice): boolean =>
   one.cube === undefined || one.metrics.some((metric) => other.metrics.includes(metric));
 
@@ -77,18 +76,18 @@ const haveMetricInCommon = (one: Slice, other: Slice): boolean =>
 export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window): boolean =>
   one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
-/** A window as people read it and as the wire wants it: `2026-01-03:2026-01-09`, both ends inclusive. */
+/** The days of a window as people read them and requests state them: `2026-01-03:2026-01-09`, both ends inclusive. */
 export function labelOf(window: Pick<Window, 'requested'>): string {
   return `${window.requested.start}:${lastDay(window.requested)}`;
 }
 
-/** How a message about a window begins. */
+/** The beginning of a message about a window. */
 export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
 
-/** Origin, path and date period of a report's address. */
+/** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
-/** The bytes that the metrics may take in the address of a request, beside filters on top of the slice's own. */
+/** The bytes left for metrics in a request's address, besides the slice's own parameters and these filters; at least 1. */
 export function bytesForMetrics(slice: Slice, filters: Readonly<Record<string, string>> = {}): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
   const others = Object.entries({ ...parameters, ...filters, dimensions: dimensions.join(',') });
@@ -96,11 +95,11 @@ export function bytesForMetrics(slice: Slice, filters: Readonly<Record<string, s
   return Math.max(1, maxUrlBytes - taken);
 }
 
-/** What names take in an address, where a comma is three bytes. */
+/** The bytes that names take in an address, in which a comma takes three. */
 export const bytesOf = (names: readonly string[]): number =>
   names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
 
-/** Lists of names put together as long as they take no more bytes in an address; none is divided. */
+/** Joins lists of names into batches that take at most `maxBytes` in an address; no list is divided. */
 export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
   const batches: string[][] = [];
   let room = 0;
@@ -118,34 +117,34 @@ export function batchesOf(lists: readonly (readonly string[])[], maxBytes: numbe
   return batches;
 }
 
-/** One request of a window: a part of it, with as many of its metrics as an address holds. */
+/** One request of a window: a part of it, with as many metrics as an address holds. */
 export interface PartRequest {
   readonly part: Part;
   readonly metrics: readonly string[];
 }
 
-/** The requests that answer a window together: one for each part, or for each batch of its metrics, whose rows are joined. */
+/** The requests that answer a window together: one per part, or per batch of its metrics, whose rows are then joined. */
 export function requestsOf(window: Pick<Window, 'slice' | 'parts'>): (PartRequest & { readonly partNo: number })[] {
   const { slice, parts } = window;
   const names = slice.metrics.map((name) => [name]);
   return parts.flatMap((part, partNo) => {
     const room = bytesForMetrics(slice, partFilters(slice, part));
-    // Beside filters that leave no room, batches would only be many addresses that are too long.
+    // If the filters leave no room for a name, batches would only make many addresses that are too long.
     const batches = names.some((name) => bytesOf(name) > room) ? [] : batchesOf(names, room);
     return (batches.length > 1 ? batches : [slice.metrics]).map((metrics) => ({ part, partNo, metrics }));
   });
 }
 
-/** What a request of a window is known again by. */
+/** Identifies a request of a window. */
 export const requestId = ({ part, metrics }: PartRequest): string => `${partId(part)} ${metrics.join()}`;
 
-/** Every query parameter of the report that answers a window, or one request of it (service-interface: GET reports-service/report). */
+/** Every query parameter of a window's report, or of one request of it (service-interface: GET reports-service/report). */
 export function reportParameters(
   window: Window,
   { part, metrics }: PartRequest = { part: wholeWindow, metrics: window.slice.metrics },
 ): Record<string, string> {
   const own = Object.entries(window.slice.parameters);
-  // A batch is in no order, as it may be that of a metric of another one.
+  // A batch is not sorted: the metric to sort by may be in another batch.
   const isBatch = metrics.length < window.slice.metrics.length;
   return {
     ...Object.fromEntries(isBatch ? own.filter(([name]) => name !== 'sort') : own),
@@ -156,33 +155,31 @@ export function reportParameters(
   };
 }
 
-/** Which values of one dimension a part holds. */
 interface ValueSet {
-  /** Only these values; null: any. */
+  /** Only these values; null if any. */
   readonly in: readonly string[] | null;
-  /** Not these. */
   readonly notIn: readonly string[];
 }
 
 /**
- * What one request of a window asks for: the same days, narrowed to some values of requested dimensions, which only partitions the rows.
- * A part and its complement always cover the whole, unknown values included: one is `in` a set, the other `not in` it.
+ * What one request of a window covers: the same days, narrowed to some values of requested dimensions, which only partitions
+ * rows. A part and its complement always cover the whole, including unknown values: one is `in` a set, the other `not in` it.
  */
 export type Part = Readonly<Record<string, ValueSet>>;
 
 const wholeWindow: Part = {};
 
-/** What a part is known again by, from one request to the next. */
+/** Identifies a part from one request to the next. */
 export const partId = (part: Part): string => JSON.stringify(part);
 
 const anyValue: ValueSet = { in: null, notIn: [] };
 
-/** What a part already says of a dimension. */
+/** The values of a dimension to which a part is already narrowed; any if it is not. */
 export function valuesOf(part: Part, dimension: string): ValueSet {
   return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
 }
 
-/** The values that the slice's own filter wants of a dimension; undefined where it has none. */
+/** The values of a dimension that the slice's own filter allows; undefined if it has no such filter. */
 export function ownValues(slice: Pick<Slice, 'parameters'>, dimension: string): readonly string[] | undefined {
   const own = ownText(slice, `${dimension}__in`);
   return own === undefined ? undefined : listOf(own);
@@ -190,11 +187,11 @@ export function ownValues(slice: Pick<Slice, 'parameters'>, dimension: string): 
 
 const listOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : text.split(','));
 
-/** What the slice itself says under a parameter's name, which may be any text. */
+/** The slice's own value of a parameter, whose name may be any text; undefined if it has none. */
 const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
   Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 
-/** The filters to send for a part, on top of the slice's own, which keep their meaning. */
+/** The filters to send for a part; merged with the slice's own filters, which keep their effect. */
 export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
@@ -207,11 +204,11 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
   return filters;
 }
 
-/** Whether the rows of a window are those that a filter of a metric left: it looks at rows as they are grouped. */
+/** Whether a metric filter limits the rows of a window: such a filter applies to the grouped rows. */
 export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>
   Object.keys(slice.parameters).some(filtersMetric);
 
-/** A value of a dimension and how many rows it is known to have, at least 1; 1 where only the catalog knows it. */
+/** A value of a dimension, and the number of rows it is known to have: at least 1, and 1 if only the catalog has the value. */
 export interface KnownValue {
   readonly value: string;
   readonly rows: number;

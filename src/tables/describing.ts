@@ -1,4 +1,4 @@
-/** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns. */
+/** What analysts read besides the numbers: the views `_final` and `_cohorts`, and the comments on tables and columns. */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { formatColumnType, haveCommonType } from '../model/column-type.ts';
@@ -12,11 +12,11 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
-/** Brings views, comments and `ripen.slice_metrics` up to a table, also where they were lost. Inside the caller's transaction. */
+/** Updates a table's views, comments and `ripen.slice_metrics`, or restores lost ones. Inside the caller's transaction. */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';
-  // Of a table that is being built nothing is served yet: what is recorded speaks of the one that is.
+  // A table that is being built is not served yet: the recorded metrics are those of the live one.
   if (isLive) await recordMetrics(warehouse, target);
   const statements = [
     ...commentOn('table', table, tableComment(target), columnComments(target)),
@@ -26,7 +26,7 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   await declare(warehouse, {
     name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
     slice: slice.name,
-    // The engine remembers a view with the types its columns had when it was made.
+    // DuckDB keeps a view with the types that its columns had when it was made.
     from: [...statements, ...tableColumns(columns).map(({ name, type }) => `${name} ${type}`)],
     relations: [table.replaceAll('"', ''), ...views],
     statements: () => Promise.resolve(statements),
@@ -36,7 +36,7 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
 const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>
   `main.${identifier(`${slice.name}_${ending}`)}`;
 
-/** A cube is itself what `_cohorts` makes of any other slice. */
+/** A cube has no view `_cohorts`, as it already has that form itself. */
 function viewStatements(target: Target): string[] {
   const { slice, columns } = target;
   const isCube = columns.cube !== undefined;
@@ -55,7 +55,6 @@ function viewStatements(target: Target): string[] {
   ];
 }
 
-/** The view of a cube's final rows. */
 function finalRows(target: Target): string {
   const { slice, table, columns } = target;
   const ripe = columns.metrics.flatMap(({ id, horizonMs }) =>
@@ -113,7 +112,6 @@ function unitOf({ slice }: Target, formatting: string): string {
   return formatting === '' ? 'unit unknown to the catalog' : formatting;
 }
 
-/** What the columns of a cube say of themselves. */
 const cubeComments: readonly (readonly [string, string])[] = [
   [
     'cohort',
@@ -125,7 +123,7 @@ const cubeComments: readonly (readonly [string, string])[] = [
   ['value', 'The value; a value that is NULL is no row, and a zero is one'],
 ];
 
-/** What becomes of a metric over several rows. */
+/** How a metric may be taken over several rows. */
 function summingText({ id, additive }: Metric): string {
   if (additive) return 'adds up over rows';
   const ratio = ratioOf(id);
@@ -138,7 +136,7 @@ function horizonText(metric: Metric): string {
   return metric.horizonMs === null ? 'never final' : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
 }
 
-/** The view that shows a cell only once it is final, as `ripen.finality` has it. */
+/** The view that shows a cell only once it is final, as in `ripen.finality`. */
 export function finalView(target: Target): string {
   const { slice, table, columns } = target;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
@@ -157,7 +155,7 @@ left join ripen.periods as p
     on ${periodOf(target)}`;
 }
 
-/** How a row `s` finds its period `p`. */
+/** The join condition of a row `s` and its period `p`. */
 function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
   const ofTable = `p.slice = ${literal(name)} and p.fingerprint = ${literal(fingerprint)}`;
   if (grain === null) return ofTable;
@@ -165,7 +163,6 @@ function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
   return `${ofTable} and p.start_day = ${start}`;
 }
 
-/** What its own columns say of themselves. */
 const cohortComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric without its age; rows of several metrics or ages must not be summed together'],
   ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
@@ -176,15 +173,15 @@ const cohortComments: readonly (readonly [string, string])[] = [
   ['is_final', 'Whether the value can no longer change'],
 ];
 
-/** The view's text; null for a slice without cohort metrics, or with a dimension that would stand twice in it. */
+/** The view's text; null if the slice has no cohort metrics, or a dimension named like one of the view's own columns. */
 function cohortsView(target: Target): string | null {
   const { slice, table, columns } = target;
   const cells = cohortCells(columns.metrics);
   if (cells.length === 0 || !areApart(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  // The engine's own union has fewer digits after the point where no decimal holds all, and ends beside the nearest double.
+  // If no decimal holds all values, DuckDB's own union would lose digits after the point and miss the nearest double.
   const isExact = haveCommonType(cells.map(({ type }) => type));
-  // One scan with a list of metrics beside it: a query for one metric takes no more rows, and one for all of them one scan.
+  // Joins one scan with a list of metrics: a query for one metric reads no extra rows, and one for all needs a single scan.
   const list = cells.map(({ id, name, ageDays, horizonMs }, at) => {
     const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
     return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${seconds})`;

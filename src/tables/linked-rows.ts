@@ -1,12 +1,11 @@
 /**
- * The rows of a slice with the link and the partner each belongs to, as SQL. Pure.
+ * The rows of a slice, each with its link and its partner, as SQL. Pure.
  *
- * The rule. A row belongs to the deepest link whose path has exactly the row's labels, on the levels the slice has, with
- * nothing named below it. Labels are compared as they are. One difference is allowed: where the row states the network's
- * id of a name, ` (id)` may stand after either of the two; where it states none, an ` (id)` after the reported name may
- * be missing from the link. Of several links, or versions of one, the one valid in the row's period counts, else the
- * nearest one in time; then the one whose labels differ least. Whatever still leaves two links to choose from stays
- * unmatched.
+ * A row belongs to the deepest link whose path has exactly the row's labels, on the levels that the slice has, if the row names
+ * nothing below it or the crawl went no deeper. Labels must be equal, with one exception: if the row states the network's id of
+ * a name, ` (id)` may follow either label; if it states none, the link may lack the ` (id)` of the reported name. If several
+ * links or versions of one fit, the one valid in the row's period counts, else the nearest in time; then the one whose labels
+ * differ least. If two links are still left, the row has no link.
  */
 
 import { dateDimensions } from '../model/dimension.ts';
@@ -16,9 +15,9 @@ import { namesLinks, namesPartners, rowIdSql, type StoredSlice } from './stored-
 interface Level {
   readonly level: number;
   readonly dimension: string;
-  /** The column of `main.links` with the label of this level. */
+  /** The column of `main.links` with this level's label. */
   readonly label: string;
-  /** What the network itself identifies it by; networks have no such id. */
+  /** The dimension with the network's own id; null for networks, which have none. */
   readonly id: string | null;
 }
 
@@ -30,7 +29,7 @@ const levels: readonly Level[] = [
   { level: 4, dimension: 'creative', label: 'creative_name', id: 'creative_id_network' },
 ];
 
-/** How reports say that nothing is named on a level (observed: organic, odd values). */
+/** How reports state that a level has no name (observed: organic, unusual values). */
 const NAMELESS = `('', 'unknown')`;
 
 /** A value that decides which link a row belongs to. */
@@ -41,11 +40,11 @@ interface Key {
   readonly sql: string;
 }
 
-/** A column beside those of a slice, of which none has a comma in its name, as the service's lists have no escape for one. */
+/** A column name that no slice column can have: the service's lists have no escape for a comma, so none contains one. */
 const keyName = (name: string): string => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
 
-/** How deep the links of each app were last crawled. */
+/** The depth to which each app's links were last crawled. */
 const CRAWLS = `select app_token, arg_max(max_level, crawled_at) as max_level from ripen.link_crawls group by app_token`;
 
 function levelsOf({ columns }: StoredSlice): readonly Level[] {
@@ -63,7 +62,7 @@ function grainOf({ columns }: StoredSlice): string | null {
   return dateDimensions.find((name) => columns.includes(name)) ?? null;
 }
 
-/** Begin of the row's period; hours are judged by their day, and rows without a date by what is valid last. */
+/** The start of a row's period. Hours count as their day; for rows without a date, the links valid last count. */
 function periodStart(slice: StoredSlice): string {
   const grain = grainOf(slice);
   if (grain === null) return `timestamp '9999-01-01'`;
@@ -76,13 +75,10 @@ function periodEnd(slice: StoredSlice): string {
   return `(p.${START} + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
 }
 
-/** A column of the lists of labels that fit a level, each with how loosely. */
+/** The column with the list of labels that fit a level, each with its looseness. */
 const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
 
-/**
- * The labels of links that fit a reported one, each with how loosely: itself 0; with the row's id added or removed 1; of a row without an
- * id, without the number in brackets that ends it, 2.
- */
+/** Fitting labels, with looseness: 0 as reported; 1 with the row's id added or removed; 2 without ` (1)` if it has no id. */
 function fittingLabels({ dimension, id }: Level): string {
   const reported = `d.${keyName(dimension)}`;
   const label = (sql: string, looseness: number): string => `{'label': ${sql}, 'looseness': ${looseness}}`;
@@ -102,9 +98,9 @@ function sameLabels(slice: StoredSlice): string {
     .join('\n    and ');
 }
 
-/** What a row is read from: `s`, with at most one `settled` or `chosen` link joined to it. */
+/** The FROM clause: rows `s`, each joined with at most one `settled` or `chosen` link. */
 function rowsWithLink(slice: StoredSlice): string {
-  // Comparisons of columns only: other conditions DuckDB tries on every pair, or computes again for each.
+  // Compares columns only: DuckDB would test any other condition on every pair, or compute it again for each.
   return `from keyed as s
 left join keys as k on
     ${sameLabels(slice)}
@@ -112,12 +108,12 @@ left join settled on settled.key = k.key
 left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 }
 
-/** The link of a row, a struct, after those joins. */
+/** The link of a row after those joins, a struct. */
 const joinedLink = 'coalesce(settled.link, chosen.link)';
 
 /**
- * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids. Most fit one link whenever
- * they occur; only for the others are the periods looked at, of which a large slice has millions.
+ * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids. Most fit one
+ * link at any time. Only for the others does the query look at the periods, of which a large slice has millions.
  */
 function fittingLinks(slice: StoredSlice): string {
   const own = levelsOf(slice);
@@ -196,9 +192,7 @@ chosen as (
 )`;
 }
 
-/**
- * A query of a slice's columns, then the joined ones, NULL where its rows name neither link nor partner.
- */
+/** A query for a slice's columns, then the joined ones, which are NULL if its rows name neither link nor partner. */
 export function linkedRows(slice: StoredSlice): string {
   const own = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
@@ -222,7 +216,7 @@ ${hasLinks ? rowsWithLink(slice) : `from ${slice.table} as s`}
 left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
 }
 
-/** The app and the labels, from the network down, of rows that find no link: of loads after one. */
+/** A query for the app and the labels, from the network down, of rows loaded after `afterLoad` that have no link. */
 export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
   const recent = { ...slice, table: `(select * from ${slice.table} where "_load_id" > ${afterLoad})` };
   const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);
@@ -232,10 +226,10 @@ ${rowsWithLink(recent)}
 where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')} is not null`;
 }
 
-/** The versions on one level that fit a key, valid by the clock of the slice's days, and how loosely. */
+/** A query for the link versions of one level that fit a key, with their looseness, and validity in the slice's UTC offset. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
   const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
-  // Equal to one of few labels: a join on what the labels have in common would pair every `x (1)` with every `x (2)`.
+  // Compares with a few whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`.
   const labels = above.map(({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`);
   const joined = above.map(({ dimension, label }) => `v.${label} = ${unnested(dimension)}.fits.label`);
   const looseness = above.map(({ dimension }) => `${unnested(dimension)}.fits.looseness`).join(' + ');

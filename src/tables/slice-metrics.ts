@@ -1,4 +1,4 @@
-/** What the ledger says of a slice's metrics: type, horizon, whether their values add up, and the state of each period because of that. */
+/** The ledger of a slice's metrics: types, horizons, whether values add up, and the resulting state of each period. */
 
 import * as z from 'zod';
 
@@ -15,7 +15,7 @@ import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Records a slice's metrics where they changed, and the state of each period where they ripen otherwise: that makes none due. */
+/** Records a slice's metrics if they changed, and the periods' states if horizons or the settle time did; makes none due. */
 export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice } = target;
   const { metrics } = target.columns;
@@ -39,14 +39,14 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
     };
   });
   const before = await readRecorded(warehouse, slice.name);
-  // Both have their members in the order of the shape.
+  // Both have their keys in the order of the shape.
   if (JSON.stringify(before) === JSON.stringify(now)) return;
   await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
   await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(now), settleSeconds]);
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
-/** The metrics that have an age, each with its name without it. A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
+/** The metrics with an age, named without it. If two share name and days, as `d7` and `w1`, the later keeps its unit. */
 export function cohortCells(metrics: readonly Metric[]) {
   const taken = new Set<string>();
   return metrics.flatMap(({ id, horizonMs, cohort, type }) => {
@@ -58,7 +58,7 @@ export function cohortCells(metrics: readonly Metric[]) {
   });
 }
 
-/** Alike for metrics that ripen alike. */
+/** A text that is equal for metrics with equal horizons and settle times. */
 const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
   metrics
     .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
@@ -83,14 +83,14 @@ const recordedMetric = z.object({
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
-/** The metrics of a slice as they were last recorded, in their order; read once between two changes. */
+/** The metrics of a slice as last recorded, in order; read once between two changes. */
 export const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
   const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
   const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
   return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
 });
 
-/** The metrics of a slice that were last recorded as of no documented form. */
+/** The metrics of a slice that were last recorded as having no documented form. */
 export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {
   const recorded = await readRecorded(warehouse, slice);
   return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
@@ -98,7 +98,7 @@ export async function recordedUnknown(warehouse: Warehouse, slice: string): Prom
 
 const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape, age: z.string() });
 
-/** Records a later refresh of the periods that are overdue but not requested now: other ages have become worth a request since. */
+/** Records a later refresh of overdue periods that are not requested now: other ages have become worth a request since then. */
 export async function recordPostponed(
   warehouse: Warehouse,
   planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
@@ -122,7 +122,6 @@ export async function recordPostponed(
   }
 }
 
-/** Period and age of what a window requests. */
 function cellsIn({ slice, periods }: Window): string[] {
   const ages = [...new Set(slice.metrics.map(ageIn(slice)))];
   return periods.flatMap(({ period: { bucket } }) => ages.map((age) => `${bucket.start} ${age}`));
@@ -161,7 +160,7 @@ export const readAdditivity = rememberingEach(async (warehouse, slices): Promise
   return new Map(slices.map((slice) => [slice, of(slice)]));
 });
 
-/** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */
+/** Records whether an answer's rows of assumed metrics added up; returns the target with that knowledge. */
 export async function rememberAdditivity(
   warehouse: Warehouse,
   target: Target,

@@ -1,8 +1,8 @@
 /**
- * The table of a slice: made, kept in step with the configuration, swapped, and cut to what `retain` keeps.
+ * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps.
  *
- * A slice has one live table. When its fingerprint changes, a second one is built in `ripen_internal` until every period of its
- * coverage is in it, and then takes the live one's place.
+ * A slice has one live table. If its fingerprint changes, a second one is built in `ripen_internal`, and replaces the live one
+ * once it has every period of the coverage.
  */
 
 import * as z from 'zod';
@@ -34,12 +34,11 @@ import {
   type Target,
 } from './target.ts';
 
-/** Where the rows of a slice are while its second table is built. */
 const buildingTable = (slice: string): string => `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
- * Makes or alters the table a slice's rows go to, so that it has the configured columns in their order, none narrower than before. Removed
- * metrics disappear, added ones are NULL until their periods are fetched. Throws as `refuseUnloadable` does.
+ * Makes or alters the table for a slice's rows, so that it has the configured columns in order, none narrower than before.
+ * Removed metrics disappear; added ones are NULL until their periods are fetched. Throws as `refuseUnloadable` does.
  */
 export async function prepareTable(
   warehouse: Warehouse,
@@ -57,12 +56,12 @@ export async function prepareTable(
   const made = { slice, fingerprint, state, table, catalog, columns: columnsOf(slice, metrics, new Map()) };
   await warehouse.transact(async () => {
     if (ledger.building !== null && ledger.building !== known) {
-      // It was being built for a meaning that is no longer wanted.
+      // It was built for a fingerprint that is no longer configured.
       await warehouse.run(`drop table if exists ${buildingTable(slice.name)}`);
       await forget(warehouse, slice.name, ledger.building.fingerprint);
     }
     if (known !== null) return;
-    // A view of another slice gives way, or was left by one that is not configured any more.
+    // A view of another slice, or of one that is no longer configured, may have this name.
     await warehouse.run(`drop view if exists ${table}`);
     await warehouse.run(createTable(table, made.columns));
     const weekStartsOn = weekStartOf(ledger, fingerprint);
@@ -82,7 +81,7 @@ export async function prepareTable(
   });
 }
 
-/** Gives columns the types of the target, as recorded changes; returns whether any changed. In a transaction that has touched no row yet. */
+/** Gives columns the target's types and records it; returns whether any changed. Must precede row changes in a transaction. */
 export async function alterTypes(
   warehouse: Warehouse,
   { slice, table, columns }: Target,
@@ -100,7 +99,7 @@ export async function alterTypes(
   return changed.length > 0;
 }
 
-/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. */
+/** Copies the table: DuckDB adds columns only at the end, but their configured order is public. */
 async function rebuildTable(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Target,
@@ -123,14 +122,14 @@ async function rebuildTable(
   const removed = [...existing].flatMap(([name, before]) => (names.has(name) ? [] : [{ name, before, after: null }]));
   const added = wanted.flatMap(({ name, type }) => (existing.has(name) ? [] : [{ name, before: null, after: type }]));
   for (const each of [...removed, ...added]) {
-    // The values are gone: should the metric come back, its periods are due again. So are those of a column that somebody removed.
+    // Its values are deleted: if the metric returns, its periods are due again, as are those of a column dropped by hand.
     await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, each.name]);
     const change = each.after === null ? 'column removed' : 'column added';
     await recordSchemaChange(warehouse, { runId, object: slice.name, change, ...each });
   }
 }
 
-/** Removes the rows of metrics that a cube has no longer: should one return, its periods are due again. */
+/** Removes the rows of metrics that a cube no longer has. If one returns, its periods are due again. */
 async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
@@ -156,7 +155,7 @@ const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string
   return new Set(rows.map((row) => row.table_name));
 }, 'relations');
 
-/** Reads what the tables of some slices are prepared by, together; what cannot be read fails where it is needed. */
+/** Reads together what `prepareTable` needs for some slices. An error is thrown only where the value is needed. */
 export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
   await Promise.allSettled(
     slices.flatMap(({ name }) => [
@@ -168,8 +167,8 @@ export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]):
 }
 
 /**
- * Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured: what is named after it must not stand in the place of a
- * table; a report without a date has one period, so that the dated ones would be lost.
+ * Throws `CONFIG_INVALID` if a slice cannot be loaded as configured: a view of it would have the name of a table, or it no
+ * longer has a date dimension, so that its single period would replace the dated ones.
  */
 export async function refuseUnloadable(
   warehouse: Warehouse,
@@ -194,12 +193,12 @@ export async function refuseUnloadable(
   throw new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** The run makes it again at its end; until then it would name columns that the table may not have any more. */
+/** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
 async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
   await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
 }
 
-/** Learns the weekday that the service begins its weeks with; periods under other weeks, which had no rows, are forgotten. */
+/** Records the service's first weekday; forgets the table's periods, which had other weeks and no rows. */
 export async function turnWeeks(
   warehouse: Warehouse,
   { slice, fingerprint }: Pick<Target, 'slice' | 'fingerprint'>,
@@ -211,7 +210,7 @@ export async function turnWeeks(
   });
 }
 
-/** Forgets what the ledger says of a dropped table; that its totals moved compares with none of another's. */
+/** Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
@@ -219,7 +218,7 @@ async function forget(warehouse: Warehouse, slice: string, fingerprint: string):
   await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
 }
 
-/** Puts a complete table in the live one's place, in one transaction: no reader ever sees a mixture. */
+/** Replaces the live table with a complete one in one transaction, so that no reader sees a mixture. */
 export async function swapTables(warehouse: Warehouse, target: Target, runId: string): Promise<void> {
   const { slice, fingerprint } = target;
   const { live } = await readSliceLedger(warehouse, slice.name);
@@ -238,9 +237,9 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
 }
 
 /**
- * Deletes the periods before the first day that `retain` keeps, rows and ledger in one transaction; null when there is none. The
- * newest stays while nothing that is kept could be loaded, as the coverage would be forgotten with it. The loads stay on record. With
- * `keeps`, copies keep the periods of the live table, and the ledger what finality says of them.
+ * Deletes the periods before the first day that `retain` keeps, with their ledger entries, in one transaction; null if there
+ * are none. The newest stays until a period to be kept is loaded, as the coverage depends on it. Loads stay on record. With
+ * `keeps`, copies keep the live table's periods, so the ledger keeps what finality states of them.
  */
 export async function deleteOld(
   warehouse: Warehouse,

@@ -1,4 +1,4 @@
-/** The tables of slices, and how to read from one of their rows what leads to partners and links. */
+/** The tables of slices, and how their rows identify partners and links. */
 
 import * as z from 'zod';
 
@@ -10,11 +10,10 @@ export interface StoredSlice {
   readonly slice: string;
   /** Quoted, with its schema. */
   readonly table: string;
-  /** Whether readers see it; else it is being built. */
+  /** Whether readers see it; otherwise it is being built. */
   readonly isLive: boolean;
-  /** In order. */
   readonly columns: readonly string[];
-  /** How far its days are ahead of UTC; negative behind. */
+  /** How far its days are ahead of UTC; negative if behind. */
   readonly aheadSeconds: number;
 }
 
@@ -25,7 +24,7 @@ const sliceRow = z.object({
   ahead_seconds: z.number(),
 });
 
-/** Those that readers see, one a slice. */
+/** The tables that readers see, one per slice. */
 export async function readLiveSlices(warehouse: Warehouse): Promise<readonly StoredSlice[]> {
   return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
 }
@@ -42,8 +41,8 @@ export const readSliceTables = remembering(async (warehouse): Promise<readonly S
 });
 
 /**
- * A row's own id of a kind, as SQL over the alias `s`: the column where the slice has it, else what the service attached to the row. Of a
- * list of several ids none is the row's (observed: attr_dependency). An empty id and `unknown` are none.
+ * A row's own id of one kind, as SQL over the alias `s`: from the slice's column if it has one, else as the service attached
+ * it. NULL if it attached several (observed: attr_dependency), or if the id is empty or `unknown`.
  */
 export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';
@@ -57,22 +56,22 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
   return columns.includes(id) ? `coalesce(${known(`s.${identifier(id)}`)}, ${known(single)})` : known(single);
 }
 
-/** Dimensions for which the service names or attaches the partner's id. */
+/** Dimensions with which a row names its partner's id, or has it attached. */
 const partnerDimensions = ['partner_id', 'partner_name', 'partner', 'channel'] as const;
 
-/** Whether the rows of a slice can say which partner they belong to. */
+/** Whether the rows of a slice can identify their partner. */
 export function namesPartners({ columns }: StoredSlice): boolean {
   return partnerDimensions.some((name) => columns.includes(name));
 }
 
-/** Whether the rows of a slice can say which link they belong to; two apps may share their name, never their token. */
+/** Whether the rows of a slice can identify their link: two apps may share a name, but never a token. */
 export function namesLinks({ columns }: StoredSlice): boolean {
   return columns.includes('app_token') && columns.includes('network');
 }
 
 const scanRow = z.object({ searched: count, newest: count });
 
-/** The newest load whose rows were searched for what they name, and the newest there is. */
+/** The newest load whose rows were searched for links or partners, and the newest load of all; 0 if there is none. */
 export async function rowScan(warehouse: Warehouse, reader: 'partners' | 'links'): Promise<z.infer<typeof scanRow>> {
   const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], scanRow);
   return scan ?? { searched: 0, newest: 0 };

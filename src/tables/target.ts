@@ -1,4 +1,4 @@
-/** The table a slice's rows go to, and its columns, as every step of a load needs to know them. Pure. */
+/** The table for a slice's rows and its columns, as every step of a load needs them. Pure. */
 
 import type { Day, DayInterval } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
@@ -16,7 +16,7 @@ import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 
-/** Where a slice's rows go, and in which shape. */
+/** The table for a slice's rows, and their shape. */
 export interface Target {
   readonly slice: Slice;
   readonly fingerprint: string;
@@ -24,35 +24,33 @@ export interface Target {
   /** Quoted, with its schema. */
   readonly table: string;
   readonly columns: Columns;
-  /** For what analysts read beside the numbers: at least what it says of the slice's metrics and dimensions. */
+  /** For comments on tables and columns: has at least the items of the slice's metrics and dimensions. */
   readonly catalog: Catalog;
 }
 
-/** Where the rows of a slice's live table are. */
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 
 /** A slice's columns, in configured order. */
 export interface Columns {
   readonly dimensions: readonly string[];
-  /** Each with the type its column has; in a cube they are rows of the table, not columns of it. */
+  /** Each with the type of its column; in a cube, metrics are rows of the table, not columns. */
   readonly metrics: readonly Metric[];
   /** Set for a cube. */
   readonly cube?: {
     /** The type of the column `value`, which holds the values of every metric. */
     readonly value: ColumnType;
-    /** By id of the metric. */
+    /** By metric id. */
     readonly of: ReadonlyMap<string, CubeMetric>;
   };
 }
 
-/** The columns of a cube. */
 export type CubeColumns = Columns & Required<Pick<Columns, 'cube'>>;
 
-/** The columns, where they are those of a cube; null for any other slice. */
+/** The columns if they are those of a cube; null for any other slice. */
 export const cubeOf = (columns: Columns): CubeColumns | null =>
   columns.cube === undefined ? null : { ...columns, cube: columns.cube };
 
-/** A target for windows that request some of its metrics: of a cube only these are loaded, of any other slice the others are NULL. */
+/** The target of windows that request only some metrics: a cube loads only these; any other slice has NULL for the rest. */
 export function narrowedTo(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
@@ -61,7 +59,7 @@ export function narrowedTo(target: Target, metrics: readonly string[]): Target {
   return { ...target, slice, columns };
 }
 
-/** The target with what the loading of some of its metrics changed. */
+/** The target with the changes from loading some of its metrics. */
 export function withChanges(target: Target, loaded: Target): Target {
   const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
   const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
@@ -98,7 +96,7 @@ export function createTable(table: string, columns: Columns): string {
   return `create table ${table} (\n    ${definitions.join(',\n    ')}\n)`;
 }
 
-/** The columns a slice's table is to have; a column that exists keeps its type where that is wider. */
+/** The columns that a slice's table must have. An existing column keeps its type if that is wider. */
 export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {
   const columns: Columns = {
     dimensions: slice.dimensions,
@@ -112,14 +110,14 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
   return { ...columns, cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) } };
 }
 
-/** The type of a cube's values that holds those of its metrics, and those it has. */
+/** The type of a cube's values that holds the values of its metrics and those already stored. */
 export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType {
   const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
   if (first === undefined) throw new RangeError('A cube has at least one metric.');
   return commonType([first, ...others]);
 }
 
-/** The type a column has or gets: an existing one never narrows, and becomes DOUBLE only if the configuration states that. */
+/** The type that a column keeps or gets: an existing one never narrows, and becomes DOUBLE only if the slice states that. */
 function keepWide({ id, type }: Metric, existing: ReadonlyMap<string, string>, { types }: Slice): ColumnType {
   const has = parseColumnType(existing.get(id) ?? '');
   if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(types, id))) return type;
@@ -127,7 +125,7 @@ function keepWide({ id, type }: Metric, existing: ReadonlyMap<string, string>, {
   return widen(has, capacityOf(type)) ?? has;
 }
 
-/** A value in another type that holds it; between decimal and double by its text, as the engine would end beside the nearest double. */
+/** Casts a value to a type that holds it; between decimal and double as text, as DuckDB's cast misses the nearest double. */
 export function castExactly(value: string, from: string, to: string): string {
   const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
   return `cast(${text} as ${to})`;
@@ -137,20 +135,20 @@ export function castExactly(value: string, from: string, to: string): string {
 export const additiveOf = (columns: Pick<Columns, 'metrics'>): Metric[] =>
   columns.metrics.filter(({ additive }) => additive);
 
-/** The rows of some days; every row for a report without a date dimension. */
+/** The condition for the rows of some days; true for every row of a report without a date dimension. */
 export function insideDays(grain: DateDimension | null, days: DayInterval): string {
   if (grain === null) return 'true';
   const column = identifier(grain);
   return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
 }
 
-/** The first day of the period a row belongs to; `start` for a report without a date dimension. */
+/** The first day of a row's period, as SQL; `start` for a report without a date dimension. */
 export function periodOf(grain: DateDimension | null, start: Day): string {
   if (grain === null) return `DATE ${literal(start)}`;
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
 
-/** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
+/** The days of the ledger's periods that a load replaces, as parameters; both null for a report without a date dimension. */
 export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
   return grain === null ? [null, null] : [start, end];
 }

@@ -1,8 +1,6 @@
 /**
- * Views and comments: made again only where what they are made from changed, or where one of them was lost or made by somebody
- * else.
- *
- * A run declares them all; most nights nothing of them is to be done, and making them all took most of a run.
+ * Views and comments, replaced only if what they are made from has changed, or if one was dropped or replaced otherwise. A run
+ * declares all of them, but most nights none changes; replacing all took most of a run.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,13 +14,13 @@ import type { Warehouse } from './warehouse.ts';
 export interface Declaration {
   /** Unique in the warehouse. */
   readonly name: string;
-  /** The slice it is about; null for several. */
+  /** The slice it is about; null if it is about several. */
   readonly slice: string | null;
-  /** Whatever the statements depend on. */
+  /** Everything that the statements depend on. */
   readonly from: readonly string[];
-  /** The tables and views they speak of, with their schema and without quotes. */
+  /** The tables and views that the statements are about, with their schema and without quotes. */
   readonly relations: readonly string[];
-  /** May be run any number of times; the first one declares something. */
+  /** Statements that can be repeated; the first one makes, drops or comments a table or view. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
@@ -39,7 +37,7 @@ const readRelations = remembering(async (warehouse) => {
   return new Map(rows.map(({ name, state }) => [name, state]));
 }, 'relations');
 
-/** Runs the statements of a declaration where they have something to do. Inside the caller's transaction. */
+/** Runs the statements of a declaration if anything has changed. Inside the caller's transaction. */
 export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {
   const { name, slice, from, relations } = declaration;
   const hash = hashOf(from);
@@ -51,7 +49,7 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   await warehouse.run(statement('ledger/record_declaration'), [slice, name, hash, found]);
 }
 
-/** Hashes of what was last declared under names, for what is made from that in turn; empty before the first time. */
+/** The hashes of what was last declared under names, for declarations that depend on it; an empty text before the first. */
 export async function declaredHashes(warehouse: Warehouse, names: readonly string[]): Promise<string[]> {
   const declared = await readDeclarations(warehouse);
   return names.map((name) => declared.get(name)?.hash ?? '');
@@ -66,7 +64,7 @@ function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-/** The statements that comment a table or view and its columns. */
+/** The statements that comment on a table or view and its columns. */
 export function commentOn(
   kind: 'table' | 'view',
   relation: string,

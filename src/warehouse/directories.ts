@@ -1,4 +1,4 @@
-/** Directories: made with those above them, as Node's own way of it does, but for one that it never ends in; lent for a while; made durable. */
+/** Directories: makes them with their parents, lends temporary ones, and makes their content durable. */
 
 import { mkdirSync, statSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { Failure, textOf } from '../errors.ts';
 
 /**
- * Makes a directory and those above it; returns the highest that was made, or null. Throws what the file system says, also where it is as
- * `/proc`, on which Node's own way never ends.
+ * Makes a directory and its parents; returns the highest one made, or null if all existed. Throws the file system's error, even
+ * in places such as `/proc`, where Node's own recursive `mkdir` never returns.
  */
 export function makeDirectories(path: string): string | null {
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -19,13 +19,13 @@ export function makeDirectories(path: string): string | null {
     mkdirSync(path);
     return highest ?? path;
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have made it in the meantime.
     if (isThere()) return highest;
     throw error;
   }
 }
 
-/** Lends an empty private temporary folder: the one beside the warehouse may not be writable. Throws `STORAGE_FAILED` where none can be made. */
+/** Lends a private temporary folder: one beside the warehouse might not be writable. Throws `STORAGE_FAILED` if it fails. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
     throw new Failure('STORAGE_FAILED', `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`, {

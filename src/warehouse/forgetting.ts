@@ -1,4 +1,4 @@
-/** Forgetting a slice, or its oldest periods: its rows, its views and everything the ledger says of them. */
+/** Forgets a slice or its oldest periods: its rows, its views and its ledger entries. */
 
 import * as z from 'zod';
 
@@ -7,24 +7,24 @@ import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
-/** A table that holds a slice under one meaning. */
+/** A table that holds a slice under one fingerprint. */
 export interface SliceTables {
   /** Quoted, with its schema. */
   readonly name: string;
-  /** Whether the warehouse has it; somebody may have removed it by hand. */
+  /** Whether the warehouse has it; it may have been removed by hand. */
   readonly isThere: boolean;
   readonly grain: DateDimension | null;
-  /** Its periods that are to be forgotten, and their rows. */
+  /** How many of its periods are to be forgotten, and how many rows they have. */
   readonly periods: number;
   readonly rows: number;
-  /** The day before which its rows are to be forgotten; null for all rows. */
+  /** The day before which its rows are to be forgotten; null if all rows are. */
   readonly endDay: Day | null;
 }
 
 const tableRow = z.object({ table_name: z.string(), periods: count, end_day: dayShape.nullable() });
 const rowCount = z.object({ rows: count });
 
-/** The tables of a slice, the live one first; none for a slice that was never loaded. */
+/** The tables of a slice, the live one first; empty if it was never loaded. A null `before` means every period. */
 export async function sliceTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<SliceTables[]> {
   const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
   return Promise.all(
@@ -41,7 +41,7 @@ export async function sliceTables(warehouse: Warehouse, slice: string, before: D
   );
 }
 
-/** The bare column is compared, so that only the blocks of those days are read. */
+/** Compares the bare column, so that DuckDB reads only the blocks of those days. */
 function isForgotten({ grain, endDay }: Pick<SliceTables, 'grain' | 'endDay'>): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
@@ -51,7 +51,7 @@ function isForgotten({ grain, endDay }: Pick<SliceTables, 'grain' | 'endDay'>): 
 const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_period: z.boolean() });
 const viewRow = z.object({ view_name: z.string() });
 
-/** Removes a slice's tables and views and whatever the ledger says of it. Inside the caller's transaction. */
+/** Removes a slice's tables, its views and all its ledger entries. Inside the caller's transaction. */
 export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly SliceTables[]): Promise<void> {
   for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow)) {
     await warehouse.run(`drop view main.${identifier(view)}`);
@@ -63,7 +63,7 @@ export async function forgetSlice(warehouse: Warehouse, slice: string, tables: r
   await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
 }
 
-/** Removes the rows of the periods that ended by a day, and what the ledger says of them. Inside the caller's transaction. */
+/** Removes the rows and ledger entries of the periods that ended by a day. Inside the caller's transaction. */
 export async function forgetPeriods(
   warehouse: Warehouse,
   slice: string,

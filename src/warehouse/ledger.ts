@@ -1,4 +1,4 @@
-/** The ledger of slices: which table holds which meaning, and what is known of each period; fetches that lie in the future. */
+/** The ledger of slices: the table of each fingerprint, and what is known of each period; also fetches dated in the future. */
 
 import * as z from 'zod';
 
@@ -37,7 +37,7 @@ const tableRow = z.object({
   sized_at: instant.nullable(),
 });
 
-/** Without transforms, with which thousands of periods would take most of a plan. */
+/** Has no transforms: for thousands of periods, they would take most of a plan's time. */
 const periodShape = z.object({
   age: z.string(),
   start_day: z.string(),
@@ -58,7 +58,7 @@ const periodShape = z.object({
 const loadShape = z.object({ load_id: z.number(), metrics: z.array(z.string()) });
 const periodsRow = z.object({ slice: z.string(), fingerprint: z.string(), periods: z.string(), loads: z.string() });
 
-/** What the ledger knows of a slice; read once between two changes. */
+/** What the ledger knows of a slice; read once between two changes of the warehouse. */
 export const readSliceLedger = rememberingEach(async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
   const rows = await warehouse.rows(statement('ledger/slice_tables'), [JSON.stringify(slices)], tableRow);
   const loaded = await warehouse.rows(statement('ledger/loaded_periods'), [JSON.stringify(slices)], periodsRow);
@@ -78,7 +78,7 @@ export const readSliceLedger = rememberingEach(async (warehouse, slices): Promis
   return ledgers;
 });
 
-/** The periods of one table, by first day of the bucket; of a cube by age, too. */
+/** The periods of one table by first day of the bucket; for a cube also by age. */
 function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' | 'ages'> {
   const rows = z.array(periodShape).parse(JSON.parse(json));
   const loads = z.array(loadShape).parse(JSON.parse(loadsJson));
@@ -111,42 +111,41 @@ const evidenceOf = ({ computed_at: at, immature }: z.infer<typeof periodShape>):
   immature: immature ?? [],
 });
 
-/** Names a table in the ledger. */
 interface TableKey {
   readonly slice: string;
   readonly fingerprint: string;
 }
 
-/** Remembers the weekday the service begins its weeks with. */
+/** Records the weekday with which the service begins its weeks. */
 export async function learnWeekStart(warehouse: Warehouse, of: TableKey, weekStartsOn: WeekStart): Promise<void> {
   await warehouse.run(statement('ledger/learn_week_start'), [of.slice, of.fingerprint, weekStartsOn]);
 }
 
-/** Remembers that a request for more than this many days was too heavy, for a week. */
+/** Records, for a week, that requests for more days than this were too heavy. */
 export async function learnMaxDays(warehouse: Warehouse, of: TableKey, maxDays: number, at: Date): Promise<void> {
   const learned = [of.slice, of.fingerprint, Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
   await warehouse.run(statement('ledger/learn_max_days'), learned);
 }
 
-/** Remembers the parts in which a single period was light enough, for a week; those of an earlier load give way to them. */
+/** Records, for a week, the parts in which a single period was light enough; they replace those of an earlier load. */
 export async function learnParts(warehouse: Warehouse, of: TableKey, parts: readonly Part[], at: Date): Promise<void> {
   const learned = [of.slice, of.fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
   await warehouse.run(statement('ledger/learn_parts'), learned);
 }
 
-/** How many deleted periods of a slice copies with `keep_released` still hold. */
+/** The number of a slice's deleted periods that copies with `keep_released` still have. */
 export async function countReleased(warehouse: Pick<Warehouse, 'rows'>, slice: string): Promise<number> {
   const [found] = await warehouse.rows(statement('status/released'), [slice], z.object({ periods: count }));
   return found?.periods ?? 0;
 }
 
-/** Two machines that write one warehouse may differ by as much. */
+/** The clocks of two machines that write one warehouse may differ by this much. */
 const TOLERANCE_MS = 5 * 60_000;
 
-/** The latest instant that counts as one of the past. */
+/** The latest instant that does not count as future. */
 export const tolerated = (now: Date): Date => new Date(now.getTime() + TOLERANCE_MS);
 
-/** The machine's clock; a simulator's may stand later. */
+/** The machine's clock, or the planned instant if it is later, as it may be with the simulator. */
 const nowOf = (planAt: Date): Date => new Date(Math.max(Date.now(), planAt.getTime()));
 
 const futureRow = z.object({
@@ -158,13 +157,12 @@ const futureRow = z.object({
 });
 
 interface Looking {
-  /** The configured slices: they can be loaded again. */
+  /** The configured slices, which can be loaded again. */
   readonly slices: readonly Slice[];
-  /** The instant the work plans for. */
   readonly planAt: Date;
 }
 
-/** The refusal to rely on periods that were recorded as fetched in the future, with the way out; null where there are none. */
+/** The failure for periods that were recorded as fetched in the future, with the remedy; null if there are none. */
 export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Looking): Promise<Failure | null> {
   const now = nowOf(planAt);
   const [found] = await warehouse.rows(statement('ledger/future_fetches'), [timestamp(tolerated(now))], futureRow);
@@ -172,7 +170,7 @@ export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Look
   const { slice: name, periods, fetched_at: fetchedAt } = found;
   const slice = slices.find((each) => each.name === name);
   const stored = { start: found.start_day, end: found.end_day };
-  // A slice without a date dimension is loaded again as its date period is by now.
+  // A slice without a date dimension is loaded again for its current date period.
   const days = slice?.grain === null ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? stored) : stored;
   const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
   const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
@@ -187,15 +185,15 @@ export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Look
   );
 }
 
-/** Throws `FETCH_IN_FUTURE` where there are such periods. */
+/** Throws `FETCH_IN_FUTURE` if there are such periods. */
 export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
   const failure = await futureFetch(warehouse, looking);
   if (failure !== null) throw failure;
 }
 
 /**
- * Makes a slice's periods of that kind count as fetched when they began, so that nothing of them is final and each is replaced;
- * those of days that have not begun are forgotten, as nothing is known of them.
+ * Dates such fetches of a slice back to the start of their periods: none of these is final then, and each is replaced. Forgets
+ * such periods of any slice that have no rows and have not begun, as nothing is known of them.
  */
 export async function disownFutureFetch(warehouse: Warehouse, slice: string, planAt: Date): Promise<void> {
   const at = timestamp(tolerated(nowOf(planAt)));

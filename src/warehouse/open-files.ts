@@ -1,9 +1,7 @@
 /**
- * The DuckDB files this process has open, each in one instance.
- *
+ * The DuckDB files that this process has open, each in one instance.
  * DuckDB does not refuse a second instance of a file in one process: the two diverge, and what one committed is lost when the
- * other is closed. A file is known by device and inode, whatever path leads to it, and by where its path leads, as it may be
- * yet to be made.
+ * other closes. A file is identified by device and inode, and also by its resolved path, as it may not exist yet.
  */
 
 import { existsSync, realpathSync, statSync } from 'node:fs';
@@ -13,16 +11,16 @@ import type { DuckDBInstance } from '@duckdb/node-api';
 
 export type Mode = 'write' | 'read';
 
-/** An instance, or who keeps the file from being opened. */
+/** An instance, or the holder that keeps the file from being opened. */
 export type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
 
-/** An instance to work with until `letGo`, which may be called again in vain. */
+/** An instance to use until `letGo`; calling that again has no effect. */
 type Claim = { readonly instance: DuckDBInstance; readonly letGo: () => void } | { readonly holder: string };
 
 interface OpenFile {
   readonly end: string;
   readonly mode: Mode;
-  /** Device and inode; null until the file is made. */
+  /** Device and inode; null until the file exists. */
   identity: string | null;
   readonly attempt: Promise<Attempt>;
   users: number;
@@ -31,14 +29,14 @@ interface OpenFile {
 const openFiles = new Set<OpenFile>();
 
 /**
- * Opens a file by `open`, unless this process has it open already: then those who read share one instance, and all others
- * are told the holder. Taken before the first wait, so that two cannot both find it free. Throws what `open` does.
+ * Opens a file with `open`, unless this process has it open already: then readers share one instance, and any other caller gets
+ * the holder. Claims the file before the first await, so that two callers cannot both find it free. Throws what `open` does.
  */
 export async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>): Promise<Claim> {
   const [end, identity] = [endOf(path), identityOf(path)];
   const others = [...openFiles].filter((other) => other.end === end || isSame(other.identity, identity));
   if (others.some((other) => other.mode === 'write' || mode === 'write')) return { holder: 'this process' };
-  // A copy that was published since lies at the path of the one before it, which others may still read.
+  // A newly published copy has the path of the one before it, which others may still read.
   const shared = others.find((other) => isSame(other.identity, identity));
   const file = shared ?? { end, mode, identity, attempt: open(), users: 0 };
   openFiles.add(file);
@@ -75,7 +73,7 @@ function identityOf(path: string): string | null {
   return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
-/** Where a path leads once every link is followed, also where no file lies there yet. */
+/** The path with every link followed, even if no file exists there yet. */
 function endOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

@@ -1,8 +1,6 @@
 /**
- * Opening the warehouse.
- *
- * Hides the lock, the wait for it, and migrations. DuckDB's lock belongs to the process and is given back by the kernel when
- * the process dies; it is the run lock.
+ * Opens the warehouse; hides the lock, the wait for it, and migrations.
+ * The run lock is DuckDB's own. It belongs to the process, and the kernel releases it when the process dies.
  */
 
 import { existsSync, statSync } from 'node:fs';
@@ -20,57 +18,56 @@ import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
 import { MEMORY_LIMIT, isUnknownToEngine, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
 
-/** How a warehouse is to be opened, and what to do while somebody else has it. */
+/** How to open a warehouse, and what to do while another process has it open. */
 export interface OpenRequest {
   readonly mode: Mode;
-  /** How long to wait for another process to let go. */
   readonly lockWaitMs: number;
   readonly emit: Emit;
   readonly signal?: AbortSignal;
 }
 
-/** How the engine works, beside what depends on the file. */
+/** The engine's settings that do not depend on the file. */
 const engineSettings = {
   memory_limit: MEMORY_LIMIT,
-  // What is freed goes back to the system early: of a million rows it kept 100 MB more, and was no faster (measured).
+  // Returns freed memory to the system early: with a million rows, the engine kept 100 MB more and was no faster (measured).
   allocator_bulk_deallocation_flush_threshold: '1MB',
-  // What is inserted is written row group by row group: five waiting took 20 MB more, and were no faster (measured).
+  // Writes each inserted row group at once: five waiting ones took 20 MB more and were no faster (measured).
   write_buffer_row_group_count: '1',
-  // The log is worked in at the end; doing so every few windows takes most of a long backfill's commits.
+  // Checkpoints the log at the end: doing so every few windows takes most of the commit time of a long backfill.
   checkpoint_threshold: '1GB',
-  // Of a new file. Each column that rows were added to holds a block in memory until the checkpoint: with the engine's 256 KiB, 40 slices of
-  // 12 metrics hold 120 MB, and their file is four times as large. A table of millions of rows is as fast and no larger (measured).
+  // For a new file. A column with added rows keeps a block in memory until the checkpoint: with the engine's 256 KiB, 40 slices
+  // of 12 metrics take 120 MB and a file 4 times as large. A table of millions of rows is as fast and no larger (measured).
   default_block_size: '65536',
   autoinstall_known_extensions: 'false',
 } as const;
 
-/** Every thread that parses holds a document; more would not fit the memory limit. */
+/** Each parsing thread holds a document in memory; more threads would exceed the memory limit. */
 const MOST_THREADS = 4;
-/** How many threads the engine works with on much data. */
+/** The number of threads for large amounts of data. */
 const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism());
 
-/** On a smaller file, or batch, two threads take a fifth more processor time than one, and no less time (measured). */
+/** For a smaller file or batch, two threads take a fifth more processor time than one, and are no faster (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 
-/** Threads for what a file holds when it is opened. */
+/** The number of threads for the size of a file when it is opened. */
 const threadsFor = (file: string): number =>
   existsSync(file) && statSync(file).size > SMALL.fileBytes ? engineThreads() : 1;
 
-/** A thread takes half a megabyte a metric for its sums, however few the rows are (measured): a second one would not fit beside more. */
+/** A thread takes half a megabyte per metric for sums, however few the rows (measured): with more, a second would not fit. */
 const MOST_SHARED_METRICS = 200;
 
-/** Gives the engine all its threads where a batch of so many bytes is worth it, and one where it has too many metrics for two. */
+/** Gives the engine all its threads if a batch has enough bytes to be worth it, but one if it has too many metrics for two. */
 export async function expectBatch(warehouse: Warehouse, bytes: number, metrics: number): Promise<void> {
   if (metrics > MOST_SHARED_METRICS) await warehouse.useThreads(1);
   else if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
 
-/** From so many rows on an insertion is worth a thread of its own. */
+/** From this many rows on, an insertion runs in a single thread. */
 const MANY_ROWS = 20_000;
 
 /**
- * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
- * of each is copied once more, which takes half as long again in all (measured).
+ * Runs `work` in one transaction, and in one thread if it inserts many rows: with two threads, one spins while it waits for the
+ * other, and what is left of each is copied once more, which takes half as long again in all (measured).
  */
 export async function transactRows<T>(warehouse: Warehouse, rows: number, work: () => Promise<T>): Promise<T> {
   if (rows < MANY_ROWS) return warehouse.transact(work);
@@ -78,17 +75,16 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
   try {
     return await warehouse.transact(work);
   } finally {
-    // A database that failed takes no setting either, and what it failed of is to be told.
+    // A database that failed accepts no setting either; only its first error matters.
     await warehouse.useThreads(engineThreads()).catch(() => null);
   }
 }
 
-/** How often a locked warehouse is tried again. */
 const LOCK_POLL_MS = 250;
 
 /**
- * Opens the warehouse; in `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN` for a file
- * that is none, `WAREHOUSE_NEWER` for one of another version that may not be changed, `STORAGE_FAILED` when the path cannot be used.
+ * Opens the warehouse; `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN` if
+ * the file is none, `WAREHOUSE_NEWER` if its version is newer or, in `read` mode, older, `STORAGE_FAILED` if it is unusable.
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
@@ -111,10 +107,10 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   }
 }
 
-/** Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does. */
+/** Whether a file exists at the path. Throws `WAREHOUSE_FOREIGN` if only its write-ahead log does. */
 export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
-  // DuckDB would replay the log of somebody else's database into a new file.
+  // DuckDB would replay the log of another database into a new file.
   if (existsSync(`${path}.wal`)) {
     throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${path}.wal without its database.`, {
       hint: 'Move the .wal file away, or put its database back beside it.',
@@ -142,7 +138,7 @@ async function acquire(
   }
 }
 
-/** DuckDB's words for what is no database of its own; for a file of another engine it asks for the extension that reads it. */
+/** DuckDB's errors for a file that is not its own database; for another engine's file, it names the extension that reads it. */
 const isUnreadable =
   /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 
@@ -171,11 +167,11 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
   }
 }
 
-/** Applies the migrations that are missing, in one transaction; a warehouse that may not be changed has to have them all. */
+/** Applies the missing migrations in one transaction; in `read` mode, none may be missing. Throws as `openWarehouse` does. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const { path } = warehouse;
   const known = migrations();
-  // To look through the tables first takes five times as long.
+  // Looking through the tables first would take five times as long.
   const applied = await warehouse
     .rows('select version from ripen_internal.migrations order by version', [], z.object({ version: count }))
     .catch((error: unknown) => {
@@ -224,7 +220,7 @@ async function holdsTables(warehouse: Warehouse): Promise<boolean> {
   return found?.holds === true;
 }
 
-/** Opens the warehouse for as long as `use` runs. */
+/** Opens the warehouse while `use` runs. */
 export async function withWarehouse<T>(
   path: string,
   request: OpenRequest,

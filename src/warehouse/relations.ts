@@ -1,4 +1,4 @@
-/** The tables and views that analysts query, as the engine describes them. */
+/** The tables and views that analysts query, as DuckDB describes them. */
 
 import * as z from 'zod';
 
@@ -8,21 +8,21 @@ import type { Warehouse } from './warehouse.ts';
 
 export interface RelationColumn {
   readonly name: string;
-  /** As the engine writes it. */
+  /** As DuckDB writes it. */
   readonly type: string;
   readonly comment: string | null;
 }
 
-/** A table or view that lasts. */
+/** A permanent table or view. */
 export interface Relation {
   readonly name: string;
   readonly isTable: boolean;
   readonly comment: string | null;
-  /** In its own order. */
+  /** In the relation's own order. */
   readonly columns: readonly RelationColumn[];
 }
 
-/** Whether a view can give some columns of a slice beside its own, as none of them has the name of one, whatever its letter case. */
+/** Whether a view can have a slice's columns besides its own: no two have the same name, whatever the letter case. */
 export function areApart(columns: readonly string[], own: readonly (readonly [name: string, ...unknown[]])[]): boolean {
   const names = new Set(columns.map((name) => name.toLowerCase()));
   return own.every(([name]) => !names.has(name.toLowerCase()));
@@ -43,7 +43,7 @@ const readColumns = remembering(
   'relations',
 );
 
-/** Those of a schema by name, in order of their names. Read once between two changes of any. */
+/** The tables and views of a schema, by name and in order of names. Read once between two changes of any of them. */
 export async function relationsIn(warehouse: Warehouse, schema: string): Promise<ReadonlyMap<string, Relation>> {
   const found = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
   for (const { schema_name: of, relation, is_table: isTable, relation_comment, ...column } of await readColumns(
@@ -57,13 +57,13 @@ export async function relationsIn(warehouse: Warehouse, schema: string): Promise
   return found;
 }
 
-/** The columns of one table or view of `main`, in the types it gives now; none where it does not exist. */
+/** The columns of a table or view of `main`, with their current types; empty if it does not exist. */
 export async function columnsOf(warehouse: Warehouse, relation: string): Promise<readonly RelationColumn[]> {
   const found = (await relationsIn(warehouse, 'main')).get(relation);
   return found === undefined ? [] : columnsNow(warehouse, 'main', found);
 }
 
-/** The columns of a relation in the types it gives now: the engine remembers a view with those from when it was made. */
+/** The columns of a relation with their current types: for a view, DuckDB keeps the types from when it was made. */
 export async function columnsNow(
   warehouse: Warehouse,
   schema: string,

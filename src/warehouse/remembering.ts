@@ -1,17 +1,17 @@
-/** Readings of the warehouse that are kept for as long as nothing in it can have changed. */
+/** Caches what is read from the warehouse until something in it may have changed. */
 
 import type { Warehouse } from './warehouse.ts';
 
 interface Kept<T> {
   readonly changes: number;
   readonly values: Map<string, T>;
-  /** What is about to be read together. */
+  /** The keys about to be read together; null if there are none. */
   pending: { readonly keys: Set<string>; readonly read: Promise<ReadonlyMap<string, T>> } | null;
 }
 
 /**
- * The same reading, by its key, made once between two changes: nobody hands it on or has to know when it is out of date. Keys that are asked
- * for at once are read together. The values are shared, so they must not be altered. Rows change nothing `of` relations.
+ * Returns a reader that reads each key once between two changes, so callers need not pass values on. It reads keys requested at
+ * once together. Callers share the values and must not alter them. With `of` relations, only changes of these count.
  */
 export function rememberingEach<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
@@ -36,13 +36,13 @@ export function rememberingEach<T>(
     kept.pending.keys.add(key);
     const value = (await kept.pending.read).get(key);
     if (value === undefined) throw new RangeError(`Nothing was read of ${key}.`);
-    // What was changed meanwhile may or may not be in it.
+    // A change in the meantime may or may not be in the value.
     if (warehouse.changes(of) === changes) kept.values.set(key, value);
     return value;
   };
 }
 
-/** The same of readings that have nothing to share, or of a single one, which needs no key. */
+/** As `rememberingEach`, for keys that cannot be read together, or for a single value, which needs no key. */
 export function remembering<T>(
   read: (warehouse: Warehouse, key: string) => Promise<T>,
   of: 'anything' | 'relations' = 'anything',

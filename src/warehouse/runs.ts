@@ -1,4 +1,4 @@
-/** The ledger of runs: what was started, how it ended, what was odd on the way. */
+/** The ledger of runs: what was started, how it ended, and its warnings and schema changes. */
 
 import { hostname } from 'node:os';
 
@@ -18,7 +18,7 @@ export interface RunStart {
   readonly startedAt: Date;
 }
 
-/** Records that a run began; it stays `running` until `finishRun`, also after a kill. */
+/** Records that a run began. It stays `running` until `finishRun`, even if it is killed. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   const { runId, command, planAt, startedAt } = run;
   const begun = [runId, command, timestamp(planAt), timestamp(startedAt), version, hostname(), process.pid];
@@ -35,7 +35,7 @@ export async function hasSucceededAt(warehouse: Warehouse, planAt: Date): Promis
   return found !== undefined && found.runs > 0;
 }
 
-/** Records how a run ended; the exit code is null where a signal stopped it, as the process then returns the signal's. */
+/** Records how a run ended. The exit code is null if a signal stopped the run: the process then returns the signal's. */
 export async function finishRun(
   warehouse: Warehouse,
   runId: string,
@@ -46,12 +46,12 @@ export async function finishRun(
   await warehouse.run(statement('ledger/record_run_end'), ended);
 }
 
-/** Keeps the summary so far of a run, as JSON, before it publishes: a copy that holds the ledger then says so, though the run goes on. */
+/** Records a run's summary so far, as JSON, before it publishes: a copy of the ledger then has it although the run goes on. */
 export async function recordSummary(warehouse: Warehouse, runId: string, summary: string): Promise<void> {
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }
 
-/** What was odd in a run: about some days of a slice, about a slice, or about the whole run. */
+/** A warning of a run: about days of a slice, about a slice (`days` null), or about the whole run (both null). */
 interface Warning {
   readonly runId: string;
   readonly slice: string | null;
@@ -66,7 +66,7 @@ export async function recordWarning(warehouse: Warehouse, warning: Warning): Pro
   await warehouse.run(statement('ledger/record_warning'), row);
 }
 
-/** A change of a table or of a column of it, which `name` is. */
+/** A change of a table, or of its column `name`, which is null if the table itself changed. */
 interface SchemaChange {
   readonly runId: string;
   readonly object: string;

@@ -1,4 +1,4 @@
-/** SQL: the fixed statements of `sql/`, names, texts and exact sums in those that are built, and the shapes of what comes back. */
+/** SQL: the fixed statements of `sql/`; names, literals and exact sums for built statements; the shapes of results. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -11,28 +11,28 @@ import type { DateDimension } from '../model/dimension.ts';
 import { remembering } from './remembering.ts';
 import { isUnknownToEngine, type Bindable } from './warehouse.ts';
 
-/** A name as a quoted identifier; safe for any text, also for names that are trouble as bare words. */
+/** A name as a quoted identifier; safe for any text. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text as a string literal, for the places where nothing can be bound. */
+/** A text as a string literal, for places where nothing can be bound. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A day as a literal of the type that the column of a date dimension has: the bare column is compared with it. */
+/** A day as a literal of a date dimension's column type, so that the bare column can be compared with it. */
 export function dayLiteral(grain: DateDimension, of: Day): string {
   return `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(of)}`;
 }
 
-/** Statements without parameters as one text: run together they take two thirds of the time (measured). */
+/** Joins statements without parameters into one script: run together, they take two thirds of the time (measured). */
 export function asScript(statements: readonly string[]): string {
   // The last line of a statement may be a comment.
   return statements.join('\n;\n');
 }
 
-/** A fixed statement with its parameters as literals, to run it in a script. */
+/** A fixed statement with its parameters as literals, to run in a script. Throws a RangeError if one is missing. */
 export function bound(name: string, parameters: readonly Bindable[]): string {
   const body = statement(name).replace(/^(?:--.*\n)*/, '');
   return body.replaceAll(/\$(\d+)/g, (_, at: string) => {
@@ -42,16 +42,15 @@ export function bound(name: string, parameters: readonly Bindable[]): string {
   });
 }
 
-/** A column that holds JSON as text. */
+/** The shape of a column that contains JSON as text. */
 export const jsonOf = <T>(shape: z.ZodType<T>) => z.string().transform((text) => shape.parse(JSON.parse(text)));
 
 /** A count below 2^53; BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
 
-/** The instant a TIMESTAMP is, which is in UTC everywhere in the warehouse. */
+/** The instant of a TIMESTAMP, which is in UTC everywhere in the warehouse. */
 export const instantOf = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
 
-/** A TIMESTAMP. */
 export const instant = z.string().transform((text) => instantOf(text));
 
 export const dayShape = z.string().transform((text) => day(text));
@@ -64,7 +63,7 @@ export function timestamp(at: Date): string {
 const root = new URL('../../sql/', import.meta.url);
 const known = new Map<string, string>();
 
-/** The text of `sql/<name>.sql`; throws when there is no such file. */
+/** The text of `sql/<name>.sql`. Throws if there is no such file. */
 export function statement(name: string): string {
   const cached = known.get(name);
   if (cached !== undefined) return cached;
@@ -86,9 +85,9 @@ export function migrations() {
 
 const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
 
-/** The types of a table's columns, by name, in order; the table quoted, with its schema. Read once between two changes. */
+/** The types of a table's columns, by name, in order. The table is quoted, with its schema. Read once between two changes. */
 export const columnTypes = remembering(async (warehouse, table): Promise<ReadonlyMap<string, string>> => {
-  // A catalog function would look at every column of every view of the warehouse.
+  // A catalog function would read every column of every view in the warehouse.
   const rows = await warehouse.rows(
     `select column_name, column_type as data_type from (describe ${table})`,
     [],
@@ -97,7 +96,7 @@ export const columnTypes = remembering(async (warehouse, table): Promise<Readonl
   return new Map(rows.map((row) => [row.column_name, row.data_type]));
 }, 'relations');
 
-/** The same of a table that the ledger names. Throws `STORAGE_FAILED` where it is gone: ripen removes none without its entry. */
+/** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing: ripen drops both or neither. */
 export async function storedColumnTypes(
   warehouse: Parameters<typeof columnTypes>[0],
   table: string,
@@ -113,18 +112,18 @@ export async function storedColumnTypes(
   });
 }
 
-/** DuckDB ends the statement where a sum of decimals passes 38 digits: values of more digits than this are summed as integers of any length. */
+/** DuckDB fails if a sum of decimals exceeds 38 digits: values with more digits than this are summed as BIGNUM integers. */
 const MOST_SUMMED_DIGITS = 30;
 
 const isWide = (type: ColumnType): type is Extract<ColumnType, { kind: 'DECIMAL' }> =>
   type.kind === 'DECIMAL' && type.width > MOST_SUMMED_DIGITS;
 
-/** The exact sum of a column of this type, to be summed on or compared with others of it; `sumText` says what it comes to. */
+/** The exact sum of a column of this type, to be summed further or compared with others of its type; `sumText` formats it. */
 export function exactSum(column: string, type: ColumnType): string {
   return isWide(type) ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))` : `sum(${column})`;
 }
 
-/** What an exact sum of values of this type comes to, as text, whatever digits it has. */
+/** The value of an exact sum of this type as text, with all its digits. */
 export function sumText(sum: string, type: ColumnType): string {
   return isWide(type) ? scaled(sum, type.scale) : `${sum}::varchar`;
 }
@@ -134,7 +133,7 @@ export function doubleSum(column: string, type: ColumnType): string {
   return isWide(type) ? `sum(${column}::double)` : `sum(${column})::double`;
 }
 
-/** A number of units as text, with the point where it belongs. */
+/** A number of the smallest units as text, with the decimal point in its place. */
 function scaled(units: string, scale: number): string {
   const text = `cast(${units} as VARCHAR)`;
   if (scale === 0) return text;

@@ -1,8 +1,6 @@
 /**
- * An open warehouse: what can be asked of ripen's own DuckDB file.
- *
- * Hides the connection. Nobody in this process opens, reads or copies the file in any other way while it is open: closing
- * any second handle would drop the lock.
+ * An open warehouse: the operations on ripen's own DuckDB file. Hides the connection.
+ * While it is open, this process must not open, read or copy the file in any other way: closing a second handle drops the lock.
  */
 
 import {
@@ -18,48 +16,48 @@ import * as z from 'zod';
 
 import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 
-/** As the engine has it. */
+/** The engine's own default. */
 const MOST_VACUUM_TASKS = 100;
 
-/** Work on one file, over one session: statements run one after the other. */
+/** Work on one file in one session, whose statements run one after the other. */
 export interface Warehouse {
   readonly path: string;
   /**
-   * Rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of
-   * statements that change nothing, or inside of a transaction that `run` has begun say what they changed.
+   * Returns rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of
+   * statements that change nothing or that, inside a transaction begun by `run`, return what they changed.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
-  /** Runs one statement, or a script of several without parameters; returns how many rows the last one changed. */
+  /** Runs one statement, or a script of several without parameters; returns the number of rows the last one changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
-  /** Commits what `work` did, or rolls back and rethrows. Not nestable. */
+  /** Commits what `work` does, or rolls back and rethrows. Cannot be nested. */
   transact<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Lends a second session, in which nothing of this one's is temporary: a temporary table stands before the table it is
-   * named after, also within views and under `main.` (measured). Sees what is committed.
+   * Lends a second session, which sees what is committed but no temporary table of this one: such a table hides the one of the
+   * same name, even within views and under `main.` (measured).
    */
   apart<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
   /**
-   * Says that many rows were removed, whose room is to be reclaimed at close. To do so always takes as long again as to write the file, and
-   * leaves it half as large again (measured).
+   * Makes `close` reclaim the space of removed rows, after many were removed. Doing so at every close takes as long again as
+   * writing the file, and leaves the file half as large again (measured).
    */
   reclaimAtClose(): void;
-  /** How many threads the engine works with from now on, outside of a transaction: an aborted one takes no setting. */
+  /** Sets the engine's number of threads. Must be called outside a transaction: an aborted one accepts no setting. */
   useThreads(threads: number): Promise<void>;
-  /** Another number as soon as something was changed, or a change taken back, over any session: anything, or tables and views. */
+  /** A number that differs after any session changed something, or rolled back: of anything, or of tables and views only. */
   changes(of: 'anything' | 'relations'): number;
-  /** Lets the statement that is running fail, where one is. */
+  /** Makes the running statement fail, if there is one. */
   interrupt(): void;
   close(): Promise<void>;
 }
 
-/** Enough for one 60 MB document; a process stays below a gigabyte with it. */
+/** Enough for one 60 MB document; keeps the process below a gigabyte. */
 export const MEMORY_LIMIT = '400MB';
-/** After so many commits the engine gives up the pages it only keeps to be quick: nobody reads them again, and they would fill its memory. */
+/** Commits after which the engine releases the pages it only caches: they are not read again and would fill its memory. */
 const COMMITS_PER_RELEASE = 8;
-/** A limit below what is in use is refused, after whatever can go is gone. */
+/** The engine refuses a limit below what is in use, but first releases everything it can. */
 const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
-/** The warehouse in an instance that holds its file; `letGo` closes the instance. All its sessions count their changes together. */
+/** The warehouse on an instance that has its file open; `letGo` closes the instance. All sessions share one change count. */
 export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
@@ -100,7 +98,7 @@ export async function warehouseOn(
     },
     run,
     async transact(work) {
-      // Begun with the first change: most nights change nothing of what is looked at in one.
+      // The transaction begins with the first change: most nights, there is none.
       transaction.isOpen = true;
       try {
         const result = await work();
@@ -111,7 +109,7 @@ export async function warehouseOn(
         }
         return result;
       } catch (error) {
-        // The commit itself may have failed, and with it ended the transaction.
+        // The commit itself may have failed, which also ends the transaction.
         await connection.run('rollback').catch(() => null);
         counted.anything += 1;
         counted.relations += 1;
@@ -140,7 +138,7 @@ export async function warehouseOn(
     changes: (of) => counted[of],
     interrupt: () => connection.interrupt(),
     async close() {
-      // The setting is the instance's: the session that holds it closes last. A database that failed is let go as it is.
+      // The setting applies to the instance, whose own session closes last. A database that failed is closed as it is.
       const tasks = isReclaimed ? MOST_VACUUM_TASKS : 0;
       await connection.run(`set max_vacuum_tasks = ${tasks}`).catch(() => null);
       connection.closeSync();
@@ -149,11 +147,11 @@ export async function warehouseOn(
   };
 }
 
-/** A statement, or the first of a script, that makes, alters, comments or removes a lasting table or view, always named with its schema. */
+/** A statement, or a script's first, that makes, alters, comments or drops a permanent relation, named with its schema. */
 const declares =
   /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+(?:if\s+exists\s+)?"[^"]*"\s*$)|alter|comment)\b/i;
 
-/** DuckDB's errors about disk and files as `STORAGE_FAILED`; others are bugs or the caller's to judge, and pass. */
+/** Rethrows DuckDB's errors about memory as `ENGINE_MEMORY`, about disk and files as `STORAGE_FAILED`, and others unchanged. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -165,12 +163,12 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Whether a statement named a table, view or function that is not there. */
+/** Whether a statement failed because it names a table, view or function that does not exist. */
 export function isUnknownToEngine(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Catalog Error');
 }
 
-/** Too much was asked of the engine at once; the disk has nothing to do with it. */
+/** The failure of an engine that was given too much at once; the disk has nothing to do with it. */
 function outOfMemory(error: unknown): Failure {
   const text = textOf(error).split('\n')[0] ?? '';
   return new Failure('ENGINE_MEMORY', `The database ran out of its memory: ${text}`, {
@@ -179,23 +177,22 @@ function outOfMemory(error: unknown): Failure {
   });
 }
 
-/** An error of the disk or of DuckDB about it, told as one. */
+/** The failure for an error of the disk, or of DuckDB about it. */
 export function storageFailure(what: string, error: unknown): Failure {
   return storageFailed(what, error, {
     hint: 'Check free space and permissions of the directory; what was committed is kept.',
   });
 }
 
-/** What can be bound to a parameter of a statement. */
 export type Bindable = string | number | boolean | null;
 
-/** The texts that a night runs more than once are fewer, and each holds memory. */
+/** A night repeats fewer statements than this, and each prepared one takes memory. */
 const MOST_KEPT = 30;
 
-/** In characters: a prepared statement keeps in memory what it was last run with. */
+/** In characters: a prepared statement keeps its last parameters in memory. */
 const LONGEST_KEPT = 65_536;
 
-/** Others may run once only: a table that is created as a query has no columns the second time (measured). */
+/** Other statements may run only once: a table created from a query has no columns the second time (measured). */
 const repeatable: ReadonlySet<StatementType> = new Set([
   StatementType.SELECT,
   StatementType.INSERT,
@@ -204,14 +201,14 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 ]);
 
 /**
- * The statements of a connection, in as few awaited calls of the engine as can be: each waits for a turn of the event loop, 20 ms while
- * answers come in (measured). Those that stay prepared are destroyed at close, as they would hold the file.
+ * Runs a connection's statements with as few awaited engine calls as possible: each waits for a turn of the event loop, 20 ms
+ * while responses arrive (measured). Closing the connection destroys prepared statements, which would keep the file open.
  */
 export function statementsOn(connection: DuckDBConnection): {
   /** Runs one statement, or a script of several without parameters. Throws DuckDB's own errors. */
   run(sql: string, parameters: readonly Bindable[]): Promise<DuckDBMaterializedResult>;
 } {
-  /** Those that do not run just now, the one that ran last at the end. */
+  /** Prepared statements that are not running, the last one run at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
   const forget = (sql: string): void => {
     kept.get(sql)?.destroySync();
@@ -246,7 +243,7 @@ export function statementsOn(connection: DuckDBConnection): {
 
 const isShort = (value: Bindable): boolean => typeof value !== 'string' || value.length <= LONGEST_KEPT;
 
-/** All rows of a result as JSON values, by the names of its columns. Nothing is awaited: the engine has them all. */
+/** All rows of a result as JSON values, by column name. Nothing is awaited, as the engine already has all rows. */
 export function rowsIn(result: DuckDBMaterializedResult): Record<string, Json>[] {
   const names = result.deduplicatedColumnNames();
   return Array.from({ length: result.chunkCount }, (_, index) =>
