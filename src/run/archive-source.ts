@@ -1,8 +1,8 @@
 /**
  * The archive as a source of answers, without the service.
  *
- * Every period is loaded from its newest whole answer alone, and counts as fetched when that answer was. Nothing the warehouse
- * holds is replaced by something older, and nothing comes back that `retain` had removed. What is damaged is named and skipped.
+ * Each period is loaded only from its newest complete answer, and counts as fetched when that was. Nothing newer in the
+ * warehouse is replaced, and nothing that `retain` has deleted returns. Damaged entries are reported and skipped.
  */
 
 import { existsSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { recordFailed, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 
-/** A run with it loads again what the archive of the warehouse holds. Throws `USAGE_INVALID` where there is none. */
+/** Makes a run load again what the warehouse's archive holds. Throws `USAGE_INVALID` if there is no archive. */
 export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoor {
   if (!existsSync(archiveRoot(warehouse))) {
     throw new Failure('USAGE_INVALID', `The archive ${archiveRoot(warehouse)} did not exist.`, {
@@ -38,7 +38,7 @@ export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoo
 
 function openSource(run: Run): Source {
   const entries = new Map<string, readonly ArchivedWindow[]>();
-  /** By the window's id. */
+  /** By window id. */
   const chosen = new Map<string, { readonly spooled: Spooled; readonly asOf: Date | null }>();
   const columns = openColumns(run);
   return {
@@ -75,14 +75,14 @@ function openSource(run: Run): Source {
       }
     },
     keep: async () => {},
-    // The bodies are the archive's.
+    // The bodies belong to the archive and stay there.
     discard: async (answers) => columns.answers.discard(answers),
     finish: async () => {},
     close: async () => columns.close(),
   };
 }
 
-/** What the archive holds of a slice's meaning, in the order of its fetches; nothing where it fails, which is recorded. */
+/** The archived answers with a slice's current meaning, in the order of their fetches; none if reading fails (recorded). */
 async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
@@ -103,7 +103,7 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
   }
 }
 
-/** What is wrong with the answers that were recorded as fetched later than now: when the others were fetched is known. */
+/** Reports as damaged the answers recorded as fetched later than now; the fetch times of the others are known. */
 function futureDamages(windows: readonly ArchivedWindow[], { planAt }: Run): Damage[] {
   const now = new Date(Math.max(Date.now(), planAt.getTime()));
   const because = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
@@ -111,7 +111,7 @@ function futureDamages(windows: readonly ArchivedWindow[], { planAt }: Run): Dam
   return future.map(({ path }) => ({ path, because }));
 }
 
-/** The entries with the periods of them that may be loaded into the table of a plan: of its weeks, and kept by `retain`. */
+/** The entries with the periods that may be loaded into a plan's table: those of its weeks that `retain` keeps. */
 async function loadable(
   entries: readonly ArchivedWindow[],
   { slice, fingerprint, table, ...plan }: SlicePlan,
@@ -128,7 +128,7 @@ async function loadable(
     run,
     isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
   });
-  // What was removed by the time of the newest fetch stays away, whatever the clock says now.
+  // `retain` counts from the newest fetch, whatever the clock says now: what it had deleted by then stays deleted.
   const fetchedAt = fetchedAtOf(newest.entry);
   const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
   const first = firstKeptDay(slice, at, weekStartsOn);
@@ -142,7 +142,7 @@ async function loadable(
   return ofWeeks.flatMap((window) => narrowed(window, ({ period }) => period.bucket.start >= first));
 }
 
-/** The entries that are kept; warns how many are not, and why. */
+/** Returns the entries that are kept; warns how many are skipped, and why. */
 async function keeping(
   entries: readonly ArchivedWindow[],
   because: string,
@@ -166,7 +166,7 @@ function damaged({ path, because }: Damage): Failure {
   });
 }
 
-/** The newer one of the warehouse's catalog and the archive's, which is then adopted as a listing is. */
+/** The newer of the warehouse's and archive's catalogs; adopts the archive's as a listing. Throws `STORAGE_FAILED` if none. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);

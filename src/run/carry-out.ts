@@ -1,4 +1,4 @@
-/** The frame of every run: lock, ledger entry, deadline, signals, summary. What happens inside is the caller's. */
+/** The frame of every run: lock, ledger entry, deadline, signals, summary. The caller supplies the work. */
 
 import { randomUUID } from 'node:crypto';
 
@@ -19,13 +19,13 @@ import { refuseCopiesOfOthers, refuseUnwritablePlaces } from '../publish/places.
 export interface Stages {
   readonly refresh: (run: Run) => Promise<void>;
   readonly publish: (run: Run) => Promise<void>;
-  /** Looks at what is left once the run is over; does not throw. */
+  /** Inspects the warehouse once the run is over; does not throw. */
   readonly look: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 }
 
 /**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with every failure,
- * and what `statistics` says of the wire at the end; throws only what kept the run from starting, with nothing requested.
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with
+ * every failure and the final `statistics`. Throws only the error that kept the run from starting; nothing was requested then.
  */
 export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
@@ -58,7 +58,7 @@ export async function carryOut(
     const publishing = { ...run, signal };
     if (!signal.aborted) {
       await recordingFailure(publishing, async () => {
-        // A copy of the ledger says what the run did that made it.
+        // Stored first, so that a copy of the ledger states what the run that made it did.
         await recordSummary(warehouse, runId, scrubbedJson(record.summary(new Date(), statistics())));
         await publish(publishing);
       });
@@ -73,7 +73,7 @@ export async function carryOut(
   }
 }
 
-/** The summary, kept in the ledger too; a ledger that can no longer be written is a failure of the run like any other. */
+/** Stores the summary in the ledger too. A ledger that cannot be written is a failure of the run like any other. */
 async function finish(
   { warehouse, record, runId }: Run,
   statistics: () => ServiceStatistics,
@@ -87,14 +87,14 @@ async function finish(
     return summary;
   } catch (error) {
     const failure = asFailure(error);
-    // A disk or database that failed the run fails its entry as well, and is told already.
+    // A disk or database that failed the run also fails its ledger entry; that failure is already reported.
     const isReported = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
     if (!isReported) record.fail(failure);
     return record.summary(finishedAt, statistics());
   }
 }
 
-/** Records the failure of a stage, unless it only says that the run was stopped. */
+/** Records the failure of a stage, unless the run was stopped. */
 async function recordingFailure({ record, signal }: Run, stage: () => Promise<void>): Promise<void> {
   try {
     await stage();

@@ -1,4 +1,4 @@
-/** What every verb that works on a configuration can be told, what holds where nothing was said, and what must hold before it may begin. */
+/** The options of verbs that work on a configuration: defaults, and the checks before a verb begins. */
 
 import { join } from 'node:path';
 
@@ -16,59 +16,58 @@ import { inTemporaryFolder } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface Circumstances {
-  /** The instant to plan for, and to count as the fetch; that of a simulator whose clock stands still, or else now. */
+  /** The instant to plan for, which also counts as the fetch. By default a simulator's fixed clock, otherwise now. */
   readonly asOf?: Date | null;
-  /** Called with each event; by default nothing is. It is not awaited. What it throws changes nothing and is reported once, as a warning. */
+  /** Called with each event, not awaited. An error it throws changes nothing and is reported once, as a warning. */
   readonly emit?: Emit;
-  /** Stops the work: nothing new is started, the one open transaction is finished or rolled back. */
+  /** Stops the work: nothing new is started, and the open transaction is finished or rolled back. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another run to let go of the warehouse; a minute by default. */
+  /** How long to wait for another run to release the warehouse; a minute by default. */
   readonly lockWaitMs?: number | null;
 }
 
-/** Names of the slices a verb is about; all by default. */
+/** Names of the slices a verb works on; all by default. */
 export interface SliceChoice {
   readonly slices?: readonly string[] | undefined;
 }
 
-/** What a monitor is told of a run's end, beside the addresses of `notify`. */
+/** How a monitor learns of a run's end, besides the addresses of `notify`. */
 export interface Monitor {
   /** Metrics for Prometheus are written to this file. */
   readonly metricsFile?: string | null;
-  /** The rights of that file; 0o644 by default. */
+  /** Permissions of that file; 0o644 by default. */
   readonly mode?: number;
 }
 
 export interface SyncOptions extends Circumstances, SliceChoice, Monitor {
-  /** Nothing new is asked for after this long; null: never. */
+  /** Nothing new is requested after this long; null means no deadline. */
   readonly deadlineMs?: number | null;
 }
 
 export interface StatusOptions extends Circumstances {
-  /** The file the report is to be written to; `USAGE_INVALID` for one of the configuration, the warehouse or a copy. */
+  /** The file for the report. Throws `USAGE_INVALID` if it is one of the configuration, the warehouse or a copy. */
   readonly output?: string;
 }
 
 export interface BackfillOptions extends Circumstances, Monitor {
   readonly slice: string;
-  /** The days to refetch, half-open; every period they touch is replaced. */
+  /** The days to fetch again, half-open; every period they touch is replaced. */
   readonly days: DayInterval;
-  /** Loads an answer, too, that would take more than half of the rows. */
+  /** Also loads an answer that would remove more than half of the rows. */
   readonly acceptLoss?: boolean;
 }
 
-/** Every circumstance, stated or usual. */
+/** All circumstances, as stated or by default. */
 export interface FullCircumstances {
-  /** The instant that was stated; null: none. */
+  /** The stated instant, or a simulator's fixed clock; null if there is neither. */
   readonly asOf: Date | null;
-  /** The planning instant. */
   readonly planAt: Date;
   readonly emit: Emit;
   readonly signal: AbortSignal;
   readonly lockWaitMs: number;
 }
 
-/** What holds where nothing was said; `AS_OF_IN_FUTURE` for an instant that has not come, `USAGE_INVALID` for one too long ago. */
+/** Fills in the defaults. Throws `AS_OF_IN_FUTURE` for an instant in the future, `USAGE_INVALID` for one too long ago. */
 export function circumstancesOf(config: Config, options: Circumstances): FullCircumstances {
   const { asOf: stated = null, signal = new AbortController().signal, lockWaitMs } = options;
   const emit = guarded(options.emit ?? (() => {}));
@@ -89,7 +88,7 @@ export async function onWarehouse<T>(
   return withWarehouse(config.warehouse, { ...standing, mode }, use);
 }
 
-/** Opens an empty warehouse of its own for as long as `use` runs: what only judges needs none to stay. */
+/** Opens an empty temporary warehouse for as long as `use` runs, for work that only judges and stores nothing. */
 export async function onScratchWarehouse<T>(
   config: Config,
   standing: Pick<FullCircumstances, 'emit' | 'signal' | 'lockWaitMs'>,
@@ -100,7 +99,7 @@ export async function onScratchWarehouse<T>(
   );
 }
 
-/** Refuses an instant in the future, as nobody has seen its values, and one before any data, which a mistyped year makes. */
+/** Throws `AS_OF_IN_FUTURE` for the future, which has no values yet, and `USAGE_INVALID` before any data (a mistyped year). */
 export function checkAsOf(asOf: Date | null, now: Date): void {
   if (asOf === null) return;
   if (asOf > now) {
@@ -113,7 +112,7 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
   }
 }
 
-/** Refuses days that a mistyped year begins: they would be asked for week by week. */
+/** Throws `USAGE_INVALID` for days that a mistyped year begins; they would be requested week by week. */
 export function checkForced({ start }: DayInterval): void {
   if (start >= EARLIEST_DAY) return;
   throw new Failure('USAGE_INVALID', `The days to load again began on ${start}, before ${EARLIEST_DAY}.`, {
@@ -121,7 +120,7 @@ export function checkForced({ start }: DayInterval): void {
   });
 }
 
-/** The slices a verb is about; `USAGE_INVALID` naming each that is not configured, and the nearest that is. */
+/** The slices a verb works on; null: all. Throws `USAGE_INVALID` with each unknown name and the nearest that is configured. */
 export function chosenSlices(config: Config, names: readonly string[] | null): readonly Slice[] {
   if (names === null) return config.slices;
   const known = config.slices.map(({ name }) => name);
@@ -136,7 +135,7 @@ export function chosenSlices(config: Config, names: readonly string[] | null): r
   return config.slices.filter(({ name }) => names.includes(name));
 }
 
-/** Enough for every report of a simulated world, and far below what the real service may need; the rates are the real one's (observed: rate). */
+/** Enough for every simulated report, far below the real service's needs; the rates are the real ones (observed: rate). */
 const SIMULATED_LIMITS = {
   maxStartsPerSecond: 50,
   campaignConcurrency: 8,
@@ -144,22 +143,21 @@ const SIMULATED_LIMITS = {
   maxResponseBytes: 1_073_741_824,
   maxUrlBytes: MAX_URL_BYTES,
 } as const;
-/** Any token is as good as another on loopback; a marked one is easy to find where it should not be. */
+/** Any token works on loopback; this one is easy to find where it should not be. */
 const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
 
-/** A simulated service that runs, and the address and credential to reach it with. */
+/** A running simulated service, with the address and credentials to reach it. */
 export interface SimulatedWorld {
   readonly service: HttpService;
-  /** Moves the simulated clock. */
   setNow(at: Date): void;
   close(): Promise<void>;
 }
 
-/** Starts the simulator for a configuration, its clock standing at an instant. */
+/** Starts the simulator for a configuration, with its clock at `now`. */
 export async function startWorld(simulated: SimulatorService, now: Date): Promise<SimulatedWorld> {
   const { seed, apps, partners, links, rowsPerDay } = simulated;
-  // Loaded only here: nobody who talks to a real service pays for the simulator.
+  // Loaded only here, so that work with a real service does not pay for the simulator.
   const { startSimulator } = await import('../simulator/simulator.ts');
   const simulator = await startSimulator({
     world: { seed, apps, partners, links, rowsPerDay },
@@ -187,12 +185,12 @@ export async function startWorld(simulated: SimulatorService, now: Date): Promis
   };
 }
 
-/** The instant to plan for when the simulator's clock stands still; null otherwise. */
+/** The instant to plan for if the simulator's clock stands still; null otherwise. */
 export function simulatedNow(config: Config): Date | null {
   return config.service.kind === 'simulator' ? config.service.now : null;
 }
 
-/** Connects to the configured service for as long as `use` runs; a simulated one stands at the instant to plan for. */
+/** Connects to the configured service while `use` runs. A simulator's clock is at its stated instant, otherwise at `planAt`. */
 export async function withService<T>(
   config: Config,
   { planAt, emit }: Pick<FullCircumstances, 'planAt' | 'emit'>,
@@ -208,13 +206,13 @@ export async function withService<T>(
   }
 }
 
-/** Connects for as long as `use` runs. */
+/** Connects to a service for as long as `use` runs. */
 export async function connected<T>(
   address: HttpService,
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  // Loaded only here: what works on disk alone, as plan and status do, starts without the wire.
+  // Loaded only here, so that work on disk alone, such as plan and status, starts without the network code.
   const { connect } = await import('../service/connect.ts');
   const service = connect(address, emit);
   try {

@@ -1,4 +1,4 @@
-/** The door of the library: what every function of it must be given, and what it rejects with. */
+/** The entry of every library function: checks its arguments, and lets it reject only with a `Failure`. */
 
 import * as z from 'zod';
 
@@ -6,7 +6,7 @@ import { asFailure, Failure, textOf } from '../errors.ts';
 import { parseDay } from '../model/calendar.ts';
 import { catalogSections } from '../model/catalog.ts';
 
-/** A function of a configuration (which `checkFirst` checks) and options, with those it needs; it rejects with a `Failure`, whatever happens. */
+/** A function of a configuration (checked by `checkFirst`) and options (`needed` required); rejects only with a `Failure`. */
 export function configVerb<Given extends readonly [config: unknown, options?: unknown], Result>(
   needed: readonly OptionName[],
   act: (...given: Given) => Promise<Result>,
@@ -22,7 +22,7 @@ export function configVerb<Given extends readonly [config: unknown, options?: un
   };
 }
 
-/** A function of options alone, with those it needs; it rejects with a `Failure`, whatever happens. */
+/** A function of options alone (`needed` required); rejects only with a `Failure`. */
 export function plainVerb<Given extends readonly [options?: unknown], Result>(
   needed: readonly OptionName[],
   act: (...given: Given) => Promise<Result>,
@@ -36,7 +36,7 @@ export function plainVerb<Given extends readonly [options?: unknown], Result>(
   };
 }
 
-/** Calls a function that the caller gave; what it throws is the caller's to correct, unless the caller's signal made it. */
+/** Calls a function of the caller. Throws `USAGE_INVALID` if it fails, unless with a `Failure` or after the signal's abort. */
 export async function called<Answer>(
   name: OptionName,
   signal: AbortSignal | undefined,
@@ -53,7 +53,7 @@ export async function called<Answer>(
   }
 }
 
-/** Does work that rejects with a `Failure`, whatever happens, `INTERRUPTED` once the signal of the options has aborted. */
+/** Does work that rejects only with a `Failure`: with `INTERRUPTED` once the signal in the options has aborted. */
 export async function rejecting<Result>(options: unknown, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -72,12 +72,12 @@ const configShape = z.object({
 });
 const reportShape = z.object({ as_of: z.string(), health: z.object({ state: z.string() }), slices: list, runs: list });
 
-/** Refuses what is no configuration. */
+/** Throws `USAGE_INVALID` if the value is not a configuration. */
 export function checkConfig(given: unknown): void {
   checkFirstArgument(configShape.safeParse(given), 'configuration', 'Give what `readConfig` resolves to.');
 }
 
-/** Refuses what is no status report. */
+/** Throws `USAGE_INVALID` if the value is not a status report. */
 export function checkReport(given: unknown): void {
   checkFirstArgument(reportShape.safeParse(given), 'status report', 'Give what `status` resolves to.');
 }
@@ -99,7 +99,7 @@ const days = z.object({ start: day, end: day }).refine(({ start, end }) => start
 const verb = z.custom((value) => typeof value === 'function');
 const stream = z.custom((value) => isObject(value) && 'write' in value);
 
-/** What an option must be, and the options of that kind; a name means the same in every function. */
+/** The options by kind, each kind with its schema; a name means the same in every function. */
 const kinds = [
   [z.string(), ['app', 'costCredential', 'directory', 'engine', 'file', 'link', 'name', 'output', 'parent', 'partner']],
   [z.string(), ['slice', 'table', 'token', 'word']],
@@ -125,7 +125,7 @@ const kinds = [
 
 type OptionName = (typeof kinds)[number][1][number];
 
-/** Throws `USAGE_INVALID` with every option that is not what it must be, or that is needed and missing. */
+/** Throws `USAGE_INVALID` with every option that is invalid, or that is needed and missing. */
 export function checkOptions(options: unknown, needed: readonly OptionName[]): void {
   if (!isObject(options)) throw refusal([`The options were ${shown(options)}.`]);
   const given = new Map<string, unknown>(Object.entries(options));
@@ -144,7 +144,7 @@ const refusal = (messages: readonly string[]): Failure =>
     hint: 'Give each option as its type says, and days as `parseDay` gives them, the start before the end.',
   });
 
-/** A value in words; of one with parts only what it is, as they may be secret. */
+/** A value in words; of an object or a list only the kind, as its parts may be secret. */
 function shown(value: unknown): string {
   if (value === undefined) return 'not given';
   if (typeof value === 'string') return JSON.stringify(value);

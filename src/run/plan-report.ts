@@ -1,4 +1,4 @@
-/** What the next sync would ask for, why, and what that saves: reads the ledger, asks the service nothing. */
+/** Explains what the next sync would request, why, and what that saves. Reads the ledger; requests nothing. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -24,44 +24,44 @@ import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface PlannedWindow {
-  /** How many metrics of a cube it requests; absent for any other slice, of which each window requests all. */
+  /** How many metrics of a cube it requests; absent for any other slice, whose windows each request all. */
   readonly metrics?: number;
   readonly first_day: string;
   readonly last_day: string;
   readonly periods: number;
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
-  /** What the periods held when they were last loaded, or do under the meaning before; those that never were as an average day; null before the first. */
+  /** Rows at the last load, or under the previous meaning; for periods without any, the average. null before the first load. */
   readonly rows_expected: number | null;
 }
 
-/** A pattern among a slice's metrics, and what it stands for. */
+/** A pattern among a slice's metrics, and the metrics it matches. */
 export interface PlannedStar {
   readonly pattern: string;
   readonly metrics: readonly string[];
-  /** Those that no period was loaded with yet. */
+  /** Those with which no period has been loaded yet. */
   readonly new_metrics: readonly string[];
 }
 
 export interface PlannedSlice {
   readonly name: string;
-  /** What its patterns stand for in the stored catalog; absent without patterns, and before a catalog is stored. */
+  /** Its patterns in the stored catalog; absent without patterns, and before a catalog is stored. */
   readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
-  /** Periods that copies alone hold and that go with the meaning that changed; absent for none. */
+  /** Deleted periods that only copies still hold, and that are lost with the old meaning; absent if there are none. */
   readonly released_periods?: number;
   readonly requests: number;
   /** Of all windows; null before the first load. */
   readonly rows_expected: number | null;
-  /** Rows that refetching every unfinal period would bring; null before the first load. */
+  /** Rows that fetching every unfinal period again would return; null before the first load. */
   readonly refetch_all_rows: number | null;
-  /** First and last day of a date period that ends before it begins, as of the plan; null for any other. */
+  /** First and last day of a date period that, as of the plan, ends before it begins; null for any other. */
   readonly reversed_period: { readonly first_day: string; readonly last_day: string } | null;
-  /** Periods of the slice's coverage, due or not; 0 where it holds no day yet. */
+  /** Periods of the slice's coverage, due or not; 0 if it has no day yet. */
   readonly periods: number;
-  /** Periods of which some cell is not final. */
+  /** Periods with at least one cell that is not final. */
   readonly unfinal_periods: number;
-  /** Unfinal periods that are not asked for. */
+  /** Unfinal periods that are not requested. */
   readonly saved_periods: number;
 }
 
@@ -69,15 +69,15 @@ export interface PlanReport {
   readonly as_of: string;
   readonly slices: readonly PlannedSlice[];
   readonly requests: number;
-  /** Of the slices that were loaded before, as is what follows. */
+  /** Only of slices that were loaded before, like the numbers below. */
   readonly rows_expected: number;
-  /** Rows that refetching every unfinal period would bring. */
+  /** Rows that fetching every unfinal period again would return. */
   readonly refetch_all_rows: number;
-  /** How many fewer the plan asks for; 0 when it asks for more, as after a metric was added. */
+  /** How many fewer rows the plan requests; 0 if it requests more, as after a metric was added. */
   readonly saved_rows: number;
 }
 
-/** The plan of the next sync; everything is `new` where there is no warehouse yet. Throws what a sync would refuse a slice with. */
+/** Returns the next sync's plan; all is `new` without a warehouse. Throws the failure a sync would refuse a slice with. */
 export async function explainPlan(
   config: Config,
   request: Omit<FullCircumstances, 'asOf'> & { readonly slices: readonly string[] | null },
@@ -108,22 +108,22 @@ export async function explainPlan(
 
 interface ExplainedPlan {
   readonly plan: SlicePlan;
-  /** The table that is served, of this meaning or of the one before. */
+  /** The served table, of this meaning or the previous one; null if there is none. */
   readonly live: SliceTable | null;
   readonly stars: readonly PlannedStar[];
-  /** Periods of the meaning before that copies alone hold. */
+  /** Deleted periods of the previous meaning that only copies still hold. */
   readonly released: number;
 }
 
 async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], planAt: Date): Promise<ExplainedPlan[]> {
   const stored = readCatalog(warehouse, slices);
-  // Ledgers are remembered: while one answer is made sense of, the engine finds the next.
+  // Ledgers are cached: the engine reads the next one while one is being parsed.
   await Promise.allSettled([stored, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
   const catalog = await stored;
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const explained: ExplainedPlan[] = [];
   for (const stated of slices) {
-    // Before the first catalog nobody knows what a star stands for.
+    // Without a catalog, what a star stands for is unknown.
     const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
     if (refusal !== null) throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
     const slice = withStars(stated, listed);
@@ -206,12 +206,12 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
 
 type RowsOf = (periods: readonly Period[], slice: Slice) => number;
 
-/** The rows periods held when they were last loaded, or as many days as they have usually hold; null before the first. */
+/** Estimates the rows of periods: those of their last load, otherwise the average per day. null before the first load. */
 function expectingRows({ slice: { metrics } }: SlicePlan, table: SliceTable | null): RowsOf | null {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
   return (periods, slice) => {
-    // The rows of a cube are values, so that fewer metrics are fewer rows.
+    // The rows of a cube are values, so fewer metrics mean fewer rows.
     const share = slice.cube === undefined ? 1 : slice.metrics.length / metrics.length;
     const ages = new Set(slice.metrics.map(ageIn(slice)));
     const rowsOf = ({ bucket, requested }: Period): number => {

@@ -1,4 +1,4 @@
-/** Whether dividing a window that falls short of its totals still helps, and how windows fail that nothing helps. Pure. */
+/** Decides whether dividing a window that falls short still helps, and builds the failures of windows beyond help. Pure. */
 
 import { Failure } from '../errors.ts';
 import type { Shortfall, SplitResult } from '../load/load-result.ts';
@@ -6,21 +6,21 @@ import { lastDay, spanOf, weekdayName, weekdayOf, type WeekStart } from '../mode
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { partId, subjectOf, type Window } from '../model/window.ts';
 
-/** What a window that fell short had, before some of its parts were divided. */
+/** The state of a window that fell short, before some of its parts were divided. */
 export interface Round {
   readonly rows: number;
   readonly differences: Shortfall['differences'];
-  /** Whether an earlier division brought more rows: answers are cut. */
+  /** Whether an earlier division returned more rows, so that answers are cut. */
   readonly hasGrown: boolean;
   /** The parts (`partId`) that the division made. */
   readonly halves: readonly string[];
 }
 
 /**
- * What is to be done with a window that fell short, or is too large. What cannot ask again cannot divide.
+ * Decides what to do with a window that fell short or is too large. A source that cannot request again cannot divide.
  *
- * An assumption is no reason to refuse an answer for ever. If only metrics that seem to add up, by their names, disagree, and smaller
- * questions bring no more rows, the rows are whole and the assumption was wrong.
+ * An assumption is no reason to refuse an answer forever. If only metrics that seem to add up, by their names, disagree, and
+ * smaller requests return no more rows, the rows are complete and the assumption was wrong.
  */
 export function courseOf(
   { values, window, shortfall }: Pick<SplitResult, 'values' | 'window' | 'shortfall'>,
@@ -38,13 +38,13 @@ export function courseOf(
   const isShown = before.halves.every((half) => (rows.get(half) ?? 0) > 0);
   const hasGrown = before.hasGrown || total > before.rows;
   if (isAssumed && isShown && !hasGrown) return 'not additive';
-  // A sum of what does not add up comes nearer by chance.
+  // The sum of a metric that does not add up comes nearer only by chance.
   const isNearer =
     !isAssumed && [...before.differences].some(([metric, away]) => (differences.get(metric) ?? 0) < away);
   return isCut || isNearer || total > before.rows ? 'divide' : 'fail';
 }
 
-/** The round that a division begins. */
+/** The round that begins with a division. */
 export function roundAfter(
   { rows, differences }: Shortfall,
   before: Round | undefined,
@@ -62,7 +62,7 @@ export function roundAfter(
 
 const totalOf = (rows: Shortfall['rows']): number => [...rows.values()].reduce((sum, each) => sum + each, 0);
 
-/** The failure of an archived answer: one that is too heavy cannot be divided, nor does it get lighter with time. */
+/** The failure of an archived answer. One that is too heavy cannot be divided and will not become lighter with time. */
 export function beyondReplay(failure: Failure, { slice, requested }: Window): Failure {
   const { code, message, facts, cause } = failure;
   if (code !== 'SOURCE_TOO_HEAVY') return failure;
@@ -71,7 +71,7 @@ export function beyondReplay(failure: Failure, { slice, requested }: Window): Fa
   return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
 }
 
-/** The failure of a window whose weeks begin on another day than those that are held, which no table may mix. */
+/** The failure of a window whose weeks begin on another day than the stored ones; no table may mix them. */
 export function otherWeeks(window: Window, weekStartsOn: WeekStart, stored: readonly LoadedPeriod[]): Failure {
   const { slice, requested, replaced } = window;
   const { start, end } = spanOf(requested, ...stored.map((period) => period.requested));

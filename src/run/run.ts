@@ -1,4 +1,4 @@
-/** One run: what it was started with, and how what it did is recorded and told. Decides nothing. */
+/** One run: what it was started with, and how its results are recorded and reported. Decides nothing. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -15,12 +15,12 @@ import { type LoadedWindow, namesOf, type RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
-  /** The instant that was stated to plan for, which also counts as the fetch; null: now, and when it was. */
+  /** The stated instant to plan for, which also counts as the fetch; null: plan for now, and count the actual fetch. */
   readonly asOf: Date | null;
-  /** Names of the slices the run is about; null: all. */
+  /** Names of the slices in the run; null: all. */
   readonly slices: readonly string[] | null;
   readonly lockWaitMs: number;
-  /** After this long nothing new is begun; null: never. */
+  /** Nothing new begins after this long; null: no deadline. */
   readonly deadlineMs: number | null;
   /** For `backfill`: exactly the periods that touch these days, whatever their state. */
   readonly forced: DayInterval | null;
@@ -35,14 +35,13 @@ export interface Run {
   readonly slices: readonly Slice[];
   readonly record: RunRecord;
   readonly runId: string;
-  /** The instant the run plans for. */
   readonly planAt: Date;
   readonly emit: Emit;
   /** Aborted by a signal or the deadline. */
   readonly signal: AbortSignal;
 }
 
-/** Counts and tells the windows a slice is to get, and what is left as it is because a later fetch brought it. */
+/** Counts and reports the windows planned for a slice, and the periods left as they are because a later fetch is stored. */
 export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
   const { record, emit } = run;
   record.plan(plan);
@@ -55,7 +54,7 @@ export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
   if (run.request.forced !== null && plan.storedNewer === 0) await recordForced(plan, run.request.forced, run);
 }
 
-/** Tells which of the days to load again were not asked for; a failure where none was. */
+/** Reports which of the days to load again are not requested; records a failure if none are. */
 async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, run: Run): Promise<void> {
   const because =
     slice.grain === null ? 'lie outside its date period' : 'have not begun, or are older than `retain` allows';
@@ -72,7 +71,7 @@ async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, 
   }
 }
 
-/** Counts and tells a window that became visible, and remembers the parts it had to be asked for in. */
+/** Counts and reports a loaded window, and remembers the parts it had to be divided into. */
 export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void> {
   const { window, rows, restatedPeriods, warnings } = result;
   const { name } = window.slice;
@@ -84,7 +83,7 @@ export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void
   for (const warning of warnings) await warn(warning, window, run);
 }
 
-/** Counts and tells a failure of a window, or of something else about a slice, which is then named. */
+/** Counts and reports a failure of a window, or of a slice by its name. */
 export function recordFailed(
   failure: Failure,
   about: Window | string,
@@ -95,7 +94,7 @@ export function recordFailed(
   emit({ type: 'failed', code, ...namesOf(about), message, hint });
 }
 
-/** Records and tells a warning about a window, about a slice by its name, or about the whole run. */
+/** Records and reports a warning about a window, about a slice by its name, or about the whole run (null). */
 export async function warn(
   { code, message }: LoadWarning,
   about: Window | string | null,

@@ -1,8 +1,8 @@
 /**
- * The service as a source of answers: asked for partners, links and what is due, its answers spooled, read into columns, and kept in
- * the archive where one is configured.
+ * The service as a source of answers: requests partners, links and what is due; spools the answers, reads them into columns,
+ * and archives them if an archive is configured.
  *
- * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
+ * No disk error in the archive can fail a load: if an answer cannot be kept or removed, that is a warning, `ARCHIVE_FAILED`.
  */
 
 import { keepCatalog, keepWindow, removeEntries } from '../archive/archive.ts';
@@ -23,7 +23,7 @@ import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
 import { planTargets, withNightlyAudits } from './tables.ts';
 
-/** A run with it asks the service. */
+/** Makes a run request its answers from the service. */
 export function fromService(service: Service): SourceDoor {
   return {
     statistics: () => service.statistics(),
@@ -37,7 +37,7 @@ function openSource(run: Run, service: Service): Source {
   const columns = openColumns(run);
   const { spool } = columns;
   const clock = machineClock(service, request.asOf, emit);
-  /** With what was read of them. */
+  /** Removes answers together with what was read of them. */
   const discard: Spool['discard'] = async ({ answers }) => {
     await columns.answers.discard(answers);
     await spool.discard({ answers });
@@ -49,7 +49,7 @@ function openSource(run: Run, service: Service): Source {
       const catalog = await refreshCatalog(run, {
         async filtersData(...requested) {
           const listing = await service.filtersData(...requested);
-          // Before it is stored as seen at an instant that may be years away.
+          // Checked before the listing is stored as seen at an instant that may be years away.
           clock.check();
           return listing;
         },
@@ -67,7 +67,7 @@ function openSource(run: Run, service: Service): Source {
       const pending = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, onAnswer };
       const batches = extract(queue, {
         ...pending,
-        // Into the columns of its slice as they are now.
+        // Reads into the columns that the slice has now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);
           if (target === undefined) return;
@@ -84,7 +84,7 @@ function openSource(run: Run, service: Service): Source {
     discard: async (answers) => discard({ answers }),
     async finish() {
       await refreshNamed(run, service, clock);
-      // A wrong clock would remove what is to be kept.
+      // With a wrong clock, answers that must be kept would be removed.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
       const before = new Date(run.planAt.getTime() - config.archiveMs);
@@ -96,7 +96,7 @@ function openSource(run: Run, service: Service): Source {
   };
 }
 
-/** Keeps the catalog that the run's answers are typed by. */
+/** Archives the catalog that gives the run's answers their types. */
 async function archiveCatalog(run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
@@ -106,13 +106,13 @@ async function archiveCatalog(run: Run): Promise<void> {
   await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, catalog));
 }
 
-/** Keeps the answers of a batch that were loaded; one that was held or failed is no answer to load again. */
+/** Archives the answers of a batch that were loaded. An answer that was held back or failed must not be loaded again. */
 async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadResult[], run: Run): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
   const loaded = new Set(results.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods));
   for (const whole of batch) {
-    // Of an answer that was believed in part, the periods that were: its bodies hold more than is loaded again.
+    // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
     const periods = whole.window.periods.filter((due) => loaded.has(due));
     if (periods.length === 0) continue;
     const spooled = { ...whole, window: { ...whole.window, periods } };
@@ -133,8 +133,8 @@ async function orWarn(what: string, window: Window | null, run: Run, act: () => 
 }
 
 /**
- * Requests partners and links as configured, unless an earlier run of the same instant did. A failure is recorded and leaves the stored
- * ones as they were; refused credentials, `CLOCK_UNTRUSTED` and `STORAGE_FAILED` are thrown, and end the run.
+ * Requests partners and links as configured, unless an earlier run of the same instant succeeded. A failure is recorded and
+ * leaves the stored ones as they were. Refused credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
  */
 async function refreshDimensions(run: Run, service: Service, clock: MachineClock): Promise<void> {
   const { partners, links } = run.config;
@@ -144,7 +144,7 @@ async function refreshDimensions(run: Run, service: Service, clock: MachineClock
   if (links !== null) await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
 }
 
-/** Crawls the apps whose loaded rows name links that are not known, where `every` lets apps wait. Fails as `refreshDimensions` does. */
+/** Crawls the apps whose loaded rows name unknown links, if `every` lets apps wait. Fails as `refreshDimensions` does. */
 async function refreshNamed(run: Run, service: Service, clock: MachineClock): Promise<void> {
   const { links } = run.config;
   if (run.request.command !== 'sync' || links?.everyMs === undefined || run.signal.aborted) return;

@@ -1,4 +1,4 @@
-/** Where a run's answers come from: the service, or the archive of what it once answered. */
+/** The interface of a run's sources of answers: the service, or the archive of its earlier answers. */
 
 import type { PendingWindow, Batch } from '../extract/extract.ts';
 import type { LoadRequest, LoadResult } from '../load/load-result.ts';
@@ -16,7 +16,7 @@ import type { Run } from './run.ts';
 /** The tables that windows are loaded into, by slice; replaced as columns widen. */
 export type Targets = Map<string, Target>;
 
-/** A batch of answers, and the instant they count as fetched; null: when each was asked for. */
+/** A batch of answers, and the instant they count as fetched; null: when each was requested. */
 export interface AnswerBatch extends Batch {
   readonly fetchedAt: Date | null;
 }
@@ -26,15 +26,15 @@ export type Answers = Spooled['answers'];
 
 /** A source, open for one run. */
 export interface Source {
-  /** Whether it answers another question too; an archive gives what it has. */
+  /** Whether a window can be requested again or in parts; an archive gives only what it has. */
   readonly canRequest: boolean;
-  /** The catalog that values are typed by, and the slices it has something of; refreshes partners and links where it has them. Throws where no catalog is to be had. */
+  /** Returns the catalog that types values (throws without one) and the slices with answers; refreshes partners and links. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
-  /** What is to be loaded into each table, by the ledger or by what the archive holds. */
+  /** The windows to load into each table, planned from the ledger or from the archive's content. */
   plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;
   /**
-   * Takes windows off the queue until it is empty, and answers them in batches of one slice. `came` is called with each answer and its bytes
-   * before the next window is requested, and may change the queue. Throws when nothing may be loaded any more.
+   * Takes windows off the queue until it is empty, and answers them in batches of one slice. Before each next request, calls
+   * `onAnswer`, which may change the queue, with every new answer and its bytes. Throws if nothing more may be loaded.
    */
   answers(
     queue: PendingWindow[],
@@ -42,30 +42,27 @@ export interface Source {
     signal: AbortSignal,
     onAnswer: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
-  /** Answers that were read into columns already. */
+  /** Reads answers into columns, unless they were read before. */
   readonly read: LoadRequest['read'];
-  /** Keeps what of a batch was loaded, where the source is to keep it. */
+  /** Archives the answers of a batch that were loaded, if the source does so. */
   keep(batch: readonly Spooled[], results: readonly LoadResult[]): Promise<void>;
-  /** Removes answers that nobody needs any more. */
+  /** Removes answers that are no longer needed. */
   discard(answers: Answers): Promise<void>;
-  /** What is left to do when all is loaded. */
+  /** Does what remains when everything is loaded. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A source as a run is started with it. */
+/** A source before it is opened for a run. */
 export interface SourceDoor {
-  /** What was put on the wire so far. */
+  /** What was sent to the service so far. */
   statistics(): ServiceStatistics;
-  /** Now by this machine's clock, where answers of the service agreed with it; null where they did not, or none told the time. */
+  /** Now by this machine's clock if the service's answers agree with it; null if they do not, or if none states the time. */
   confirmedNow(): Date | null;
   open(run: Run): Source;
 }
 
-/**
- * Opens the spool of a run, and what reads its answers, or the archive's, into columns there. Emptied, also when nothing turns out to
- * be due: what a killed run left takes room.
- */
+/** Opens the spool and a reader that reads answers into columns there. Empties the spool: a killed run's files take space. */
 export function openColumns({ warehouse }: Pick<Run, 'warehouse'>) {
   const spool = openSpool(warehouse.path);
   const reader = openColumnReader();

@@ -1,4 +1,4 @@
-/** What a run did so far, and the summary of it as `--json` prints it, whose shape is public interface. Decides nothing. */
+/** What a run did so far, and its summary as `--json` prints it (its shape is public interface). Decides nothing. */
 
 import { exitCodeOf, Failure, type FailureCode } from '../errors.ts';
 import type { LoadResult } from '../load/load-result.ts';
@@ -15,7 +15,7 @@ export interface SliceSummary {
   readonly windows: { readonly planned: number; readonly loaded: number; readonly failed: number };
   readonly requests: number;
   readonly rows: { readonly fetched: number; readonly loaded: number; readonly rejected: number };
-  /** Periods by the reason they were due: `new`, `missing`, `open`, `maturing`, … */
+  /** Number of periods by the reason they were due: `new`, `missing`, `open`, `maturing`, … */
   readonly periods: Readonly<Record<string, number>>;
   readonly restated_periods: number;
   /** Stretches of periods that were loaded without rows, `first:last`, both inclusive. */
@@ -28,7 +28,7 @@ export interface FailureSummary {
   readonly window: string | null;
   readonly message: string;
   readonly hint: string | null;
-  /** How many failures of one cause it stands for; 1 by default. */
+  /** How many failures of one cause it represents; 1 by default. */
   readonly count?: number;
 }
 
@@ -53,7 +53,7 @@ export interface SyncSummary {
 
 export type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
 
-/** What was done for a slice, at first nothing; the usual reasons are listed also at zero. */
+/** The counts of a slice before anything is done; the usual reasons are listed even at zero. */
 function nothingDone(name: string) {
   const periods: Record<string, number> = { new: 0, maturing: 0, missing: 0 };
   return {
@@ -88,7 +88,7 @@ export class RunRecord {
     }
   }
 
-  /** Counts the windows that a slice is to get beyond those it was to get so far; less than 0: that many fewer. */
+  /** Adds to the number of windows planned for a slice; subtracts if `windows` is negative. */
   planMore(slice: string, windows: number): void {
     this.#of(slice).windows.planned += windows;
   }
@@ -107,14 +107,14 @@ export class RunRecord {
     counts.empty_periods = joinedStretches([...counts.empty_periods, ...empty]);
   }
 
-  /** Records a failure of a window, of a slice by its name, or of the whole run (credentials, deadline), which is recorded once. */
+  /** Records a failure of a window, of a slice by its name, or once of the whole run (credentials, deadline). */
   fail(failure: Failure, about: Window | string | null = null): void {
     if (about !== null && typeof about !== 'string') this.#of(about.slice.name).windows.failed += 1;
     if (about === null && this.#failures.some((known) => known.failure.message === failure.message)) return;
     this.#failures.push({ ...namesOf(about), failure });
   }
 
-  /** Records what became of a copy. */
+  /** Records a published copy, or the failure to publish it. */
   published(outcome: Published | Failure): void {
     if (outcome instanceof Failure) this.fail(outcome);
     else this.#published.push(outcome);
@@ -124,7 +124,6 @@ export class RunRecord {
     this.#interrupted = true;
   }
 
-  /** Whether any window was loaded. */
   get hasLoaded(): boolean {
     return [...this.#slices.values()].some(({ windows }) => windows.loaded > 0);
   }
@@ -174,13 +173,13 @@ export class RunRecord {
   }
 }
 
-/** The slice and the days of what a window, a slice by its name, or the whole run is told of. */
+/** The slice and window named by an event about a window, a slice by its name (no window), or the whole run (neither). */
 export function namesOf(about: Window | string | null): Pick<FailureSummary, 'slice' | 'window'> {
   if (about === null || typeof about === 'string') return { slice: about, window: null };
   return { slice: about.slice.name, window: labelOf(about) };
 }
 
-/** Stretches of days, `first:last`, in order; where one ends as the next begins, in whatever windows they came, they are one. */
+/** Stretches of days, `first:last`, in order; adjacent ones are joined, whichever windows they are from. */
 function joinedStretches(stretches: readonly string[]): string[] {
   const joined: { readonly first: string; last: Day }[] = [];
   for (const stretch of stretches.toSorted()) {

@@ -1,4 +1,4 @@
-/** The tables of a run's slices: prepared, planned for with the night's audits, swapped, cut to what is kept, and measured. */
+/** The tables of a run's slices: prepares, plans and swaps them, deletes old periods, draws audits, warns of changed finals. */
 
 import { isDeepStrictEqual } from 'node:util';
 
@@ -22,7 +22,7 @@ import { storedRows } from '../links/replace.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 
-/** The slices with what their stars stand for in the catalog; one whose stars stand for nothing, or too much, fails by itself. */
+/** The slices with stars replaced by the catalog's metrics. One whose stars match nothing, or too much, fails by itself. */
 export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catalog): Slice[] {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   return slices.flatMap((slice) => {
@@ -34,10 +34,10 @@ export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catal
   });
 }
 
-/** Slices whose ledgers are read together: of more they would fill the memory. */
+/** Slices whose ledgers are read together; more would fill the memory. */
 const MOST_AT_ONCE = 20;
 
-/** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
+/** Returns the table of each slice. A slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {
   const targets: Targets = new Map();
   for (const [at, slice] of slices.entries()) {
@@ -46,7 +46,7 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
       const before = await recordedUnknown(run.warehouse, slice.name);
       const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
       targets.set(slice.name, target);
-      // A metric is warned of by the first run that has it in its slice.
+      // Only the first run that has a metric in its slice warns of it.
       const message = unknownFormsText(
         target.columns.metrics.filter(({ id }) => !before.has(id)),
         slice,
@@ -61,7 +61,7 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
   return targets;
 }
 
-/** What each slice is to be asked for, by what its tables hold now. */
+/** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
   const plans: SlicePlan[] = [];
@@ -76,7 +76,7 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return plans;
 }
 
-/** The tables as they stand after the loads: one may have been swapped, or have learned which of its metrics add up. */
+/** Returns the tables after the loads. A table may have been swapped, or loads may have shown which of its metrics add up. */
 export async function standingTargets(run: Run, targets: Targets, before: Targets): Promise<Target[]> {
   const standing: Target[] = [];
   for (const target of targets.values()) {
@@ -88,7 +88,7 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
   return standing;
 }
 
-/** Puts a table that was built and is complete in the live one's place, or warns of what keeps it from that. */
+/** Puts a complete new table in the place of the live one, or warns why it cannot yet. */
 async function swapIfComplete(run: Run, target: Target): Promise<void> {
   const { slice, columns } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
@@ -100,7 +100,7 @@ async function swapIfComplete(run: Run, target: Target): Promise<void> {
   await warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
-/** Deletes what `retain` keeps no longer, also of a slice that had failures; `keeps` as `deleteOld` has it. */
+/** Deletes the periods that `retain` no longer keeps, also those of a slice that had failures; `keeps` as in `deleteOld`. */
 export async function deleteOldPeriods(run: Run, standing: readonly Target[], keeps: boolean): Promise<void> {
   for (const target of standing) {
     const deleted = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
@@ -108,7 +108,7 @@ export async function deleteOldPeriods(run: Run, standing: readonly Target[], ke
   }
 }
 
-/** The plans of a nightly sync with its audits, which are recorded before anything is requested; a backfill has none. */
+/** Adds the audits of a nightly sync to its plans, and records them before anything is requested; a backfill has none. */
 export async function withNightlyAudits(run: Run, plans: readonly SlicePlan[]): Promise<readonly SlicePlan[]> {
   if (run.request.forced !== null) return plans;
   const drawn = await drawnTonight(run, plans);
@@ -122,7 +122,7 @@ export async function withNightlyAudits(run: Run, plans: readonly SlicePlan[]): 
 
 const drawsRow = z.object({ draws: count });
 
-/** What the night's earlier runs, killed ones too, have left to draw. */
+/** The audits still to draw tonight, after those that the night's earlier runs loaded, killed runs included. */
 export async function drawnTonight(
   { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
   plans: readonly SlicePlan[],
@@ -139,7 +139,7 @@ const changedRow = z.object({
   last_age: count,
 });
 
-/** Warns of final totals that changed, whatever request found them: of this run, and of runs that were killed before they could. */
+/** Warns of changed final totals, whichever request found them: in this run, or in runs killed before they could warn. */
 export async function warnOfChangedFinals(run: Run): Promise<void> {
   const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
   for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
@@ -148,12 +148,12 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   }
 }
 
-/** Adds the partners that only loaded rows carry, if partners are configured, and rebuilds the views that join; asks the service nothing. */
+/** Adds partners that only loaded rows name, if partners are configured; rebuilds the joining views. Requests nothing. */
 export async function completeDimensions({ config, warehouse, record, planAt }: Run): Promise<void> {
   if (config.partners) await completePartners(warehouse, planAt);
   record.partnerRows = await storedRows(warehouse, 'partners');
   if (config.links !== null) {
-    // Also of a run that had no links to ask for.
+    // Counted even if the run had no links to request.
     const rows = await storedRows(warehouse, 'links');
     record.links = { ...record.links, rows };
   }

@@ -1,8 +1,8 @@
 /**
- * Requesting and loading a run's windows, until each is loaded or has failed.
+ * Requests and loads a run's windows, until each is loaded or has failed.
  *
- * Decides what happens to a window that could not be loaded as it is: requested once more, divided into smaller ones, aligned
- * to other weeks, or failed. One failed window never takes the others down; refused credentials take them all.
+ * Decides what happens to a window that could not be loaded as it is: it is requested again, divided into smaller ones, aligned
+ * to other weeks, or failed. One failed window never fails the others; refused credentials fail them all.
  */
 
 import type { Failure } from '../errors.ts';
@@ -28,7 +28,7 @@ import { planTargets } from './tables.ts';
 /** How often an unusable answer is requested again. */
 const MOST_REPEATS = 2;
 
-/** Loads the windows of all plans in their order, from where the run gets its answers. */
+/** Loads the windows of all plans in their order, from the run's source. */
 export async function loadWindows(
   plans: readonly SlicePlan[],
   run: Run,
@@ -44,15 +44,15 @@ class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
   readonly #targets: Targets;
-  /** The windows that wait, the next one first; the source takes them off. */
+  /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
-  /** By the window's id, what it had before it was divided for falling short. */
+  /** By window id: the state before the window was divided because it fell short. */
   readonly #rounds = new Map<string, Round>();
-  /** By slice, the weekday its windows were aligned to since the run began. */
+  /** By slice: the weekday that its windows were aligned to in this run. */
   readonly #weekStarts = new Map<string, WeekStart>();
-  /** The slices whose windows were planned before anything was known of their size: their first answer says how long the others are. */
+  /** Slices planned before anything was known of their size; their first answer shows how long their other windows may be. */
   readonly #unsized: Set<string>;
-  /** Ends all requests: credentials were refused. */
+  /** Ends all requests, if credentials are refused or loading ends. */
   readonly #stop = new AbortController();
 
   constructor(run: Run, source: Source, targets: Targets, unsized: Set<string>) {
@@ -78,31 +78,30 @@ class WindowLoader {
         await this.#discardUnneeded(batch.spooled.flatMap(({ answers }) => answers));
       }
     } finally {
-      // What is still under way when the disk gave out would be written for nobody.
+      // After a disk failure, requests still under way would be written for nothing.
       this.#stop.abort();
     }
   }
 
-  /** Puts what is to be requested of a window, in its place, in front of all others. */
+  /** Puts what is to be requested in place of a window at the front of the queue. */
   #putBack({ slice }: Window, pending: readonly PendingWindow[]): void {
     this.#run.record.planMore(slice.name, pending.length - 1);
     this.#waiting.unshift(...pending);
   }
 
-  /** Puts windows of a slice behind all others, in place of those that wait. */
+  /** Replaces the waiting windows of a slice; the new ones go to the end of the queue. */
   #replaceWaiting(slice: string, windows: readonly Window[]): void {
     const others = this.#waiting.filter(({ window }) => window.slice.name !== slice);
     this.#run.record.planMore(slice, windows.length + others.length - this.#waiting.length);
     this.#waiting.splice(0, Infinity, ...others, ...windows.map((window) => unanswered(window)));
   }
 
-  /** Discards the answers that no waiting window needs. */
   async #discardUnneeded(answers: Answers): Promise<void> {
     const needed = new Set(this.#waiting.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf)));
     await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !needed.has(path))));
   }
 
-  /** Loads a batch, but for windows of weeks that are no longer the target's. */
+  /** Loads a batch, except windows whose weeks the target no longer has. */
   async #loadCurrent({ spooled, fetchedAt }: AnswerBatch): Promise<readonly LoadResult[]> {
     const [first] = spooled;
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
@@ -112,20 +111,20 @@ class WindowLoader {
     const loaded = await loadBatch(current, {
       warehouse,
       runId,
-      // The ledger learns which metrics came, so that those added since the answers were archived are due.
+      // The ledger records the metrics received, so that metrics added after the answers were archived are due.
       target: narrowedTo(target, first.window.slice.metrics),
       fetchedAt,
-      // Whatever was archived had been accepted, losses too.
+      // Archived answers were accepted when they were loaded, losses included.
       acceptLoss: request.acceptLoss || !this.#source.canRequest,
       read: this.#source.read,
     });
     this.#targets.set(target.slice.name, withChanges(target, loaded.target));
-    // Of a window that is loaded in part each part is one from now on; the days of one that is not current wait in others.
+    // Each part of a partly loaded window counts as one from now on; the days of a window that is not current wait in others.
     record.planMore(target.slice.name, loaded.results.length - spooled.length);
     return loaded.results;
   }
 
-  /** Whether a window has the weeks of its slice; one that was under way as they turned has not. */
+  /** Whether a window has the current weeks of its slice; false if they changed while it was under way. */
   #isCurrent({ slice, replaced }: Window): boolean {
     const turnedTo = this.#weekStarts.get(slice.name);
     return turnedTo === undefined || weekdayOf(replaced.start) === turnedTo;
@@ -150,7 +149,6 @@ class WindowLoader {
     await this.#discardUnneeded([...missed.answered.values()]);
   }
 
-  /** Acts on what became of a window. */
   async #afterLoad(result: LoadResult, batch: readonly Spooled[]): Promise<void> {
     const { window } = result;
     const spooled = batch.find((each) => each.window.id === window.id);
@@ -163,7 +161,7 @@ class WindowLoader {
     else this.#afterDoubt(window, result.failure, spooled?.attempt ?? 0);
   }
 
-  /** Joins the waiting windows of a slice whose first answer came, where they may be twice as long. */
+  /** After a slice's first answer, joins its waiting windows if half as many or fewer suffice. */
   #joinWaiting({ slice, requested }: Window, bytes: number): void {
     if (!this.#unsized.delete(slice.name)) return;
     const waiting = this.#waiting.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
@@ -173,7 +171,7 @@ class WindowLoader {
     this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });
   }
 
-  /** Requests a window once more, unless that was done often enough or cannot be done. */
+  /** Requests a window again; fails it if that was done often enough or is impossible. */
   #afterDoubt(window: Window, failure: Failure, attempt: number): void {
     if (!this.#source.canRequest || attempt >= MOST_REPEATS) {
       recordFailed(failure, window, this.#run);
@@ -184,7 +182,7 @@ class WindowLoader {
     this.#putBack(window, [unanswered(window, attempt + 1)]);
   }
 
-  /** Divides a window that fell short or is too large, takes its rows for whole, or fails it. */
+  /** Divides a window that fell short or is too large, accepts its rows as complete, or fails it. */
   async #afterSplit(result: SplitResult, spooled: Spooled): Promise<void> {
     const { window, failure, shortfall, parts, values } = result;
     const { canRequest } = this.#source;
@@ -205,14 +203,14 @@ class WindowLoader {
   }
 
   /**
-   * Puts a window's halves into the queue, or the window in more parts, and remembers what was too heavy; fails one that cannot be divided.
-   * Returns the window in more parts, else null.
+   * Puts a window's halves, or the window in more parts, into the queue, and remembers what was too heavy. Fails a window that
+   * cannot be divided. Returns the window in more parts, otherwise null.
    */
   async #divide(missed: Missed, seen: KnownValues = new Map()): Promise<Window | null> {
     const { window, failure, heavy, attempt } = missed;
     const { slice, fingerprint } = window;
     const { warehouse, planAt, emit } = this.#run;
-    // What was too heavy is not made larger.
+    // A slice with a window that was too heavy must not get longer ones.
     this.#unsized.delete(slice.name);
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     const halves = splitByPeriods(window);
@@ -220,7 +218,7 @@ class WindowLoader {
       const days = Math.max(...halves.map(({ requested }) => daysBetween(requested.start, requested.end)));
       await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
-      // First what was requested first: the newest.
+      // The newest half first, as the newest windows are requested first.
       this.#putBack(
         window,
         halves.toReversed().map((half) => unanswered(half)),
@@ -229,7 +227,7 @@ class WindowLoader {
     }
     const target = this.#targets.get(slice.name);
     const stored: KnownValues = target === undefined ? new Map() : await readKnownValues(warehouse, target);
-    // An answer cut to one row shows one value of each dimension, and nothing to divide by.
+    // An answer cut to one row shows only one value of each dimension, which divides nothing.
     const divided = splitParts(window, heavy, new Map([...stored, ...seen])) ?? splitParts(window, heavy, stored);
     if (divided === null) {
       recordFailed(failure, window, this.#run);
@@ -238,13 +236,13 @@ class WindowLoader {
     emit({ type: 'window_split', ...where, into: divided.parts.length });
     const { whole } = missed;
     const wanted = new Set(requestsOf(divided).map(requestId));
-    // Not the batches of a part that was divided.
+    // Without the batches of a part that was divided.
     const answered = new Map([...missed.answered].filter(([id]) => wanted.has(id)));
     this.#putBack(window, [{ window: divided, attempt, answered, whole }]);
     return divided;
   }
 
-  /** Remembers and tells that metrics do not add up in a slice; its target no longer sums them. */
+  /** Remembers and warns that metrics do not add up in a slice; its target no longer sums them. */
   async #stopSumming(metrics: readonly string[], { window, requestedAt }: Spooled): Promise<void> {
     const { name } = window.slice;
     const target = this.#targets.get(name);
@@ -257,11 +255,11 @@ class WindowLoader {
     this.#targets.set(name, await rememberAdditivity(this.#run.warehouse, target, shown, requestedAt));
   }
 
-  /** Aligns a slice that has no rows yet to the weeks the service has; fails the window where rows of other weeks are held. */
+  /** Aligns a slice without rows to the service's weeks. Fails the window if rows of other weeks are stored. */
   async #afterWeekStart(window: Window, weekStartsOn: WeekStart): Promise<void> {
     const { name } = window.slice;
     const { warehouse, record } = this.#run;
-    // Another window that was under way has said so already.
+    // Another window that was under way has already reported it.
     if (!this.#isCurrent(window)) {
       record.planMore(name, -1);
       return;
@@ -276,7 +274,7 @@ class WindowLoader {
     this.#weekStarts.set(name, weekStartsOn);
     await turnWeeks(warehouse, target, weekStartsOn);
     const turned = inOrder(await planTargets(this.#run, [target]));
-    // Only now: windows are taken off the queue all the while.
+    // Only now, as windows are taken off the queue all the time.
     this.#replaceWaiting(name, turned);
     record.planMore(name, -1);
     const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;

@@ -1,10 +1,10 @@
-/** What stands beside the rows of an answer, and what it says about them. */
+/** The members of an answer beside its rows, and what they state about it. */
 
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 
-/** Members of a document that say something about the answer as a whole, whichever way its rows are read. */
+/** Members of a document that describe the answer as a whole, however its rows are read. */
 export const besideRows = [
   'totals',
   'warnings',
@@ -20,16 +20,16 @@ export const besideRows = [
 
 type Member = (typeof besideRows)[number];
 
-/** What stood there as JSON; null where it did not. */
+/** Each member as JSON text; null if it is missing. */
 export type BesideRows = Readonly<Record<Member, string | null>>;
 
 const besideShape = z.record(z.enum(besideRows), z.string().nullable());
 
-/** The same of the members of a document, as JSON texts. */
+/** Picks these members from a document's members, given as JSON texts. */
 export const besideRowsIn = (members: ReadonlyMap<string, string>): BesideRows =>
   besideShape.parse(Object.fromEntries(besideRows.map((name) => [name, members.get(name) ?? null])));
 
-/** The same of a document that was parsed. */
+/** Picks these members from a parsed document. */
 export const besideRowsOf = (document: Readonly<Record<string, unknown>>): BesideRows =>
   besideRowsIn(
     new Map(
@@ -37,14 +37,14 @@ export const besideRowsOf = (document: Readonly<Record<string, unknown>>): Besid
     ),
   );
 
-/** Whether a member says nothing. */
+/** Whether a member states nothing. */
 export const isNothing = (json: string | null): boolean =>
   json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json);
 
-/** Characters of an error's words that a message repeats. */
+/** Characters of an error that a message quotes. */
 const MOST_SAID = 200;
 
-/** The error, in its words; null for none. Rows beside one are what was there when it happened, not an answer. */
+/** The error in its own words; null if none. Rows beside an error are not an answer, only what was there when it happened. */
 export function errorIn(beside: BesideRows): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
     const stated = beside[name];
@@ -57,10 +57,10 @@ export function errorIn(beside: BesideRows): string | null {
 const innerCalls = z.object({
   service_urls: z.array(z.object({ status_code: z.coerce.number() }).nullable().catch(null)),
 });
-/** The first status that says that a back-end did not answer. */
+/** The first status that means a back-end did not answer. */
 const FIRST_REFUSAL = 400;
 
-/** The statuses with which back-ends of the service did not answer it. */
+/** The statuses of back-ends that did not answer the service. */
 function innerStatuses({ debug }: BesideRows): number[] {
   const parsed = innerCalls.safeParse(parsedOf(debug));
   if (!parsed.success) return [];
@@ -69,7 +69,7 @@ function innerStatuses({ debug }: BesideRows): number[] {
   );
 }
 
-/** A member as a value; undefined for one that is no JSON, as engines read more than JSON has. */
+/** A member's value, null if it is missing; undefined if it is not JSON, as engines accept more than JSON. */
 export function parsedOf(json: string | null): unknown {
   try {
     return JSON.parse(json ?? 'null');
@@ -92,8 +92,8 @@ function textsOf(json: string | null): string[] {
 }
 
 /**
- * Whether a warning speaks of the answer's rows being cut, and if it names the very number of rows that came: then no total
- * can refute it, as that may be one of the cut rows. Names of metrics, which hold such words too, are passed over.
+ * Whether a warning states that the answer's rows were cut, and whether it names exactly the number of rows received: then no
+ * total can refute it, as the total may be of the cut rows. Names of metrics may contain these words and are ignored.
  */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
@@ -107,9 +107,9 @@ export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'ex
   return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
 }
 
-/** A most, or a part of more: `only 10,000`, `more than 10000`, `10000 of 25000`. */
+/** A maximum, or a part of a larger number: `only 10,000`, `more than 10000`, `10000 of 25000`. */
 const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** In groups of thousands or plain; two numbers with a comma between them are two. */
+/** A number in groups of thousands, or plain; otherwise a comma separates two numbers. */
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
-/** Numbers that count no rows. */
+/** Numbers that do not count rows: dates and percentages. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

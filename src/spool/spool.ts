@@ -1,8 +1,8 @@
 /**
  * The spool: answers on disk, between the wire and the warehouse.
  *
- * Hides names and clean-up, and tells what a disk says as a failure that names the folder. File names are built from checked slice
- * names, dates and a counter alone, inside one private directory that belongs to the run lock's holder.
+ * Hides names and clean-up; reports disk errors as failures that name the folder. File names consist only of checked slice
+ * names, dates and a counter, in one private directory that belongs to the holder of the run lock.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,30 +15,33 @@ import { type Failure, storageFailed } from '../errors.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 
-/** All that the service answered to one question. */
+/** All that the service answered to one request. */
 export interface SpooledPages {
-  /** In order; none: the service said there is nothing (204). */
+  /** In order; empty if the service answered that there is nothing (204). */
   readonly pages: readonly SavedBody[];
-  /** Why further pages were not followed, as a clause; null when there are none. */
+  /** Why further pages were not followed, as a clause; null if there are none. */
   readonly unfollowed: string | null;
 }
 
 /** The answer to one request of a window. */
 export interface SpooledAnswer extends SpooledPages {
   readonly partNo: number;
-  /** Of the window's, those that were requested; the others are in other answers of the part. */
+  /** The requested ones of the window's metrics; the others are in other answers of the part. */
   readonly metrics: readonly string[];
 }
 
-/** What the service states of a window as a whole, or why that could not be had. */
+/** What the service states of a window as a whole, or why that is not known. */
 export type WholeAnswer =
   | {
-      /** By batch of metrics: totals, and a row a year. */
+      /** By batch of metrics: totals, and one row per year. */
       readonly stated: readonly {
         readonly totals: ReadonlyMap<string, string>;
         readonly rows: readonly Readonly<Record<string, unknown>>[];
       }[];
-      /** By dimension that divides the window, the values its rows have, NULL too; null where the service did not list them all. Only where no sums can tell what is missing. */
+      /**
+       * By dimension that divides the window: the values of its rows, NULL included; null if the service did not list them all.
+       * Empty if sums show what is missing.
+       */
       readonly values: ReadonlyMap<string, ReadonlySet<string | null> | null>;
     }
   | { readonly failure: Failure };
@@ -46,30 +49,29 @@ export type WholeAnswer =
 /** A window's complete answer. */
 export interface Spooled {
   readonly window: Window;
-  /** How often an answer of this window was thrown away before. */
+  /** How many answers of this window were discarded before. */
   readonly attempt: number;
   /** One per request of the window, in the order of its parts. */
   readonly answers: readonly SpooledAnswer[];
-  /** Null for a window of one part, for one whose parts cannot be compared with it, and in the archive. */
+  /** null for a window of one part, for one whose parts cannot be compared with it, and in the archive. */
   readonly whole: WholeAnswer | null;
   readonly requests: number;
   readonly requestedAt: Date;
   readonly receivedAt: Date;
 }
 
-/** Doors that return promises throw `STORAGE_FAILED` when the disk refuses. */
+/** Functions that return promises throw `STORAGE_FAILED` if the disk fails. */
 export interface Spool {
-  /** Its directory. */
   readonly root: string;
-  /** A fresh path for a window's answer. */
+  /** A new path for a window's answer. */
   pathFor(window: Window): string;
-  /** Removes answers that nobody needs any more. */
+  /** Removes answers that are no longer needed. */
   discard(spooled: { readonly answers: readonly Pick<SpooledPages, 'pages'>[] }): Promise<void>;
-  /** Removes what can be removed, at the end of a run; the next one clears the rest, and complains when it cannot. */
+  /** Removes what it can, at the end of a run. The next run removes the rest, and fails if it cannot. */
   clear(): void;
 }
 
-/** Opens the spool beside a warehouse, emptied: what an earlier run left there was never loaded. */
+/** Opens a spool beside a warehouse and empties it: what is there was never loaded. Throws `STORAGE_FAILED`. */
 export function openSpool(warehousePath: string): Spool {
   const root = `${warehousePath}.spool`;
   const removeAll = (): void => rmSync(root, { recursive: true, force: true });
@@ -96,17 +98,17 @@ export function openSpool(warehousePath: string): Spool {
       try {
         removeAll();
       } catch {
-        // What ended the run is worth more than this: thrown from here it would take its place.
+        // An error thrown here would hide the one that ended the run, which matters more.
       }
     },
   };
 }
 
-/** Removes a file of the spool, where it is there. Throws `STORAGE_FAILED`. */
+/** Removes a file of the spool, if it exists. Throws `STORAGE_FAILED`. */
 export const removeSpooled = async (path: string): Promise<void> =>
   onDisk('spool', path, async () => rm(path, { force: true }));
 
-/** What the work returns; an error of the file system becomes `STORAGE_FAILED` about the place, any other is thrown on. */
+/** Returns the work's result. File system errors become `STORAGE_FAILED` about the place; others are thrown on. */
 export async function onDisk<T>(place: 'archive' | 'spool', path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -119,14 +121,14 @@ export async function onDisk<T>(place: 'archive' | 'spool', path: string, work: 
   }
 }
 
-/** What bytes are known again by. */
+/** The measurements that identify bytes. */
 export interface Measured {
   /** Hexadecimal. */
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** Passes bytes on unchanged; measured once all of them came. */
+/** Passes bytes on unchanged; measured once all of them have passed. */
 export class Measuring extends Transform {
   readonly #hash = createHash('sha256');
   #bytes = 0;
@@ -137,12 +139,12 @@ export class Measuring extends Transform {
     done(null, chunk);
   }
 
-  /** To be asked once: it ends the checksum. */
+  /** May be called only once: it ends the checksum. */
   measured(): Measured {
     return { sha256: this.#hash.digest('hex'), bytes: this.#bytes };
   }
 }
 
-/** How large bodies are after decompression. */
+/** The total size of bodies after decompression. */
 export const plainBytesOf = (bodies: readonly Pick<SavedBody, 'plainBytes'>[]): number =>
   bodies.reduce((sum, { plainBytes }) => sum + plainBytes, 0);

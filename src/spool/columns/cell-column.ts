@@ -1,4 +1,4 @@
-/** What all columns are: cells that are read row by row, and written as a group. */
+/** The base of all columns: cells are read row by row and written as a group. */
 
 import { type BodyWindow } from './json-tokens.ts';
 import type { ColumnGroup, ParquetType } from './parquet-file.ts';
@@ -13,7 +13,7 @@ export function widened(old: Int32Array, cells: number): Int32Array<ArrayBuffer>
 export abstract class CellColumn {
   readonly name: string;
   readonly type: ParquetType;
-  /** Words of 32 bits per cell. */
+  /** 32-bit words per cell. */
   readonly #words: 1 | 2 | 4;
   protected cells = new Int32Array(0);
   /** 1 where a cell is NULL. */
@@ -25,20 +25,20 @@ export abstract class CellColumn {
     this.#words = words;
   }
 
-  /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
+  /** Reads the cell whose value begins at `at`. Returns the offset after it, or `STOPPED`. A row may be read more than once. */
   abstract read(body: BodyWindow, at: number, row: number): number;
 
-  /** Bytes that grow with what the rows say, not with their number. */
+  /** Bytes that depend on the content of the rows, not on their number. */
   get textBytes(): number {
     return 0;
   }
 
-  /** Makes a cell NULL, whatever an unfinished row left there. */
+  /** Makes a cell NULL, also if an unfinished row left a value there. */
   blank(row: number): void {
     this.nulls[row] = 1;
   }
 
-  /** Makes room for so many rows; a new cell is NULL until it is read, as rows may lack a column. */
+  /** Makes room for this many rows. A new cell is NULL until it is read, as rows may lack a column. */
   grow(rows: number): void {
     this.cells = widened(this.cells, rows * this.#words);
     const old = this.nulls.subarray(0, rows);
@@ -46,7 +46,6 @@ export abstract class CellColumn {
     this.nulls.set(old);
   }
 
-  /** The first rows. */
   group(rows: number): ColumnGroup {
     return {
       nulls: this.nulls.subarray(0, rows),
@@ -56,7 +55,7 @@ export abstract class CellColumn {
     };
   }
 
-  /** Forgets the rows, keeps the memory. */
+  /** Clears the rows and keeps the memory. */
   clear(): void {
     this.nulls.fill(1);
   }

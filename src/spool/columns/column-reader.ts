@@ -1,8 +1,8 @@
 /**
- * The way of an answer into the warehouse: report JSON to Parquet, larger ones in a thread of its own.
+ * Reads answers into Parquet files for the warehouse, larger ones in a separate thread.
  *
- * Cells are read into the types of their columns, exactly. A row with a cell that no wider column would take is there with its
- * reasons; numbers that a wider one would take are counted, and the answer is to be read again into that.
+ * Cells are read exactly into the types of their columns. If a number needs a wider type, that is reported, and the answer must
+ * be read again into it. A row with a cell that no wider type holds is stored as rejected, with its reasons.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -11,27 +11,24 @@ import { onDisk } from '../spool.ts';
 import type { ColumnsRead, ReadRequest, Reply } from './reading.ts';
 
 export interface ColumnReader {
-  /** Reads the saved bodies of one answer. Throws `STORAGE_FAILED` when the disk refuses. */
+  /** Reads the saved bodies of one or more answers into one file. Throws `STORAGE_FAILED` if the disk fails. */
   readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
-  /** Ends the thread; readings that are under way are rejected, and may leave their file behind. */
+  /** Ends the thread; readings under way are rejected and may leave their files behind. */
   readonly close: () => Promise<void>;
 }
 
-/** Bytes that are read on the caller's thread until one of its own is worth its start: a usual night has no more. */
+/** Bytes read on the caller's thread before a separate one is worth its start; a usual night has no more. */
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
-/** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but no addresses. */
+/** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but not URLs. */
 const thread = new URL(`./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/**
- * A column reader; its thread starts once there is more to read than its start takes, and keeps the process alive only while
- * a reading is under way.
- */
+/** Opens a reader. Its thread starts once there is enough to read, and keeps the process alive only during a reading. */
 export function openColumnReader(): ColumnReader {
   let worker: Worker | null = null;
   let bytesHere = 0;
   let isClosed = false;
-  /** Settles after the latest reading of the thread, which reads one at a time. */
+  /** Settles after the thread's latest reading; the thread reads one at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
   const started = (): Worker => {
@@ -50,7 +47,7 @@ export function openColumnReader(): ColumnReader {
     try {
       const reply = await replyOf(answering, request);
       if (reply.kind === 'done') return reply.result;
-      // The name of the system call does not pass between threads with its error.
+      // An error that passes between threads loses the name of its system call.
       throw Object.assign(new Error(reply.message), reply.syscall === null ? {} : { syscall: reply.syscall });
     } finally {
       answering.unref();
@@ -81,7 +78,7 @@ export function openColumnReader(): ColumnReader {
 
 const ended = (): Error => new Error('The thread of the column reader ended.');
 
-/** What the thread answers; rejects when it ends instead. */
+/** Returns the thread's reply; rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const end = (error?: unknown): void => {

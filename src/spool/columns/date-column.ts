@@ -1,4 +1,4 @@
-/** Columns of date dimensions, in their documented forms: the first day of what a label names, or the instant of an hour. */
+/** Columns of date dimensions, from documented labels: the first day of what a label names, or the instant of an hour. */
 
 import type { DateDimension } from '../../model/dimension.ts';
 import { type BodyWindow, STOPPED, wholeValue } from './json-tokens.ts';
@@ -12,7 +12,7 @@ const DAYS_TO_LAST_OF_WEEK = 6;
 const decoder = new TextDecoder();
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
 
-/** Per dimension the form of its labels; each group is the first and, for weeks, the last day named. */
+/** By dimension: the form of its labels, and the first instant that a label names. A week's form also captures its last day. */
 const forms: Record<DateDimension, { readonly form: RegExp; readonly first: (match: readonly string[]) => string }> = {
   hour: { form: /^([1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d)$/, first: ([, hour = '']) => hour },
   day: { form: new RegExp(`^(${dayForm})$`), first: ([, day = '']) => `${day}T00:00:00` },
@@ -25,18 +25,18 @@ const forms: Record<DateDimension, { readonly form: RegExp; readonly first: (mat
   year: { form: /^([1-9]\d{3})$/, first: ([, year = '']) => `${year}-01-01T00:00:00` },
 };
 
-/** The milliseconds of an ISO instant without zone; null when the calendar does not have it. */
+/** The milliseconds of an ISO instant without zone; null if the calendar does not have it. */
 function instantOf(text: string): number | null {
   const ms = Date.parse(`${text}Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
 }
 
-/** What labels tell about a whole answer is kept: the weekday that whole weeks begin with, and whether the dates came in order. */
+/** The dates of a dimension; also records the weekday that whole weeks begin with, and whether the dates are in order. */
 export class DateColumn extends DictionaryColumn {
   readonly kind: DateDimension;
   /** The weekdays, 0 for Sunday, that labels of seven days begin with. */
   readonly weekStarts: Set<number>;
-  /** Whether no date so far came after a later one. */
+  /** Whether no date so far follows a later one. */
   isOrdered = true;
   #latest = -Infinity;
   #badLabel: Envelope['badLabel'] = null;
@@ -59,14 +59,14 @@ export class DateColumn extends DictionaryColumn {
     return end;
   }
 
-  /** The first label of the rows so far that is no date; the next row is the first of another body. */
+  /** The first label of the current body that is not a date, or null; the next row belongs to another body. */
   takeBadLabel(): Envelope['badLabel'] {
     const bad = this.#badLabel;
     this.#badLabel = null;
     return bad;
   }
 
-  /** Looks at the order of the group's rows. */
+  /** Checks the order of the group's rows. */
   follow(rows: number): void {
     const { plainValues } = this.dictionary;
     const values = new DataView(plainValues.buffer);
@@ -83,7 +83,7 @@ export class DateColumn extends DictionaryColumn {
   }
 }
 
-/** The bytes of the date that a written label names; null for none. */
+/** The bytes of the date that a written label names; null if it names none. */
 function valueOf(written: Uint8Array, kind: DateDimension, weekStarts: Set<number>): Uint8Array | null {
   const text = decoder.decode(written);
   const label = text.startsWith('"') ? String(JSON.parse(text)) : text;

@@ -1,11 +1,11 @@
-/** JSON as bytes: where its tokens end, in a window that more may come behind. */
+/** Finds where JSON tokens end, in a window of bytes that may receive more. */
 
 import { isUtf8 } from 'node:buffer';
 
-/** What readers return instead of an offset when they stop. */
+/** Returned by readers instead of an offset if they stop. */
 export const STOPPED = -1;
 
-/** Many answers are small, and what is thrown away after each is work for the collector. */
+/** Small, as many answers are small and the window of each becomes garbage. */
 const FIRST_CAPACITY = 16 * 1024;
 /** Readers look at most this far past the last byte. */
 const PADDING = 16;
@@ -13,19 +13,19 @@ const PADDING = 16;
 export class BodyWindow {
   bytes = new Uint8Array(FIRST_CAPACITY + PADDING);
   view = new DataView(this.bytes.buffer);
-  /** Where the unread bytes end; a zero byte stands here. */
+  /** The offset after the last byte; a zero byte stands here. */
   end = 0;
   #stoppedAt = 0;
   #because = '';
 
-  /** Drops what stands before `from`, moves the rest to the front and puts a chunk behind it. */
+  /** Drops the bytes before `from`, moves the rest to the front and appends a chunk. */
   take(chunk: Uint8Array, from: number): void {
     const at = this.extend(chunk.length, from);
     this.bytes.set(chunk, at);
     this.bytes.fill(0, this.end, this.end + PADDING);
   }
 
-  /** Makes room for more bytes behind those from `from` on: where they begin. */
+  /** Drops the bytes before `from` and makes room for more after the rest. Returns where that room begins. */
   extend(bytes: number, from = 0): number {
     const rest = this.end - from;
     const needed = rest + bytes + PADDING;
@@ -41,19 +41,18 @@ export class BodyWindow {
     return rest;
   }
 
-  /** Notes where and why a reader stops. */
+  /** Records where and why a reader stops. */
   stop(at: number, because: string): typeof STOPPED {
     this.#stoppedAt = at;
     this.#because = because;
     return STOPPED;
   }
 
-  /** Why the last reader stopped; null when only the end of the window stopped it. */
+  /** Why the last reader stopped; null if it only reached the end of the window. */
   get because(): string | null {
     return this.#stoppedAt >= this.end ? null : this.#because;
   }
 
-  /** Where it did. */
   get stoppedAt(): number {
     return this.#stoppedAt;
   }
@@ -78,12 +77,12 @@ const MAX_DEPTH = 512;
 const NULL_WORD = 0x6c6c756e;
 export const NULL_BYTES = 4;
 
-/** An escape; two halves of a surrogate pair are one. */
+/** One escape; the two halves of a surrogate pair count as one. */
 const ESCAPE =
   /^\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[\da-fA-F]{4}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})/;
 const LONGEST_ESCAPE = 12;
 
-/** Services write `NaN` and `Infinity` where JSON has no word for them; where one belongs to no column it is refused later. */
+/** Services write `NaN` and `Infinity`, which JSON does not have. One that belongs to no column is refused later. */
 const BARE = /^(?:null|true|false|NaN|-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?))$/;
 const isOfBare = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.\dA-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
@@ -92,7 +91,7 @@ const isOfBare = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** Whether `null` stands at `at`. */
 export const isNull = ({ view }: BodyWindow, at: number): boolean => view.getInt32(at, true) === NULL_WORD;
 
-/** The first offset from `at` on that is no blank between tokens. */
+/** The first offset from `at` on that is not whitespace. */
 export function skipBlanks(bytes: Uint8Array, at: number): number {
   let next = at;
   for (;;) {
@@ -102,14 +101,14 @@ export function skipBlanks(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Behind one given token with blanks around it, or stopped. */
+/** The offset after the given token and any whitespace around it, or `STOPPED`. */
 export function skipToken(body: BodyWindow, at: number, token: number): number {
   const next = skipBlanks(body.bytes, at);
   if (body.bytes[next] !== token) return body.stop(next, `no ${String.fromCharCode(token)} where one belongs`);
   return skipBlanks(body.bytes, next + 1);
 }
 
-/** Behind the text that begins with the quote at `at`, or stopped. */
+/** The offset after the text whose opening quote is at `at`, or `STOPPED`. */
 export function skipText(body: BodyWindow, at: number): number {
   const { bytes } = body;
   if (bytes[at] !== QUOTE) return body.stop(at, 'no text where one belongs');
@@ -130,7 +129,7 @@ function skipEscape(body: BodyWindow, at: number): number {
   return body.stop(longest > body.end ? body.end : at, 'an unknown escape or half a surrogate pair');
 }
 
-/** Behind the value at `at`, or stopped. */
+/** The offset after the value at `at`, or `STOPPED`. */
 export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   const byte = body.bytes[at];
   if (byte === QUOTE) return skipText(body, at);
@@ -141,7 +140,7 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   return readMembers(body, at, (_, value) => skip(value));
 }
 
-/** Behind a number or a word. One that ends with the window may go on. */
+/** The offset after a number or a word, or `STOPPED`. At the end of the window it may continue. */
 function skipBare(body: BodyWindow, at: number): number {
   let next = at;
   while (isOfBare[body.bytes[next] ?? 0] === 1) next += 1;
@@ -149,7 +148,7 @@ function skipBare(body: BodyWindow, at: number): number {
   return BARE.test(decoder.decode(body.bytes.subarray(at, next))) ? next : body.stop(at, 'no value of JSON');
 }
 
-/** Behind the list whose opening token stands at `at`, or stopped; `read` returns the offset behind each item, or stopped. */
+/** The offset after the list whose opening token is at `at`, or `STOPPED`; `read` returns the same for an item. */
 function skipList(body: BodyWindow, at: number, closing: number, read: (at: number) => number): number {
   const { bytes } = body;
   let next = skipBlanks(bytes, at + 1);
@@ -164,16 +163,13 @@ function skipList(body: BodyWindow, at: number, closing: number, read: (at: numb
   }
 }
 
-/**
- * Behind the object at `at`, or stopped. `take` reads each value, by its key and where it begins, and returns the offset behind it,
- * or stopped.
- */
+/** The offset after the object at `at`, or `STOPPED`; `take` returns the same for a member's name and its value's offset. */
 export function readMembers(body: BodyWindow, at: number, take: (name: string, value: number) => number): number {
   if (body.bytes[at] !== OPENING_BRACE) return body.stop(at, 'no object where one belongs');
   return skipList(body, at, CLOSING_BRACE, (key) => readMember(body, key, take));
 }
 
-/** The same of one member, whose key begins at `at`. */
+/** Reads one member, whose key begins at `at`, as `readMembers` does. */
 export function readMember(body: BodyWindow, at: number, take: (name: string, value: number) => number): number {
   const end = skipText(body, at);
   if (end === STOPPED) return STOPPED;
@@ -185,7 +181,7 @@ export function readMember(body: BodyWindow, at: number, take: (name: string, va
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The value at `at`: as it is written, and what it says, a text unescaped; null where the reader stops. */
+/** The value at `at`, as it is written, and with a text unquoted and unescaped; null if the reader stops. */
 export function wholeValue(
   body: BodyWindow,
   at: number,
@@ -196,7 +192,7 @@ export function wholeValue(
   return { end, written, unquoted: written.startsWith('"') ? String(JSON.parse(written)) : written };
 }
 
-/** The bytes in `[from, to)` as text; null where the reader stops, as they are not UTF-8. */
+/** The bytes in `[from, to)` as text; null, and the reader stops, if they are not UTF-8. */
 export function textIn(body: BodyWindow, from: number, to: number): string | null {
   const text = body.bytes.subarray(from, to);
   if (isUtf8(text)) return decoder.decode(text);

@@ -14,37 +14,36 @@ import { type BodyWindow, isNull, MINUS, NULL_BYTES, POINT, QUOTE, STOPPED, whol
 import type { Reason, SliceColumns } from './reading.ts';
 
 const TWO_TO_32 = 2 ** 32;
-/** Digits that a double counts exactly. */
+/** Decimal digits that a double represents exactly. */
 const EXACT_DIGITS = 15;
-/** Longer texts are parsed one by one. */
+/** Longer numbers are parsed one by one. */
 const MAX_DOUBLE_DIGITS = 200;
 const WIDE_BYTES = 16;
 const BLANK = /^ *$/;
 
 const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) => 10 ** power);
 
-/** Whether a bare number ends before this byte, or may end there: a zero byte stands behind what has arrived. */
+/** Whether a bare number ends, or may end, before this byte: a zero byte follows what has arrived. */
 const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45;
 
 /**
- * Metrics: numbers in quotes or bare, exact or not taken.
+ * A metric's numbers, quoted or bare, stored exactly or not accepted.
  *
- * Integers and decimals are stored as whole numbers of the column's scale; doubles are the nearest ones to the text. Up to 15
- * digits, as nearly all have, are counted while they are looked for. Texts of any other form are parsed one by one.
- *
- * A number that the column does not hold makes it unfit if a wider type would hold it; any other text is a reason to reject its row.
+ * Integers and decimals are stored as integers at the column's scale, doubles as the nearest to the text. Numbers of up to 15
+ * digits, nearly all, are computed during the scan; any other form is parsed one by one. A number that the column does not hold
+ * makes it unfit if a wider type holds the number. Any other text is a reason to reject its row.
  */
 export class NumberColumn extends CellColumn {
   readonly #isDouble: boolean;
   readonly #isWide: boolean;
-  /** Of the row that is being read. */
+  /** The reasons to reject the row that is being read. */
   readonly #reasons: Reason[];
   /** Digits before and after the point that the column holds. */
   readonly #whole: number;
   readonly #scale: number;
   #doubles = new Float64Array(0);
   #wide = new DataView(new ArrayBuffer(0));
-  /** The type that holds every number so far for which there is one. */
+  /** The type that holds every number so far, except those that no type holds. */
   #needed: ColumnType;
   #digits = 0;
 
@@ -60,12 +59,12 @@ export class NumberColumn extends CellColumn {
     this.#scale = fraction;
   }
 
-  /** The narrowest exact type that holds the numbers that the column does not hold, too; null where it holds all, or no type would. */
+  /** The narrowest exact type that holds all numbers so far; null if the column's own type does, or if no wider type would. */
   get needed(): ColumnType | null {
     return this.#needed === this.type ? null : this.#needed;
   }
 
-  /** The most digits after the point that a number has, without zeros at its end. */
+  /** The most digits after the point of any number, without trailing zeros. */
   get digits(): number {
     return this.#digits;
   }
@@ -98,7 +97,7 @@ export class NumberColumn extends CellColumn {
       fraction = next - point;
       if (fraction === 0) return this.#readText(body, at, row);
     }
-    // Bare, `01` is no number and `1e5` goes on.
+    // Without quotes, `01` is not a number and `1e5` continues.
     const isPlain = isQuoted ? bytes[next] === QUOTE : isEnd(bytes[next]) && (whole < 2 || bytes[first] !== ZERO);
     if (whole === 0 || !isPlain) return this.#readText(body, at, row);
     const end = isQuoted ? next + 1 : next;
@@ -141,14 +140,14 @@ export class NumberColumn extends CellColumn {
     }
   }
 
-  /** Of a number that ends before `end` with so many digits after the point. */
+  /** Counts the decimals of a number that ends before `end` and has `fraction` digits after the point. */
   #countDigits(bytes: Uint8Array, end: number, fraction: number): void {
     let zeros = 0;
     while (zeros < fraction && bytes[end - zeros - 1] === ZERO) zeros += 1;
     this.#digits = Math.max(this.#digits, fraction - zeros);
   }
 
-  /** A value of any form: NULL, a number in whatever writing, or what is none. */
+  /** Reads a value of any form: null, blank, a number in any notation, or a text that is not a number. */
   #readText(body: BodyWindow, at: number, row: number): number {
     this.nulls[row] = 1;
     if (isNull(body, at)) return at + NULL_BYTES;
@@ -161,7 +160,7 @@ export class NumberColumn extends CellColumn {
     return end;
   }
 
-  /** Stores the number that a text states; why its row is rejected, or null. */
+  /** Stores the number that a text states. Returns why its row is rejected, or null. */
   #take(text: string, row: number): string | null {
     const number = parseDecimal(text);
     if (number === null) return 'not a number';

@@ -1,8 +1,8 @@
 /**
- * A Parquet file, written group by group.
+ * Writes a Parquet file, group by group.
  *
- * Uncompressed, one page per column and group, every column optional: the file is read once, soon and by an engine on
- * the same machine, so what it costs to write counts more than its size. Its footer is in Thrift's compact protocol.
+ * Uncompressed, one page per column and group, every column optional: the file is read once, soon, by an engine on the same
+ * machine, so the cost of writing counts more than the size. Its footer is in Thrift's compact protocol.
  */
 
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,19 +13,19 @@ import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 export interface ColumnGroup {
   /** 1 where a cell is NULL, one byte per row. */
   readonly nulls: Uint8Array;
-  /** The values one behind the other; those of NULL cells mean nothing. With a dictionary, the numbers of its entries. */
+  /** The values in row order; those of NULL cells are meaningless. With a dictionary: the numbers of its entries. */
   readonly cells: Int32Array;
-  /** 32-bit words per value; four hold a number of 16 bytes, the highest first. */
+  /** 32-bit words per value; four hold a 16-byte number, the highest byte first. */
   readonly words: 1 | 2 | 4;
-  /** Distinct values in Parquet's plain encoding, and how many. */
+  /** Distinct values in Parquet's plain encoding, and how many; null if there is no dictionary. */
   readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
 }
 
-/** What is written of a column. */
+/** A column as it is written. */
 export interface WrittenColumn {
   readonly name: string;
   readonly type: ParquetType;
-  /** The first rows. */
+  /** The first `rows` rows. */
   group(rows: number): ColumnGroup;
 }
 
@@ -34,7 +34,7 @@ export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DA
 
 const encoder = new TextEncoder();
 
-/** A number in groups of seven bits, the lowest first. Whole and not negative. */
+/** Encodes a whole number, not negative, in groups of seven bits, the lowest first. */
 function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -49,13 +49,13 @@ interface Value {
 }
 
 const STRUCT = 12;
-/** Longer lists do not fit the four bits beside the type. */
+/** A list this long or longer does not fit the four bits beside the type. */
 const MOST_IN_FOUR_BITS = 15;
 
-/** Of numbers that are not negative. */
+/** For numbers that are not negative. */
 const i32 = (value: number): Value => ({ type: 5, bytes: varint(2 * value) });
 const i64 = (value: number): Value => ({ type: 6, bytes: varint(2 * value) });
-/** False, as a field: its type is its value. */
+/** The field value false; the wire type itself is the value. */
 const no: Value = { type: 2, bytes: [] };
 
 function text(value: string): Value {
@@ -72,7 +72,7 @@ function list(values: readonly Value[]): Value {
 
 type Field = readonly [id: number, value: Value];
 
-/** Of fields by rising ids. */
+/** The fields must be in ascending order of their ids. */
 function struct(...fields: readonly Field[]): Value {
   const bytes: number[] = [];
   let before = 0;
@@ -84,7 +84,7 @@ function struct(...fields: readonly Field[]): Value {
   return { type: STRUCT, bytes: [...bytes, 0] };
 }
 
-/** Numbers of the format's own lists (parquet.thrift). */
+/** Constants of the format's enumerations (parquet.thrift). */
 const physical = { int32: 1, int64: 2, double: 5, bytes: 6, fixed: 7 } as const;
 const converted = { utf8: 0, decimal: 5, date: 6, json: 19 } as const;
 const encodings = { plain: 0, levels: 3, dictionary: 8 } as const;
@@ -98,10 +98,10 @@ const VERSION = 1;
 const magic = encoder.encode('PAR1');
 const GROUP_OF_BITS = 8;
 
-/** Decimals of more digits than 64 bits hold take 16 bytes. */
+/** Decimals with more digits than 64 bits hold take 16 bytes. */
 const WIDE_BYTES = 16;
 
-/** How a type is kept: its physical number and the fields beside it. */
+/** How a type is stored: its physical type and the fields beside it. */
 interface Schema {
   readonly kept: number;
   readonly annotated: readonly Field[];
@@ -139,7 +139,7 @@ export class ParquetFile {
   #bytes = 0;
   #rows = 0;
 
-  /** Makes the file, which must not exist yet. Throws errors of the file system, as every method. */
+  /** Creates the file, which must not exist yet. Like every method, throws the errors of the file system. */
   constructor(path: string, columns: readonly WrittenColumn[]) {
     this.#path = path;
     this.#columns = columns;
@@ -155,7 +155,7 @@ export class ParquetFile {
     this.#rows += rows;
   }
 
-  /** Writes a column's pages: its place in the footer. */
+  /** Writes a column's pages. Returns its footer entry. */
   #writeColumn(column: WrittenColumn, rows: number): Value {
     const { nulls, cells, words, dictionary } = column.group(rows);
     const present = withoutNulls(cells, nulls, words);
@@ -186,7 +186,7 @@ export class ParquetFile {
     return struct([2, i64(start)], [3, place]);
   }
 
-  /** Ends the file with its footer. */
+  /** Writes the footer and closes the file. */
   finish(): void {
     const columns = [struct([4, text('rows')], [5, i32(this.#columns.length)]), ...this.#columns.map(element)];
     const footer = struct([1, i32(VERSION)], [2, list(columns)], [3, i64(this.#rows)], [4, list(this.#groups)]);
@@ -207,7 +207,7 @@ export class ParquetFile {
   }
 }
 
-/** A page, its header first; `place` is the field of that which tells of its kind. */
+/** A page, its header first; `place` is the field of the header that describes its kind. */
 function page(place: number, kind: number, header: Value, parts: readonly Uint8Array[]): Uint8Array[] {
   const size = i32(parts.reduce((sum, { length }) => sum + length, 0));
   const { bytes } = struct([1, i32(kind)], [2, size], [3, size], [place, header]);
@@ -222,7 +222,6 @@ const element = ({ name, type }: WrittenColumn): Value => {
 
 const bytesOf = (cells: Int32Array): Uint8Array => new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
 
-/** The cells that are not NULL. */
 function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int32Array {
   if (!nulls.includes(1)) return cells;
   const kept = new Int32Array(cells.length);
@@ -235,7 +234,7 @@ function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int3
   return kept.subarray(0, length);
 }
 
-/** Definition levels, 1 where there is a value, behind their length: one run of ones, or of bits, the lowest first. */
+/** Definition levels, 1 for a value and 0 for NULL, after their length: one run of ones, or of bits, the lowest first. */
 function presence(nulls: Uint8Array, isFull: boolean): readonly Uint8Array[] {
   const groups = Math.ceil(nulls.length / GROUP_OF_BITS);
   const header = varint(isFull ? nulls.length * 2 : groups * 2 + 1);
@@ -246,7 +245,7 @@ function presence(nulls: Uint8Array, isFull: boolean): readonly Uint8Array[] {
   return [lengthOf({ length: header.length + levels.length }), Uint8Array.from(header), levels];
 }
 
-/** How many bytes follow, in four. */
+/** A length in four bytes. */
 function lengthOf({ length }: { readonly length: number }): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, length, true);

@@ -1,4 +1,4 @@
-/** The thread of a column reader: reads an answer each time it is sent a request, one at a time. */
+/** The thread of a column reader: reads the bodies of each request it receives, one request at a time. */
 
 import { parentPort } from 'node:worker_threads';
 
@@ -6,7 +6,7 @@ import { textOf } from '../../errors.ts';
 import type { ReadRequest, Reply } from './reading.ts';
 import { readSaved } from './slice-reading.ts';
 
-/** What was read, or the error that the reading ended with. */
+/** What was read, or the error that ended the reading. */
 async function replyTo(request: ReadRequest): Promise<Reply> {
   try {
     return { kind: 'done', result: await readSaved(request) };

@@ -1,18 +1,18 @@
-/** What is asked of a reading and what comes of it: the words between the door and its thread. */
+/** The requests and results of readings, as they pass between the column reader and its thread. */
 
 import type { ColumnType } from '../../model/column-type.ts';
 import type { SavedBody } from '../../service/service.ts';
 
-/** The column that says of which body a row is, by its number from 0; no slice has one of such a name. */
+/** The column with the number of a row's body, from 0. No slice has a column of this name. */
 export const BODY = 'body,';
 
-/** Keys that were not requested, as one JSON object. */
+/** The column of keys that were not requested, as one JSON object. */
 export const EXTRA = '_extra';
 
-/** A row that holds what its columns do not take, with the reasons, as JSON; NULL for any other. No slice has a column of such a name. */
+/** The column of rows that their columns do not hold, with reasons, as JSON; NULL for others. No slice has such a column. */
 export const REJECTED = 'rejected,';
 
-/** Why a metric of a row does not take what stands there. */
+/** Why a metric does not accept the value in a row. */
 export interface Reason {
   readonly metric: string;
   readonly reason: string;
@@ -24,21 +24,21 @@ export const ATTR_DEPENDENCY = 'attr_dependency';
 export interface SliceColumns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
-  /** Keys that were requested and have no column any more: their values are left out. */
+  /** Requested keys that no longer have a column; their values are left out. */
   readonly left?: readonly string[];
 }
 
-/** What was found of one body. */
+/** What was found in one body. */
 export interface Envelope {
   readonly rows: number;
-  /** By name, the members that say something about the answer: JSON texts untouched. */
+  /** The members that describe the answer, by name, as unchanged JSON texts. */
   readonly members: ReadonlyMap<string, string>;
-  /** Keys that occur in some row, and in every row. */
+  /** Keys that occur in some row; below, those in every row. */
   readonly keys: readonly string[];
   readonly commonKeys: readonly string[];
-  /** A label that is no date of the documented form; null where all are. */
+  /** A label that is not a date of the documented form; null if all are. */
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
-  /** Why it is not one whole report; its rows mean nothing then. Null for a sound one. */
+  /** Why the body is not one complete report, so that its rows are meaningless; null if it is one. */
   readonly because: string | null;
 }
 
@@ -48,26 +48,26 @@ export interface ColumnsRead {
   /** One per body, in their order. */
   readonly envelopes: readonly Envelope[];
   /**
-   * By metric whose column does not hold all of its numbers, the narrowest exact type that does: their cells mean nothing, and the
-   * answer is to be read again. A number that no such type holds is rejected.
+   * By metric whose column does not hold all its numbers: the narrowest exact type that does. The column's cells are
+   * meaningless, and the answer must be read again. A number that no such type holds is rejected.
    */
   readonly unfit: ReadonlyMap<string, ColumnType>;
-  /** By metric, the most digits after the point of its numbers, without zeros at their end. */
+  /** By metric: the most digits after the point of its numbers, without trailing zeros. */
   readonly digits: ReadonlyMap<string, number>;
-  /** Whether some rows hold keys that were not requested, or what their columns do not take. */
+  /** Whether some rows hold keys that were not requested; below, whether some were rejected. */
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;
-  /** Whether the rows came in the order of their finest dates; so do rows without any. */
+  /** Whether the rows are in the order of their finest dates; true for rows without dates. */
   readonly isOrdered: boolean;
-  /** Whether no two rows have the same dimensions and `attr_dependency`; false too where that was not found out. */
+  /** Whether no two rows have the same dimensions and `attr_dependency`; also false if that is not known. */
   readonly isDistinct: boolean;
-  /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null when they differ or there are none. */
+  /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null if they differ or there are none. */
   readonly weekStartsOn: number | null;
 }
 
 export interface ReadRequest {
   readonly columns: SliceColumns;
-  /** The bodies of one answer. */
+  /** The bodies of one or more answers. */
   readonly bodies: readonly SavedBytes[];
   /** Path of the Parquet file, which must not exist: DuckDB remembers files by their names. */
   readonly to: string;
@@ -75,7 +75,7 @@ export interface ReadRequest {
 
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
-/** What the thread answers: what was read, or an error; `syscall` is set for errors of the file system. */
+/** The thread's reply: what was read, or an error; `syscall` is null unless the file system failed. */
 export type Reply =
   | { readonly kind: 'done'; readonly result: ColumnsRead }
   | { readonly kind: 'failed'; readonly message: string; readonly syscall: string | null };

@@ -1,13 +1,11 @@
 /**
- * A report document in strict JSON, from its first byte to its last: one object, with `rows` in it once.
+ * Reads a report document in strict JSON, from its first byte to its last: one object that contains `rows` once.
  *
- * Bodies come in pieces of any size. Each step reads one member or one row, or stops at the end of what has arrived and is
- * repeated when there is more. Readers do not check where the window ends: a zero byte stands behind its last one,
- * which JSON has nowhere, so every reader stops there by itself. A stop at that byte means that more is to come; any other is
- * a document that is not taken.
+ * Bodies arrive in pieces of any size. Each step reads one member or one row. If it reaches the end of what has arrived, it
+ * stops and is repeated when there is more. Readers do not check where the window ends: a zero byte follows, which JSON never
+ * contains, so every reader stops there. A stop at that byte means that more must arrive; any other stop refuses the document.
  *
- * Looser than the standard where services are: `NaN` and `Infinity` are values. Whether a text is UTF-8 is checked
- * once, when it is first read.
+ * Looser than the standard where services are: `NaN` and `Infinity` are values. Each text is checked for UTF-8 only once.
  */
 
 import { besideRows } from '../beside-rows.ts';
@@ -28,25 +26,25 @@ import {
 
 const telling: ReadonlySet<string> = new Set(besideRows);
 
-/** A row or a member longer than this is not taken; it bounds the memory. */
+/** A longer row or member is refused, which bounds the memory. */
 const MAX_STEP_BYTES = 64 * 1024 * 1024;
-/** What is longer is read again only when twice as much of it has arrived: the time would grow with its square. */
+/** A longer step is repeated only when twice as many bytes have arrived: otherwise the time would grow with their square. */
 const LONG_STEP_BYTES = 1024 * 1024;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** Behind what has arrived of a byte order mark. */
+/** The offset after as much of a byte order mark as has arrived. */
 function skipMark({ bytes }: BodyWindow, at: number): number {
   const other = BYTE_ORDER_MARK.findIndex((byte, index) => bytes[at + index] !== byte);
   return at + (other === -1 ? BYTE_ORDER_MARK.length : other);
 }
 
-/** Reads the row at an offset: the offset behind it, or stopped. */
+/** Reads the row at an offset. Returns the offset after it, or `STOPPED`. */
 type ReadRow = (body: BodyWindow, at: number) => number;
 
 export class ReportReader {
   rows = 0;
-  /** By name, the members that say something about the answer, as JSON. */
+  /** The members that describe the answer, by name, as JSON. */
   readonly members = new Map<string, string>();
   readonly #readRow: ReadRow;
   readonly #body = new BodyWindow();
@@ -54,9 +52,9 @@ export class ReportReader {
   readonly #names = new Set<string>();
   #at = 0;
   #bytes = 0;
-  /** Bytes that have to be there before the next step. */
+  /** Bytes that must have arrived before the next step. */
   #enough = 0;
-  /** Whether the member that was read last is the opening of the rows. */
+  /** Whether the last member read is the opening of the rows. */
   #isAtRows = false;
   #hasRows = false;
   #isWhole = false;
@@ -66,7 +64,7 @@ export class ReportReader {
     this.#steps = this.#document();
   }
 
-  /** Takes the next piece of the body; why it is not taken, or null. */
+  /** Reads the next piece of the body. Returns why the document is refused, or null. */
   take(chunk: Uint8Array): string | null {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
@@ -74,7 +72,7 @@ export class ReportReader {
     return this.#body.end < this.#enough ? null : this.#goOn();
   }
 
-  /** Why the document is not one whole report, after its last piece; null for one that is. */
+  /** Called after the last piece. Returns why the document is not one complete report; null if it is. */
   end(): string | null {
     const because = this.#enough > 0 ? this.#goOn() : null;
     if (because !== null) return because;
@@ -92,7 +90,7 @@ export class ReportReader {
     return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** Reads the document; yields wherever a step stops. */
+  /** Reads the document; yields whenever a step stops. */
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
@@ -109,7 +107,7 @@ export class ReportReader {
     }
   }
 
-  /** Reads a list up to its closing token, one item and the comma before it a step. */
+  /** Reads a list up to its closing token; each step reads one item and the comma before it. */
   *#list(closing: number, read: (at: number) => number): Generator<undefined, void> {
     const body = this.#body;
     for (let isFirst = true; ;) {

@@ -1,12 +1,11 @@
 /**
- * Whether a key occurs twice in an answer, by 64 bits of each row's: found out here it costs a tenth of what a statement takes
- * that groups the rows by their keys. Equal keys are always seen; different ones may be taken for equal, so whoever is told
- * that a key may repeat has to look.
+ * Finds whether a key occurs twice in an answer, by 64 bits of each row's key: a tenth of the cost of a statement that groups
+ * the rows. Equal keys are always found. Different keys may look equal, so if a key may repeat, the caller must check.
  */
 
 /** A column that is part of the rows' keys. */
 interface KeyColumn {
-  /** Mixes the cells of the first rows into the digests of their keys, two words a row; equal values are mixed in alike. */
+  /** Mixes the cells of the first rows into the digests of their keys, two words per row; equal values give equal digests. */
   mixInto(digests: Int32Array, rows: number): void;
 }
 
@@ -14,7 +13,7 @@ interface KeyColumn {
 const MOST_ROWS = 2 ** 20;
 const FIRST_SLOTS = 2 ** 8;
 
-/** A word mixed into a hash, so that each of its bits may change any bit. */
+/** Mixes a word into a hash so that each of its bits may change any bit. */
 export function mixed(hash: number, word: number): number {
   const product = Math.imul(hash ^ word, 0x9e3779b1);
   return product ^ (product >>> 15);
@@ -22,14 +21,14 @@ export function mixed(hash: number, word: number): number {
 
 /** The keys of an answer's rows. */
 export class RowKeys {
-  /** Whether all keys so far differ; false too where there are more than are looked at. */
+  /** Whether all keys so far differ; also false if there are too many to check. */
   areDistinct = true;
   #digests = new Int32Array(0);
-  /** A hash table of two words a slot, of which the second of a digest is never 0. */
+  /** A hash table with two words per slot; the second word of a digest is never 0. */
   #slots = new Int32Array(FIRST_SLOTS * 2);
   #rows = 0;
 
-  /** Takes the first rows of the columns as the next of the answer. */
+  /** Adds the first rows of the columns as the next rows of the answer. */
   take(columns: readonly KeyColumn[], rows: number): void {
     this.areDistinct &&= this.#rows + rows <= MOST_ROWS;
     if (!this.areDistinct) return;
@@ -43,7 +42,7 @@ export class RowKeys {
     }
   }
 
-  /** Twice as many slots as rows, at least. */
+  /** Grows the table to at least two slots per row. */
   #makeRoom(): void {
     const old = this.#slots;
     let length = old.length;
@@ -55,7 +54,7 @@ export class RowKeys {
     }
   }
 
-  /** Puts a digest into its slot; false when it is there. */
+  /** Puts a digest into its slot. Returns false if it is already there. */
   #place(low: number, high: number): boolean {
     const slots = this.#slots;
     const mask = slots.length - 2;

@@ -1,9 +1,8 @@
 /**
- * Rows of a document into columns.
+ * Reads the rows of a document into columns.
  *
- * The first row of a body with exactly the requested keys says in which order and with which blanks they stand; later rows are
- * compared with it as bytes. A row that differs, or lacks keys, or has others besides, is read member by member; what was not
- * requested goes to a column of its own as one JSON object.
+ * The first row of a body with exactly the requested keys shows their order and whitespace; later rows are compared with it as
+ * bytes. A row that differs is read member by member. Keys that were not requested go to their own column as a JSON object.
  */
 
 import type { CellColumn } from './cell-column.ts';
@@ -21,14 +20,14 @@ import { ATTR_DEPENDENCY, type Envelope, type Reason } from './reading.ts';
 import type { TextColumn } from './text-column.ts';
 
 const WORD_BYTES = 4;
-/** Where so many first rows of a body have other keys than requested, the others do, too. */
+/** If this many rows at the start of a body have other keys than requested, the rest is assumed to have them too. */
 const MOST_OTHERS = 4;
 
-/** The bytes that stood in the first row from the value before to this one, and the column its values go to. */
+/** The bytes between the previous value and this one in the first row, and the column of this value. */
 class Key {
   readonly column: CellColumn;
   readonly length: number;
-  /** In words, the last of which overlaps the one before. */
+  /** The bytes as words; the last word may overlap the one before. */
   readonly #words: Int32Array;
 
   constructor(column: CellColumn, written: Uint8Array) {
@@ -40,7 +39,7 @@ class Key {
     );
   }
 
-  /** Where the value behind the key begins, or stopped. */
+  /** The offset of the value after the key, or `STOPPED`. */
   skip({ view, end }: BodyWindow, at: number): number {
     const words = this.#words;
     const last = words.length - 1;
@@ -54,29 +53,29 @@ class Key {
   }
 }
 
-/** Where the cells of a row go. */
+/** The columns that the cells of a row go to. */
 interface RowColumns {
   readonly columns: readonly CellColumn[];
-  /** Takes keys that were not requested. */
+  /** For keys that were not requested. */
   readonly extra: TextColumn;
-  /** Takes rows for which some column gave a reason. */
+  /** For rows that some column gave a reason to reject. */
   readonly rejected: TextColumn;
   readonly reasons: Reason[];
-  /** Keys that are left out. */
+  /** Requested keys without a column, which are left out. */
   readonly left: ReadonlySet<string>;
 }
 
 export class RowReader {
   readonly #into: RowColumns;
   readonly #columns: ReadonlyMap<string, CellColumn>;
-  /** Whether some row so far held a key that was not requested, or was rejected. */
+  /** Whether some row so far held a key that was not requested; below, whether some row was rejected. */
   hasExtra = false;
   hasRejected = false;
   #keys: readonly Key[] | null = null;
-  /** Rows so far with exactly those keys, and all other rows. */
+  /** Rows so far with exactly these keys; below, all other rows. */
   #alikeRows = 0;
   #otherRows = 0;
-  /** By key, how many of the other rows have it. */
+  /** By key: how many of the other rows have it. */
   readonly #counts = new Map<string, number>();
 
   constructor(into: RowColumns) {
@@ -84,7 +83,7 @@ export class RowReader {
     this.#columns = new Map(into.columns.map((column) => [column.name, column]));
   }
 
-  /** The keys of the rows so far; the next row is the first of another body. */
+  /** Returns the keys of the rows so far and forgets them; the next row is the first of another body. */
   takeKeys(): Pick<Envelope, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
@@ -101,7 +100,7 @@ export class RowReader {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + rows);
   }
 
-  /** Reads the row that begins at `at` into the columns' cells `row`: the offset behind it, or stopped. */
+  /** Reads the row that begins at `at` into the cells of row `row`. Returns the offset after it, or `STOPPED`. */
   read(body: BodyWindow, at: number, row: number): number {
     const { reasons } = this.#into;
     reasons.length = 0;
@@ -117,7 +116,7 @@ export class RowReader {
     return end;
   }
 
-  /** Keeps what was requested of a rejected row: values as texts, and the object of ids as it is. */
+  /** Keeps the requested members of a rejected row: values as texts, and the object of ids as it is. */
   #reject(body: BodyWindow, at: number, row: number): void {
     const members: string[] = [];
     readMembers(body, at, (name, value) => {
@@ -159,7 +158,7 @@ export class RowReader {
     return end;
   }
 
-  /** The keys of the row at `at`; null when it has not come as a whole, or is not one of exactly the requested keys. */
+  /** The keys of the row at `at`; null if the row has not arrived completely, or has not exactly the requested keys. */
   #learn(body: BodyWindow, at: number): readonly Key[] | null {
     const keys = new Map<string, Key>();
     let from = at;
@@ -176,7 +175,7 @@ export class RowReader {
   }
 }
 
-/** Behind a row with the same keys as the first, or stopped. */
+/** The offset after a row with the same keys as the first, or `STOPPED`. */
 function readAlike(keys: readonly Key[], body: BodyWindow, at: number, row: number): number {
   let next = at;
   for (const key of keys) {

@@ -1,7 +1,4 @@
-/**
- * One reading, on whichever thread: the bodies of a slice's answer, row by row into columns, and those into one Parquet file,
- * with memory that does not grow with the bodies.
- */
+/** One reading, on any thread: a slice's answers, row by row, into one Parquet file. Memory does not grow with the bodies. */
 
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
@@ -28,10 +25,10 @@ import { RowKeys } from './row-keys.ts';
 import { RowReader } from './row-reader.ts';
 import { type DictionaryColumn, TextColumn } from './text-column.ts';
 
-/** Rows of a group: as many as DuckDB's own groups have, so that each is read by one thread into one. */
+/** Rows per group, as many as DuckDB's own groups have, so that one thread reads each group into one of those. */
 const GROUP_ROWS = 122_880;
 const FIRST_ROWS = 64;
-/** Texts of a group beyond this end it early. */
+/** A group with more bytes of text than this ends early. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 
 export class SliceReading {
@@ -45,12 +42,12 @@ export class SliceReading {
   readonly #envelopes: Envelope[] = [];
   readonly #readRow = (body: BodyWindow, at: number): number => this.#takeRow(body, at);
   #report = new ReportReader(this.#readRow);
-  /** By row of the group, the number of its body. */
+  /** By row of the group: the number of its body. */
   #bodies = new Int32Array(0);
   #row = 0;
   #because: string | null = null;
 
-  /** Makes the Parquet file. Throws errors of the file system, as every method. */
+  /** Creates the Parquet file. Like every method, throws the errors of the file system. */
   constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>) {
     const reasons: Reason[] = [];
     const dependency = new TextColumn(ATTR_DEPENDENCY, 'JSON');
@@ -73,7 +70,7 @@ export class SliceReading {
     this.#file = new ParquetFile(to, [...this.#columns, bodies]);
   }
 
-  /** Takes the next piece of the present body; why the rest need not come, or null. */
+  /** Reads the next piece of the current body. Returns why the rest is not needed, or null. */
   take(chunk: Uint8Array): string | null {
     this.#because ??= this.#report.take(chunk);
     const textBytes = this.#columns.reduce((sum, column) => sum + column.textBytes, 0);
@@ -81,7 +78,7 @@ export class SliceReading {
     return this.#because;
   }
 
-  /** Ends the present body, broken where a reason is given; another may follow. */
+  /** Ends the current body, as broken if a reason is given; another may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
     const { rows, members } = this.#report;
@@ -121,7 +118,7 @@ export class SliceReading {
     this.#row = 0;
   }
 
-  /** What was read, with the file whole. */
+  /** Completes the file and returns what was read. */
   finish(): ColumnsRead {
     this.#writeGroup();
     const finest = dateDimensions.flatMap((name) => this.#dates.find((column) => column.kind === name) ?? []).at(0);
@@ -140,7 +137,7 @@ export class SliceReading {
     };
   }
 
-  /** Ends a reading that failed: no file is left. */
+  /** Ends a failed reading; no file is left. */
   abandon(): void {
     this.#file.abandon();
   }
@@ -148,14 +145,14 @@ export class SliceReading {
 
 const PIECE_BYTES = 256 * 1024;
 
-/** Whether the decompressor said that the bytes are not what they claim to be. */
+/** Whether the decompressor found that the bytes are not valid gzip. */
 const isGarbled = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
 
-/** Of one body at a time: it is read without a pause, and taken by copying. */
+/** Shared by all readings on a thread, so each piece must be taken before any other is read. */
 const piece = new Uint8Array(PIECE_BYTES);
 
-/** Reads a plain body without a stream: a trip to the thread pool and a buffer of its own for each piece would take as long as the disk. */
+/** Reads a plain body without a stream: a trip to the thread pool and a buffer per piece would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
   const file = openSync(path, 'r');
   try {
@@ -191,7 +188,7 @@ async function readBody({ path, encoding }: SavedBytes, reading: SliceReading): 
   }
 }
 
-/** Reads saved bodies into one file; a reading that ends with an error leaves none. */
+/** Reads saved bodies into one file. A reading that fails leaves no file. */
 export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
   const reading = new SliceReading(into);
   try {

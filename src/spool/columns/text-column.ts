@@ -1,7 +1,4 @@
-/**
- * Columns of texts that repeat: each distinct one is read and checked once; every later one costs a hash and a comparison, or
- * only the comparison where it follows the same text as before.
- */
+/** Columns of repeating texts: each distinct one is read and checked once; later ones cost a hash and a comparison, or less. */
 
 import { isUtf8 } from 'node:buffer';
 
@@ -25,25 +22,25 @@ import { endOfRun, FIRST_ENTRIES, hashOf, TextDictionary } from './text-dictiona
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** What a column stores of a whole value as it is written; null where it does not take it. */
+/** Converts a whole value, as written, to what the column stores; null if the column does not accept it. */
 type Parse = (written: Uint8Array) => Uint8Array | null;
 
-/** Of one value at a time. */
+/** Holds one value at a time. */
 const made = new BodyWindow();
 const SEEDS = [0x2545f491, 0x5bd1e995] as const;
 
-/** Columns of what texts stand for; `TextColumn` stores the texts themselves, `DateColumn` dates. */
+/** Columns whose values are given as texts: `TextColumn` stores the texts themselves, `DateColumn` dates. */
 export abstract class DictionaryColumn extends CellColumn {
   protected readonly dictionary: TextDictionary;
   readonly #parse: Parse;
   readonly #opening: number;
   readonly #closing: number;
-  /** By entry, two words that tell its value from others. */
+  /** By entry: two words that distinguish its value from others. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
-  /** The entry of the last cell, and the one that followed it the last time: rows that are sorted, or in one order every day, repeat it. -1 for none. */
+  /** The last cell's entry; below, the one that followed it before, as in sorted rows or a daily order. -1 for none. */
   #last = -1;
   #expected = -1;
-  /** By entry, the number of the one that followed it, plus one. */
+  /** By entry: the number of the one that followed it, plus one. */
   #after = new Int32Array(FIRST_ENTRIES);
 
   protected constructor(name: string, type: ParquetType, parse: Parse) {
@@ -54,7 +51,7 @@ export abstract class DictionaryColumn extends CellColumn {
     this.#closing = type.kind === 'JSON' ? CLOSING_BRACE : QUOTE;
   }
 
-  /** What becomes of a value in `[at, end)` that the column does not take: the offset behind it, or stopped. */
+  /** Handles a value in `[at, end)` that the column does not accept. Returns the offset after it, or `STOPPED`. */
   protected abstract refuse(body: BodyWindow, at: number, end: number): number;
 
   read(body: BodyWindow, at: number, row: number): number {
@@ -66,21 +63,21 @@ export abstract class DictionaryColumn extends CellColumn {
     if (end !== STOPPED) return this.#put(row, this.#expected, end);
     const stop = endOfRun(view, at + 1, this.#closing);
     if (bytes[stop] === this.#closing) {
-      // An object that ends where a known one ends is that one: no JSON text is the beginning of another.
+      // If a known object ends here too, it is the same one: no JSON text is the beginning of another.
       const entry = this.dictionary.find(body, at, stop + 1, hashOf(view, at, stop + 1));
       if (entry >= 0) return this.#put(row, entry, stop + 1);
     }
     return this.readNew(body, at, row);
   }
 
-  /** A value that does not begin like those of the column. */
+  /** Reads a value that does not begin like those of the column. */
   protected readOther(body: BodyWindow, at: number, row: number): number {
     if (!isNull(body, at)) return this.readNew(body, at, row);
     this.nulls[row] = 1;
     return at + NULL_BYTES;
   }
 
-  /** A value that is new, or that a run of plain bytes does not hold. */
+  /** Reads a value that is new, or that is more than a run of plain bytes. */
   protected readNew(body: BodyWindow, at: number, row: number): number {
     const end = skipValue(body, at);
     if (end === STOPPED) return STOPPED;
@@ -90,7 +87,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.refuse(body, at, end);
   }
 
-  /** The entry of a whole value, added where it is new; -1 where the column does not take it. */
+  /** The entry of a whole value, added if it is new; -1 if the column does not accept it. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
     const known = this.dictionary.find(body, at, end, hash);
@@ -104,7 +101,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return entry;
   }
 
-  /** Gives a cell a value as it is written; false where the column does not take it. */
+  /** Sets a cell to a value as it is written. Returns false if the column does not accept it. */
   put(row: number, written: string): boolean {
     made.take(encoder.encode(written), made.end);
     const entry = this.#entryOf(made, 0, made.end);
@@ -130,7 +127,7 @@ export abstract class DictionaryColumn extends CellColumn {
     const [own, entries, nulls] = [this.#digests, this.cells, this.nulls];
     for (let row = 0; row < rows; row += 1) {
       const at = (entries[row] ?? 0) * 2;
-      // No value's digest has to differ from NULL's: that would only be looked at once more.
+      // A value may have the same digest as NULL: then the keys are only checked once more.
       const isNull = nulls[row] === 1;
       digests[row * 2] = mixed(digests[row * 2] ?? 0, isNull ? 0 : (own[at] ?? 0));
       digests[row * 2 + 1] = mixed(digests[row * 2 + 1] ?? 0, isNull ? 0 : (own[at + 1] ?? 0));
@@ -154,12 +151,9 @@ export abstract class DictionaryColumn extends CellColumn {
   }
 }
 
-/** Text dimensions, and the JSON objects that stand beside them. */
+/** Text dimensions, and the JSON objects beside them. */
 export class TextColumn extends DictionaryColumn {
-  /**
-   * `JSON` stores what an object says, as canonical JSON; `VARCHAR` takes whatever stands there: a text unescaped, anything else as
-   * it is written. Null is NULL in both.
-   */
+  /** `JSON` stores canonical JSON, `VARCHAR` any value: a text unescaped, anything else as written. Null is NULL in both. */
   constructor(name: string, kind: 'JSON' | 'VARCHAR') {
     super(name, { kind }, kind === 'JSON' ? canonical : plain);
   }
@@ -169,7 +163,7 @@ export class TextColumn extends DictionaryColumn {
   }
 }
 
-/** What an object's whole and checked JSON text says; null where it holds what JSON has not. */
+/** The canonical form of an object's whole and checked JSON text; null if it contains what JSON does not have. */
 function canonical(written: Uint8Array): Uint8Array | null {
   const object = decoder.decode(written);
   return NO_JSON.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
@@ -178,7 +172,7 @@ function canonical(written: Uint8Array): Uint8Array | null {
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 const NO_JSON = /NaN|Infinity/;
 
-/** What a text says, unescaped; any other value as it is written. */
+/** A text unescaped; any other value as it is written. */
 function plain(written: Uint8Array): Uint8Array {
   if (written[0] !== QUOTE) return written;
   if (!written.includes(BACKSLASH)) return written.subarray(1, -1);

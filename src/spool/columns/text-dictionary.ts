@@ -1,4 +1,4 @@
-/** The distinct texts of a column, and how they are found among bytes four at a time. */
+/** The distinct texts of a column, and how they are found among bytes, four bytes at a time. */
 
 import { widened } from './cell-column.ts';
 import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
@@ -6,14 +6,14 @@ import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
 const EACH_BYTE = 0x01010101;
 const EACH_TOP_BIT = 0x80808080;
 
-/** The first offset from `at` on with a given byte, a backslash or a control character; four bytes at a time. */
+/** The first offset from `at` on with the given byte, a backslash or a control character; searches four bytes at a time. */
 export function endOfRun(view: DataView, at: number, byte: number): number {
   const each = Math.imul(byte, EACH_BYTE);
   for (let next = at; ; next += 4) {
     const word = view.getInt32(next, true);
     const ending = word ^ each;
     const escape = word ^ Math.imul(BACKSLASH, EACH_BYTE);
-    // The lowest top bit left marks the first byte that is zero in one of the first two, or below a blank in the third.
+    // The lowest remaining top bit marks the first byte that is zero in the first two terms, or below a space in the third.
     const found =
       (((ending - EACH_BYTE) & ~ending) |
         ((escape - EACH_BYTE) & ~escape) |
@@ -26,7 +26,7 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 export const FIRST_ENTRIES = 64;
 const LENGTH_BYTES = 4;
 
-/** The bits of a little-endian word that belong to its first `count` bytes, one to three. */
+/** A mask of the first `count` bytes, one to three, of a little-endian word. */
 const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
 
 /** A hash of the bytes in `[from, to)`. */
@@ -45,29 +45,26 @@ export function hashOf(view: DataView, from: number, to: number): number {
 }
 
 /**
- * The distinct texts of a column, known again by their bytes as they stand in the body.
- *
- * Whatever is dear about a text, unescaping, checking UTF-8, parsing a date, happens once per distinct text. Values lie one
- * behind the other as Parquet's plain encoding wants them.
+ * The distinct texts of a column, found by their bytes as they are in the body. The costly work (unescaping, checking UTF-8,
+ * parsing a date) happens once per distinct text. Values follow one another as Parquet's plain encoding requires.
  */
 export class TextDictionary {
-  /** How many distinct texts there are. */
   size = 0;
   readonly #texts = new BodyWindow();
   readonly #values = new BodyWindow();
   readonly #hasLengths: boolean;
-  /** Slot by hash: the number of an entry, plus one. */
+  /** By hash slot: the number of an entry, plus one. */
   #slots = new Int32Array(FIRST_ENTRIES * 2);
   #hashes = new Int32Array(FIRST_ENTRIES);
   #starts = new Int32Array(FIRST_ENTRIES);
   #lengths = new Int32Array(FIRST_ENTRIES);
 
-  /** Values of one size stand without their lengths. */
+  /** Values of one size are stored without their lengths. */
   constructor(areOfOneSize: boolean) {
     this.#hasLengths = !areOfOneSize;
   }
 
-  /** The number of the entry with the bytes in `[from, to)`, whose hash is given; -1 when there is none. */
+  /** The number of the entry with the bytes in `[from, to)`, whose hash is given; -1 if there is none. */
   find(body: BodyWindow, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -90,13 +87,13 @@ export class TextDictionary {
     return ((view.getInt32(at, true) ^ known.getInt32(at + shift, true)) & firstBytes(to - at)) === 0;
   }
 
-  /** Behind the entry where it stands at `from`, stopped where it does not: no JSON text is the beginning of another. */
+  /** The offset after the entry if it stands at `from`, otherwise `STOPPED`. No JSON text is the beginning of another. */
   endOf(body: BodyWindow, from: number, entry: number): number {
     const to = from + (this.#lengths[entry] ?? 0);
     return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;
   }
 
-  /** Adds an entry that `find` did not find, with the value it stands for; its number. */
+  /** Adds an entry that `find` did not find, with its value. Returns its number. */
   add(text: Uint8Array, hash: number, value: Uint8Array): number {
     const entry = this.size;
     if (entry === this.#hashes.length) this.#grow();
@@ -133,12 +130,11 @@ export class TextDictionary {
     return this.#values.bytes.subarray(0, this.#values.end);
   }
 
-  /** Bytes of texts and values. */
   get textBytes(): number {
     return this.#texts.end + this.#values.end;
   }
 
-  /** Forgets every text and keeps the memory. */
+  /** Clears the texts and keeps the memory. */
   clear(): void {
     this.size = 0;
     this.#texts.end = 0;
@@ -147,7 +143,7 @@ export class TextDictionary {
   }
 }
 
-/** Adds bytes behind others: where they begin. */
+/** Appends bytes. Returns where they begin. */
 function add(to: BodyWindow, added: Uint8Array): number {
   const at = to.extend(added.length);
   to.bytes.set(added, at);
