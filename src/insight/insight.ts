@@ -1,6 +1,6 @@
 /**
- * What a slice's own history says of its unfinal values: how they ripen, what to expect of them, and how well that would
- * have done. Measured again after each run, from the ledger alone; never mixed into what the service said.
+ * Measures from a slice's history how its values mature, what final values to expect, and how good such projections would have
+ * been: after each run, from the ledger alone. Never mixes its results with what the service reported.
  */
 
 import * as z from 'zod';
@@ -25,7 +25,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Cohort, maturationOf, scoresOf, standings } from './ripening.ts';
 import { declareViews, periodOf } from './views.ts';
 
-/** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
+/** The ledger's tables of measurements, and the statement that fills each. */
 const measured = [
   { of: 'maturation', table: 'ripen_internal.maturation', record: 'insight/record_maturation' },
   { of: 'projections', table: 'ripen_internal.projections', record: 'insight/record_projections' },
@@ -33,26 +33,23 @@ const measured = [
   { of: 'evidence', table: 'ripen_internal.horizon_evidence', record: 'insight/record_horizon_evidence' },
 ] as const;
 
-/** Eight months: old ways of ripening say little of the newest periods, and the backtest is to end within the night. */
+/** Eight months: older periods say little about how the newest mature, and the backtest must end within the night. */
 const HISTORY_DAYS = 240;
 
-/** Periods times metrics that are read together: of small slices many, as a statement takes longer than what it reads of one. */
+/** Periods times metrics at which a batch of slices is full: for small slices, a statement takes longer than what it reads. */
 const MOST_CELLS_AT_ONCE = 10_000;
-/** Metrics of a slice that are read together: half a year of a cube of 363 would not fit the engine's memory. */
+/** Metrics of a slice that are read together: half a year of a cube with 363 metrics would not fit into the engine's memory. */
 const MOST_METRICS_AT_ONCE = 60;
 
 const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable(), periods: count });
 
-/** A live table that changed, and the first day of its history; null where no period of it is whole. */
+/** A live table that changed, and the first day of its history; null if it has no whole period. */
 interface Changed {
   readonly live: Target;
   readonly since: Day | null;
 }
 
-/**
- * Measures the live tables that changed in the run, or in one before it that was killed, and brings their views `_maturation` and
- * `_projected` up to them: a slice of which no total becomes final has neither.
- */
+/** Measures the live tables that changed in this run, or in killed runs before it, and brings their views up to date. */
 export async function measureTables(warehouse: Warehouse, tables: readonly Target[], runId: string): Promise<void> {
   const found = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
   const histories = new Map(found.map((each) => [each.slice, each]));
@@ -89,7 +86,7 @@ async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Pr
   });
 }
 
-/** The rows of one metric in each of the tables. */
+/** The rows of one metric for each of the `measured` tables. */
 function measure(periods: readonly PeriodHistory[]) {
   const development = periods.map(cohortOf);
   const standingOn = standings(development);
@@ -113,13 +110,13 @@ function measure(periods: readonly PeriodHistory[]) {
   };
 }
 
-/** One period of a metric, as its fetches found it. */
+/** One period of a metric, with what its fetches found. */
 const periodShape = z.object({
   start_day: dayShape,
   load_id: z.string(),
   is_held: z.boolean(),
   last_day: z.number(),
-  /** In the order of loads. */
+  /** In order of loads; ages in days. */
   fetches: z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() })),
 });
 
@@ -127,7 +124,7 @@ type PeriodHistory = z.infer<typeof periodShape>;
 
 const metricRow = z.object({ slice: z.string(), metric: z.string(), periods: jsonOf(z.array(periodShape)) });
 
-/** The history of some additive metrics of each table, from the one of a number on; none of a slice without a date dimension. */
+/** The histories of the additive metrics of each table from index `from` on; none for a slice without a date dimension. */
 async function readHistories(
   warehouse: Warehouse,
   tables: readonly Changed[],
@@ -150,7 +147,7 @@ async function readHistories(
   return rows;
 }
 
-/** Pairs of fetches that follow each other. */
+/** The pairs of successive fetches of a period whose age increases. */
 function looksOf({ fetches }: PeriodHistory): Look[] {
   return fetches.slice(1).flatMap((to, at) => {
     const from = fetches[at];
@@ -159,7 +156,7 @@ function looksOf({ fetches }: PeriodHistory): Look[] {
   });
 }
 
-/** Of two fetches at one age the later load counts. */
+/** Of two fetches at the same age, the later load counts. */
 function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
   const ascending = (isFinal: boolean): [number, number][] => {
     const byAge = new Map(fetches.filter((each) => each.is_final === isFinal).map(({ age, value }) => [age, value]));
@@ -173,13 +170,10 @@ function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
   };
 }
 
-/** The temporary table that the readings are led back from. */
+/** The temporary table of current totals, from which earlier ones are derived. */
 export const PERIOD_TOTALS = '"ripen period totals"';
 
-/**
- * The total of some metrics by period from a day on as it is: slice, start_day, metric and value. `types` are those of the table's
- * columns. Of older rows nothing is read.
- */
+/** The query for the current totals by period since a day: slice, start_day, metric, value. `types` are the columns' types. */
 function periodTotals(
   { live, since, metrics }: { readonly live: Target; readonly since: Day; readonly metrics: readonly string[] },
   types: ReadonlyMap<string, string>,

@@ -1,46 +1,46 @@
 /**
- * How totals grow until they are final: how much of them is known at each age, what to expect of those that are not final (the chain
- * ladder), and how well that would have done (the backtest); pure.
+ * How totals grow until they are final: the share known at each age, the final total to expect (chain ladder), and how good
+ * such projections would have been (backtest). Pure.
  */
 
 import { chanceOfAtMost } from '../model/sampling.ts';
 
-/** One period of one metric. An age is in days from the period's last day to the fetch, in the slice's offset. */
+/** One period of one metric. An age is the number of days from the period's last day to the fetch, in the slice's offset. */
 export interface Cohort {
   /** The period's last day, in days since 1970. */
   readonly lastDay: number;
-  /** The totals found before the value was final, by age, ascending. */
+  /** Totals before the value was final, by age, ascending. */
   readonly readings: ReadonlyMap<number, number>;
-  /** The totals found since, ascending by age: the first, and each that differs from the one before. */
+  /** Totals since the value is final, by age, ascending: the first, and each that differs from the one before. */
   readonly finals: readonly { readonly age: number; readonly value: number }[];
 }
 
 /** The development triangle of one metric, oldest period first. */
 export type Development = readonly Cohort[];
 
-/** The final total as it was known on a day, in days since 1970; null where none was. */
+/** The final total as it was known on a day (in days since 1970); null if none was. */
 function finalOn({ lastDay, finals }: Cohort, day: number): number | null {
   return finals.findLast(({ age }) => lastDay + age <= day)?.value ?? null;
 }
 
-/** The final total as it is known now; null while it matures. */
+/** Returns the final total as it is known now; null while it matures. */
 export function finalOf({ finals }: Cohort): number | null {
   return finals.at(-1)?.value ?? null;
 }
 
-/** The periods that became final after an earlier fetch: only these tell how values mature. */
+/** Returns the periods that became final after an earlier fetch: only these show how values mature. */
 export function maturedOf(development: Development): Development {
   return development.filter(({ readings, finals }) => readings.size > 0 && finals.length > 0);
 }
 
-/** The middle of some numbers, null of none. */
+/** Returns the median of some numbers; null if there are none. */
 export function median(values: readonly number[]): number | null {
   return quantile(values, 0.5);
 }
 
 /**
- * The quantile of some numbers with linear interpolation between neighbours, null of none (Hyndman and Fan 1996, "Sample
- * quantiles in statistical packages", definition 7).
+ * Returns a quantile of some numbers, linearly interpolated between neighbours; null if there are none (Hyndman and Fan 1996,
+ * "Sample quantiles in statistical packages", definition 7).
  */
 export function quantile(values: readonly number[], share: number): number | null {
   const sorted = [...values].sort((a, b) => a - b);
@@ -49,7 +49,7 @@ export function quantile(values: readonly number[], share: number): number | nul
   return below === undefined || above === undefined ? null : below + (above - below) * (at - Math.floor(at));
 }
 
-/** How much was known at an age, as a share of the final total: quartiles over final periods, never over others. */
+/** How much of the final total was known at an age: quartiles of shares, over final periods only. */
 export interface KnownShare {
   readonly age_days: number;
   readonly periods: number;
@@ -58,10 +58,10 @@ export interface KnownShare {
   readonly share_q75: number;
 }
 
-/** With fewer final periods a quartile is a single value or next to it: nothing is said of an age. */
+/** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
 export const FEWEST_PERIODS = 8;
 
-/** The shares at each of some ages, in their order; an age with fewer than eight final periods is left out. */
+/** Returns the known shares at some ages, in their order; leaves out an age with fewer than eight final periods. */
 export function maturationOf(development: Development, ages: readonly number[]): KnownShare[] {
   return ages.flatMap((age): KnownShare[] => {
     const shares = development.flatMap((cohort) => {
@@ -74,39 +74,39 @@ export function maturationOf(development: Development, ages: readonly number[]):
   });
 }
 
-/** By what a total is to be multiplied to expect its final total. */
+/** The factor from a total to the final total to expect. */
 interface Factor {
   readonly value: number;
-  /** The fewest periods that any step of the ladder rests on. */
+  /** The smallest number of periods behind any step of the ladder. */
   readonly periods: number;
 }
 
-/** What a triangle said on a day. */
+/** What was known of a triangle on a day. */
 interface KnownFactors {
-  /** The ages that stand for columns of the triangle, ascending. */
+  /** The ages of the triangle's columns, ascending. */
   readonly ages: readonly number[];
-  /** By age; none of an age from which no period is known to have reached the end. */
+  /** By age; an age is missing if no period is known to have become final from there. */
   readonly factors: ReadonlyMap<number, Factor>;
 }
 
-/** A period as a day knew it. */
+/** A period as it was known on a day. */
 interface KnownPeriod {
   readonly lastDay: number;
   readonly firstAge: number;
   readonly finalAge: number;
   readonly final: number | null;
-  /** At each age of the triangle; undefined where no fetch found one. */
+  /** One for each age of the triangle; undefined without a fetch at that age. */
   readonly totals: readonly (number | undefined)[];
 }
 
-/** An age, and where its totals stand in each period. */
+/** An age, and the index of its total in `totals`. */
 interface Column {
   readonly age: number;
   readonly at: number;
 }
 
 /**
- * What a triangle said on each day, in days since 1970, from what that day knew alone: the chain ladder (Mack 1993,
+ * Returns a function from a day (in days since 1970) to what was known of a triangle on it: the chain ladder (Mack 1993,
  * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)).
  */
 export function standings(development: Development): (day: number) => KnownFactors {
@@ -129,10 +129,7 @@ export function standings(development: Development): (day: number) => KnownFacto
   };
 }
 
-/**
- * Whether at least half of the final periods that could be fetched at this age, between their first fetch and the one that
- * found them final, were: other ages are those of nights that came late.
- */
+/** Whether at least half of the final periods that could be fetched at an age were. Other ages are those of late runs. */
 function isStanding({ age, at }: Column, known: readonly KnownPeriod[]): boolean {
   const possible = known.filter(({ final, firstAge, finalAge }) => final !== null && firstAge <= age && age < finalAge);
   const read = possible.filter(({ totals }) => totals[at] !== undefined);
@@ -152,7 +149,7 @@ function factorsOf(columns: readonly Column[], known: readonly KnownPeriod[], da
   return factors;
 }
 
-/** How totals grew from a column to the next, or to the end. Growth from nothing has no factor. By the next age a total may be final already. */
+/** How totals grew from a column to the next, or to the final total if it is found by then. Skips totals of 0 or less. */
 function stepOf({ age, at }: Column, next: Column | undefined, known: readonly KnownPeriod[], day: number) {
   let [from, to, periods] = [0, 0, 0];
   for (const { lastDay, finalAge, final, totals } of known) {
@@ -168,33 +165,33 @@ function stepOf({ age, at }: Column, next: Column | undefined, known: readonly K
   return { factor: to / from, periods };
 }
 
-/** What the interval is to cover. */
+/** The share of final totals that the interval should cover. */
 const COVERED_SHARE = 0.8;
-/** An interval that covered less is not shown. */
+/** An interval that covered less is not reported. */
 const LEAST_COVERAGE = 0.6;
-/** An interval whose upper end is further above the value says too little to go by. */
+/** An interval whose upper end is further above the projection says too little to be useful. */
 const FURTHEST_REACH = 1.5;
-/** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
+/** Significance level of the sign test: by chance alone, the projection is nearer than the current total half of the time. */
 const MOST_CHANCE = 0.05;
-/** So many of the newest final periods are tried: a quarter of a year of days, as older ones say little of tomorrow. */
+/** Number of newest final periods to try: a quarter of a year of days, since older ones say little about tomorrow. */
 const TRIED_PERIODS = 90;
 
-/** What would have been projected at an age, compared with what became final. */
+/** What would have been projected at an age, compared with the final totals. */
 export interface Score {
   readonly age_days: number;
-  /** Periods of which a projection could have been made on its day, from what was known then. */
+  /** Number of periods for which a projection could have been made at that age, from what was known then. */
   readonly cohorts: number;
-  /** Medians of the distance to the final total, as a share of it; null without a cohort. */
+  /** Median errors of the projection and of the total as it was, as shares of the final total; null without a cohort. */
   readonly median_abs_error: number | null;
   readonly median_abs_error_as_is: number | null;
-  /** The share of final totals inside the interval that was known on their day; null with fewer than eight. */
+  /** Share of final totals inside the interval known on the day of the projection; null with fewer than eight. */
   readonly coverage: number | null;
   readonly is_projected: boolean;
-  /** The interval goes from the value over this to the value times this; null where it is not projected. */
+  /** The interval is from the projection divided by this to the projection times this; null if `is_projected` is false. */
   readonly reach: number | null;
 }
 
-/** What would have been projected of a period on the day of a fetch. */
+/** What would have been projected for a period on the day of a fetch. */
 interface Trial {
   readonly cohort: Cohort;
   readonly madeOn: number;
@@ -204,8 +201,8 @@ interface Trial {
 }
 
 /**
- * The score of each age that stands for a column of a triangle, ascending. Nothing of a trial was known later than its day: not
- * the factor, not the final totals behind it, not the errors its interval rests on (Dawid 1984, "The prequential approach").
+ * Returns the score of each column of a triangle, by age, ascending. A trial uses only what was known on its day: for the
+ * factor, the final totals behind it, and the errors behind its interval (Dawid 1984, "The prequential approach").
  */
 export function scoresOf(development: Development, standingOn: (day: number) => KnownFactors): Score[] {
   const tried = maturedOf(development).slice(-TRIED_PERIODS);
@@ -247,13 +244,13 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   };
 }
 
-/** How far a projection was from a final total, on the scale of logarithms. */
+/** The distance of a projection from a final total, on a logarithmic scale. */
 const missOf = ({ projected }: Trial, final: number): number => Math.abs(Math.log(final / projected));
 
 /**
- * The reach of the interval as a day knew it: the 80 % rank of the errors of the trials whose outcome it knew, so that it is as
- * wide as the past asks for (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for
- * regression", algorithm 2). Null with fewer than eight: only from there on is the 80 % rank one of them.
+ * The reach of the interval as known on a day: the 80 % rank of the errors of the trials whose final total was known then; null
+ * if there are fewer than eight (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for
+ * regression", algorithm 2).
  */
 function reachOn(trials: readonly Trial[], day: number): number | null {
   const misses = trials.flatMap((trial) => {

@@ -1,4 +1,4 @@
-/** The views `<slice>_maturation` and `<slice>_projected`: their SQL and comments, and when they are replaced. */
+/** Declares the views `<slice>_maturation` and `<slice>_projected` with their comments. */
 
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -11,12 +11,12 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 /** The metrics whose totals become final. */
 const ripening = ({ columns }: Target): Metric[] => additiveOf(columns).filter(({ horizonMs }) => horizonMs !== null);
 
-/** The first day of a row's period; the slice has a date dimension. */
+/** Returns the SQL of the first day of a row's period. The slice must have a date dimension. */
 export function periodOf({ grain }: Slice): string {
   return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
 }
 
-/** Brings the views up to a live table; a slice of which no total becomes final has neither. Inside the caller's transaction. */
+/** Replaces the views of a live table, or drops them if no total becomes final. Runs inside the caller's transaction. */
 export async function declareViews(warehouse: Warehouse, live: Target): Promise<void> {
   const { name, grain, dimensions } = live.slice;
   const isRipening = grain !== null && ripening(live).length > 0;
@@ -53,9 +53,9 @@ where slice = ${literal(slice.name)}`;
 }
 
 /**
- * The rows of maturing cells, one for each metric that is projected, each multiplied as the total of its period is: so that
- * the rows add up to the period's projection, and those above zero to both ends of its interval. A projection counts only for
- * the load it was made from. Null for a slice with a dimension that would stand twice in it.
+ * The rows of maturing cells, once per projected metric, times the factor of their period's total: they add up to the period's
+ * projection, and those above zero also to both ends of its interval. A projection applies only to the load it was made from.
+ * Null if a dimension has the name of one of the view's own columns.
  */
 function projectedView(live: Target): string | null {
   const { slice, fingerprint, table } = live;
@@ -87,7 +87,6 @@ from cells
 where value is not null`;
 }
 
-/** What the columns of both views say of themselves, by name. */
 const maturationComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric'],
   ['age_days', 'Days from the last day of a period to the fetch'],

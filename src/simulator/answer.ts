@@ -1,4 +1,4 @@
-/** An answer before it goes on the wire, and how its bytes get there. */
+/** Answers of the simulated service, and how they are sent. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
@@ -18,10 +18,10 @@ export interface SimulatedAnswer {
   readonly body: AnswerBody;
 }
 
-/** The fastest: the simulator shares its machine with what reads from it. */
+/** The fastest level: the simulator shares its machine with its client. */
 export const GZIP_LEVEL = 1;
 
-/** How the service words an error; each API has its own form. */
+/** The form of an error's body; each API has its own. */
 export type ErrorForm = 'error_code' | 'error' | 'error_message';
 
 const codesByStatus: Readonly<Record<number, string>> = { 400: 'request_error', 401: 'auth_error', 403: 'auth_error' };
@@ -48,7 +48,7 @@ export function bytesAnswer(bytes: Buffer | string, contentType: string, status 
   return { status, headers: { 'content-type': contentType }, body: { kind: 'bytes', bytes: Buffer.from(bytes) } };
 }
 
-/** An answer that is its status alone. */
+/** Returns an answer with a status, no headers and no body. */
 export function bareAnswer(status: number): SimulatedAnswer {
   return { status, headers: {}, body: { kind: 'none' } };
 }
@@ -62,7 +62,7 @@ export function plainBytes(body: AnswerBody): Buffer {
   return Buffer.from(body.kind === 'none' ? '' : JSON.stringify(body.document));
 }
 
-/** Sends an answer whole, compressed for a caller that accepts it. */
+/** Sends an answer; its body is compressed if the request accepts gzip. */
 export async function send(request: IncomingMessage, response: ServerResponse, answer: SimulatedAnswer): Promise<void> {
   const { status, headers, body } = answer;
   if (body.kind === 'none') {

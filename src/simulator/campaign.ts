@@ -1,8 +1,4 @@
-/**
- * The campaign API: partners, links and sub-links, creating and updating links (service-interface: Endpoints).
- *
- * Where the interface shows no status, an unknown app, link or version is 404 and an impossible value 422.
- */
+/** The campaign API: lists partners, links and sub-links, creates and updates links (service-interface: Endpoints). */
 
 import { randomUUID } from 'node:crypto';
 
@@ -15,14 +11,14 @@ import { MAX_LEVEL } from './world/entities.ts';
 import type { World, WorldLink } from './world/world.ts';
 
 export interface RequestBody {
-  /** Empty where the request states none. */
+  /** Without parameters; empty if the request has none. */
   readonly contentType: string;
   readonly body: string;
 }
 
 interface CampaignRequest extends RequestBody {
   readonly route: Route;
-  /** The whole address; its origin is the one paging links carry. */
+  /** The whole address; paging links use its origin. */
   readonly address: URL;
 }
 
@@ -31,7 +27,7 @@ interface Campaign {
   readonly links: LinkStore;
 }
 
-/** Answers any campaign request; never throws for what the caller sent. */
+/** Answers a campaign request; never throws, whatever the caller sent. */
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') {
@@ -51,7 +47,7 @@ export function answerCampaign(campaign: Campaign, request: CampaignRequest): Si
   return writeLink(campaign, request);
 }
 
-/** A page of a list, in the style of the version that was asked. */
+/** Returns a page of a list, in the style of the requested API version. */
 function listAnswer<Item>(
   list: readonly Positioned<Item>[],
   { route, address }: CampaignRequest,
@@ -102,7 +98,7 @@ function writeLink({ world, links }: Campaign, { route, contentType, body }: Cam
   );
 }
 
-/** The envelope of a write, under api_version 2, where a sub-link shows the partner it inherits (service-examples). */
+/** The answer to a write: it has api_version 2, and a sub-link shows the partner it inherits (service-examples). */
 function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
   return documentAnswer({ data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] } });
 }
@@ -137,5 +133,6 @@ function parseFields(body: string): JsonDocument | null {
   }
 }
 
+/** Where the interface shows no status: 404 for an unknown app, link or version, 422 for an impossible value. */
 const missing = (message: string): SimulatedAnswer => errorAnswer(404, 'error_message', message);
 const invalid = (message: string): SimulatedAnswer => errorAnswer(422, 'error_message', message);

@@ -1,8 +1,7 @@
 /**
- * The lists of the campaign API: the links of the world as they stand now, and cursor paging in both of the service's styles.
- *
- * A link has a stable position, in order of creation, that is never used twice. A cursor is such a position, so that links added or
- * removed between two pages neither repeat nor hide others. Source: service-interface, Paging object; observed, Campaign API.
+ * The lists of the campaign API: the current links of the world, and cursor paging in both styles of the service.
+ * Each link has a fixed position, in order of creation, that is never reused. A cursor encodes one, so that no link is repeated
+ * or skipped if others are added or deleted between two pages (service-interface: Paging object; observed: Campaign API).
  */
 
 import type { JsonDocument } from './answer.ts';
@@ -23,11 +22,11 @@ export interface PageRequest {
 export interface CursorPage<Item> {
   readonly items: readonly Item[];
   readonly limit: number;
-  /** Items of the whole list. */
+  /** Number of items in the whole list. */
   readonly total: number;
-  /** Cursor of the next page; null on the last. */
+  /** Cursor of the next page; null on the last page. */
   readonly after: string | null;
-  /** Cursor of the previous page's end; null on the first. */
+  /** Cursor at which the previous page ends; null on the first page. */
   readonly before: string | null;
 }
 
@@ -37,7 +36,7 @@ const DEFAULT_LIMIT = 50;
 /** The position before every item. */
 const START = -1;
 
-/** What a query asks for, or the name of the parameter that makes no sense. */
+/** Returns the page that a query requests, or the name of its invalid parameter. */
 export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
   const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';
@@ -47,7 +46,7 @@ export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | '
   return { after, before, limit: Number(limitText) };
 }
 
-/** The page of a list that a request means; with `before` alone, the one that ends there. */
+/** Returns the requested page of a list; with `before` alone, the page that ends there. */
 export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
@@ -67,10 +66,9 @@ export function pageOf<Item>(
   };
 }
 
-/** The address of the page that a paging parameter with a cursor leads to. */
+/** Returns the address of a page from a paging parameter and its cursor. */
 export type LinkTo = (parameter: string, cursor: string) => string;
 
-/** The v1 paging object. */
 export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
   return {
     page_size: String(page.limit),
@@ -82,17 +80,16 @@ export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocu
   };
 }
 
-/** The v2 paging object. */
 export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
   return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
-/** The cursor after a position; salt makes cursors of one position differ. */
+/** Returns the cursor of a position; `salt` makes several cursors of one position differ. */
 export function encodeCursor(position: number, salt = 0): string {
   return Buffer.from(`position ${position} ${salt}`).toString('base64url');
 }
 
-/** Null when there is no cursor, undefined when it is none of ours. */
+/** The position that a cursor encodes: null without a cursor, undefined if the cursor is invalid. */
 function positionOf(cursor: string | null): number | null | undefined {
   if (cursor === null || cursor === '') return null;
   const match = /^position (-?\d+) \d+$/.exec(Buffer.from(cursor, 'base64url').toString());
@@ -107,16 +104,15 @@ export interface AddedLink {
 }
 
 export interface LinkStore {
-  /** Network links of an app, or the sub-links of one link, in order of creation. */
+  /** The network links of an app, or the sub-links of one link, in order of creation. */
   list(appToken: string, parentToken: string | null): readonly Positioned<WorldLink>[];
   find(token: string): WorldLink | null;
-  /** The partner of a link or, for a sub-link, the one it inherits. */
+  /** The id of a link's own or inherited partner; null without one. Throws a RangeError if the link is unknown. */
   partnerOf(token: string): number | null;
-  /** Adds a link; throws a RangeError for an unknown parent. */
+  /** Adds a link. Throws a RangeError if the parent is unknown. */
   insert(link: AddedLink): WorldLink;
-  /** Changes a link and returns it; throws a RangeError for an unknown one. */
+  /** Changes a link and returns it. Throws a RangeError if it is unknown. */
   change(token: string, change: Partial<WorldLink>): WorldLink;
-  /** Removes one link. */
   delete(token: string): void;
 }
 

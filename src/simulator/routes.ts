@@ -1,4 +1,4 @@
-/** The service's addresses: which endpoint a method and a path mean, and who may call it (service-interface: Endpoints). */
+/** The routes of the service: the endpoint of a method and path, and its credential (service-interface: Endpoints). */
 
 import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
@@ -15,7 +15,7 @@ export type Endpoint =
 
 export interface Route {
   readonly endpoint: Endpoint;
-  /** Empty where the path names none. */
+  /** Empty if the path names none, as is `linkToken`. */
   readonly appToken: string;
   readonly linkToken: string;
   readonly version: 'v1' | 'v2';
@@ -46,7 +46,7 @@ export function routeOf(method: string, path: string): Route {
   };
 }
 
-/** Whether the cap on simultaneous calls counts this endpoint (service-interface: Limits). */
+/** Whether requests to an endpoint count towards the cap on simultaneous requests (service-interface: Limits). */
 export function isCapped(endpoint: Endpoint): boolean {
   return endpoint === 'report' || endpoint === 'filters_data';
 }
@@ -57,7 +57,7 @@ export interface Credentials {
   readonly costCredential: string;
 }
 
-/** The answer to a call without the credential its endpoint wants (service-interface: Errors); null for one with it. */
+/** Returns the answer to a request without its endpoint's credential (service-interface: Errors); null if none is missing. */
 export function refusalOf(
   { token, costCredential }: Credentials,
   endpoint: Endpoint,

@@ -1,9 +1,7 @@
 /**
- * The service, simulated on loopback: campaign, reports and ad spend APIs on one port.
- *
- * Hides node:http, credentials, paging styles and the concurrency cap. The world's numbers follow a simulated clock; the
- * HTTP `Date` header follows the real one. Nothing that a caller sends stops the simulator: what is unforeseen is
- * answered 500.
+ * Simulates the service on loopback: the campaign, reports and ad spend APIs on one port.
+ * Hides node:http, credentials, paging styles and the concurrency cap. The world's numbers follow a simulated clock; the HTTP
+ * `Date` header follows the real one. No request stops the simulator: an unexpected error is answered with 500.
  */
 
 import { once } from 'node:events';
@@ -19,61 +17,59 @@ import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './route
 import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
 
 export interface SimulatorSettings {
-  /** 0 takes any free port. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** A world, or the options of one. */
   readonly world: World | Partial<WorldOptions>;
-  /** The simulated instant; null is the real clock. */
+  /** The simulated instant; null for the real clock. */
   readonly now: Date | null;
   readonly token: string;
   /** The whole Authorization header of the ad spend endpoint. */
   readonly costCredential: string;
-  /** Simultaneous report and filters-data calls; one more is answered 429. */
+  /** Simultaneous report and filters-data requests; any more are answered with 429. */
   readonly cap: number;
-  /** Stands between each request and its answer, to observe it or to replace it. */
+  /** Handles each request and sends its response: may observe or replace the service's own answer. */
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
 
-/** A request, and what the service makes of it. */
+/** A request and the service's answer to it. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly endpoint: Endpoint;
-  /** As the caller wrote it, so that paging links stay on the origin it knows. */
+  /** As the caller wrote it, so that paging links keep its origin. */
   readonly address: URL;
-  /** Whether the request carries the credential its endpoint wants. */
+  /** Whether the request has the credential of its endpoint. */
   readonly isAuthorized: boolean;
-  /** Whether too many calls are in flight; such a call is answered 429. */
+  /** Whether too many requests are in flight; this one is then answered with 429. */
   readonly isOverCap: boolean;
-  /** Carries the request out and returns the service's own answer. */
+  /** Carries out the request and returns the service's own answer. */
   answer(): SimulatedAnswer;
 }
 
 export interface RunningSimulator {
-  /** Serves as base_url, reports_url and cost_url alike. */
+  /** For base_url, reports_url and cost_url alike. */
   readonly url: string;
   readonly port: number;
   readonly world: World;
   now(): Date;
   setNow(at: Date): void;
-  /** Resets the token; requests with the old one are refused. */
   setToken(token: string): void;
   readonly links: LinkStore;
-  /** How often each Cost ID was accepted. */
+  /** Number of accepted submissions by Cost ID. */
   readonly acceptedSpend: ReadonlyMap<string, number>;
-  /** Drops every connection and resolves once the port is free. */
+  /** Closes every connection; resolves when the port is free. */
   close(): Promise<void>;
 }
 
-/** Some of the options; what is left out, or undefined, is as by default. */
+/** Any of the options; the default applies if one is missing or undefined. */
 export type SomeOf<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
-/** Longer than a client pauses between two requests, so that no idle connection is closed under one. */
+/** Longer than a client pauses between two requests, so that no connection is closed as a request arrives. */
 const KEEP_ALIVE_MS = 60_000;
 /** No request of the service has a body of this size. */
 const MAX_REQUEST_BYTES = 1_048_576;
 
-/** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
+/** Starts a simulator. Throws `USAGE_INVALID` if it cannot listen on the port. */
 export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): Promise<RunningSimulator> {
   const { port: wanted = 0, world: chosen = {}, cap = 50 } = options;
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
@@ -123,7 +119,7 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     exchange(request, response).catch(async (thrown: unknown) => {
-      // Nobody is left to answer if the connection broke, or if its caller sent a body without end.
+      // No answer can be sent if the connection broke, or was closed because the body was too large.
       if (response.headersSent || response.destroyed) return response.destroy();
       const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
       return send(request, response, bytesAnswer(text, 'text/plain; charset=utf-8', 500));
@@ -188,7 +184,7 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
 
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** What an ad spend submission has to hold (service-interface: Ad spend submission, Limits). */
+/** The fields of an ad spend submission (service-interface: Ad spend submission, Limits). */
 const spendFields = z.object({
   cost_type: z.string().min(1),
   cost_currency: z.string().refine((code) => currencies.has(code), 'is not an ISO 4217 code'),
@@ -200,7 +196,7 @@ const spendFields = z.object({
     .optional(),
 });
 
-/** The ad spend endpoint by its documented rules; counts how often each Cost ID was accepted. */
+/** Answers an ad spend submission by the documented rules; counts how often each Cost ID is accepted. */
 function submitSpend(accepted: Map<string, number>, address: URL, { contentType, body }: RequestBody): SimulatedAnswer {
   if (body !== '' && contentType !== 'application/x-www-form-urlencoded') {
     return errorAnswer(400, 'error', 'The body is not form-encoded');

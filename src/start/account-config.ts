@@ -1,4 +1,4 @@
-/** A first configuration of an account: short, commented, made of what filters-data lists; the token goes into no text. */
+/** Writes the first configuration for an account, from what filters-data lists: short and commented, without the token. */
 
 import * as z from 'zod';
 
@@ -14,20 +14,20 @@ import { withService } from '../run/circumstances.ts';
 import { countText, groupedText, namesText } from '../terminal/measure.ts';
 import { oneLine } from '../terminal/printable.ts';
 
-/** The account, as who starts with it states it; what is absent is taken from the environment, or from the account. */
+/** What the user states about the account; a missing value is taken from the environment, or from the account. */
 export interface AccountOptions {
-  /** Holds `RIPEN_TOKEN`, and the addresses as `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
+  /** Has `RIPEN_TOKEN`, and may have the addresses `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly baseUrl?: string | undefined;
   readonly reportsUrl?: string | undefined;
-  /** Tokens of the only apps to load; all without. */
+  /** Tokens of the apps to load; all apps by default. */
   readonly apps?: readonly string[] | undefined;
   readonly currency?: string | undefined;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
 }
 
-/** The text of `ripen.yaml`. Throws `USAGE_INVALID` for what is missing or unknown to the account, and what the service refuses with. */
+/** Returns the text of `ripen.yaml`. Throws `USAGE_INVALID` for a missing or unknown value, and the failures of the service. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
@@ -52,23 +52,23 @@ export async function accountConfigText(options: AccountOptions): Promise<string
 
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
 
-/** Metrics most studios look at; those that the account lists are taken. */
+/** Usual metrics of studios; those that the account lists are used. */
 const usualMetrics = ['installs', 'clicks', 'impressions', 'sessions', 'cost', 'network_cost'] as const;
-/** Cohort metrics, the first listed of each line. */
+/** Cohort metrics; the first of each line that is listed is used. */
 const usualCohorts = [
   ['all_revenue_total', 'revenue_total', 'revenue'],
   ['cohort_size'],
   ['retained_users', 'retention_rate'],
   ['roas'],
 ] as const;
-/** Ages that are looked at; those that the account lists are taken. */
+/** Cohort ages in days; those that the account lists are used. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
-/** Patterns of event metrics, from the widest. */
+/** Patterns of event metrics, widest first. */
 const eventStars = ['*_events', '*_revenue'] as const;
-/** Room for the metrics that a slice has beside its events. */
+/** Leaves room for a slice's other metrics. */
 const MOST_EVENTS = MOST_STARRED - 50;
 
-/** More names make a comment longer, not clearer. */
+/** More names would make the comment longer, not clearer. */
 const MOST_NAMES = 3;
 
 function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
@@ -137,7 +137,7 @@ function eventsComment(star: Star | null): string {
   return `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MOST_NAMES)}`;
 }
 
-/** The apps that were chosen, in the account's order; all without a choice. */
+/** The chosen apps in the account's order; all apps by default. Throws `USAGE_INVALID` if one is not listed. */
 function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): readonly CatalogItem[] {
   const apps = items.filter(({ filter }) => filter === 'apps');
   const ids = apps.map(({ id }) => id);
@@ -146,7 +146,7 @@ function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): read
   return wanted.length === 0 ? apps : apps.filter(({ id }) => wanted.includes(id));
 }
 
-/** The currency that was chosen, or that most apps state. */
+/** The chosen currency, or else the one that most apps have, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
 function chosenCurrency(apps: readonly CatalogItem[], listed: readonly string[], { currency }: AccountOptions): string {
   if (currency !== undefined && listed.length > 0 && !listed.includes(currency)) {
     throw unlisted('currency', currency, listed);
@@ -165,7 +165,7 @@ function unlisted(noun: string, name: string, listed: readonly string[]): Failur
   return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
 }
 
-/** The usual cohort metrics, each with the usual ages that are listed, in braces. */
+/** The usual cohort metrics, each with its listed usual ages in braces. */
 function cohortsOf(metrics: ReadonlySet<string>): string[] {
   return usualCohorts.flatMap((names) => {
     const agesOf = (name: string): readonly number[] => usualAges.filter((age) => metrics.has(`${name}_d${age}`));
@@ -176,7 +176,7 @@ function cohortsOf(metrics: ReadonlySet<string>): string[] {
   });
 }
 
-/** The widest pattern that stands for some events, and not for too many metrics; null for none. */
+/** The widest pattern that matches events but not too many metrics; null if there is none. */
 function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {
   const stars = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
   const isFitting = ({ metrics: names }: Star): boolean =>
@@ -184,7 +184,7 @@ function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star |
   return stars.find(isFitting) ?? null;
 }
 
-/** A text of the file: plain where it cannot be read otherwise. */
+/** A text in double quotes: JSON is valid YAML. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const listText = (names: readonly string[]): string =>

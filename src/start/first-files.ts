@@ -1,4 +1,4 @@
-/** A first configuration: `ripen.yaml` with a comment on every setting, and the files beside it. */
+/** Writes a first configuration: a commented `ripen.yaml` and the files beside it. */
 
 import { lstatSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import { accountConfigText, type AccountOptions } from './account-config.ts';
 import { makeDirectory } from '../publish/replacement.ts';
 
 export interface InitOptions {
-  /** Absolute; made where it is not there. */
+  /** Absolute; created if it is missing. */
   readonly directory: string;
-  /** For the bundled simulator, which needs no account. */
+  /** Whether to configure the bundled simulator, which needs no account. */
   readonly simulator?: boolean;
-  /** For an account, whose filters-data is requested; its configuration then names what it lists. */
+  /** The account to configure: its filters-data is requested, and the configuration uses what it lists. */
   readonly account?: AccountOptions;
-  /** The rights of the files; 0o644 by default. */
+  /** Permissions of the files; 0o644 by default. */
   readonly mode?: number;
 }
 
@@ -23,7 +23,7 @@ export interface FirstFiles {
   readonly written: readonly string[];
 }
 
-/** Beside `ripen.yaml`, so that editors find it without a network. */
+/** Beside `ripen.yaml`, so that editors need no network to find it. */
 const SCHEMA_FILE = 'ripen.schema.json';
 
 const environmentText = `# Copy to .env beside ripen.yaml, fill in, keep out of version control. ripen reads .env for what the environment lacks.
@@ -36,11 +36,10 @@ data/
 analytics/
 `;
 
-/** A file as it is checked in, from `src/start/`, `dist/start/` and `dist/bundle/` alike. */
+/** Reads a checked-in file; its path is the same from `src/start/`, `dist/start/` and `dist/bundle/`. */
 const bundled = async (name: string): Promise<string> =>
   readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
 
-/** The configuration for a service of one's own, or for the simulator, which needs no account. */
 async function firstConfig(isSimulated: boolean): Promise<string> {
   const text = await bundled('first.yaml');
   if (!isSimulated) return text;
@@ -52,7 +51,10 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
 const IGNORED = '.gitignore';
 const USUAL_MODE = 0o644;
 
-/** Writes the files, and a `.gitignore` unless there is one; none of them when one exists: `USAGE_INVALID` names every one that does. Throws `STORAGE_FAILED`. */
+/**
+ * Writes the files, and a `.gitignore` if none exists. Throws `USAGE_INVALID`, which names them, if any of the files exists:
+ * then nothing is written. Throws `STORAGE_FAILED` if a file cannot be written.
+ */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, account, mode = USUAL_MODE } = options;
   const pathOf = (name: string): string => join(directory, name);
@@ -66,7 +68,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   try {
     await makeDirectory(directory, mode);
     for (const [name, text] of texts) {
-      // `wx`, for a file that appeared since: it is not overwritten either.
+      // `wx` does not overwrite a file that was created since.
       await writeFile(pathOf(name), text, { flag: 'wx', mode });
       await chmod(pathOf(name), mode);
     }
@@ -79,7 +81,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   return { written: [...texts.keys()].map(pathOf) };
 }
 
-/** Whether something lies there, also a link that leads nowhere; where nobody may look, writing fails with its reason. */
+/** Whether a path exists, even as a broken link; false if it cannot be inspected: then writing fails with the reason. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

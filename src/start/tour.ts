@@ -1,7 +1,4 @@
-/**
- * The guided tour: a month of nights against the bundled simulator, in which values mature, are restated and become final; then two
- * questions of an analyst to the published copy.
- */
+/** The guided tour: a month of simulated nights, in which values mature and become final, then two questions to the copy. */
 
 import { existsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -28,27 +25,27 @@ import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 
-/** The configuration that comes with the package, which may lie where nobody may write. */
+/** The configuration in the package, whose directory may be read-only. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
-/** Its paths start one folder up, as from here. */
+/** In a folder, because the paths in it begin with `../`. */
 const OWN_CONFIG = 'data/demo.yaml';
 
-/** Eight days have to become final before the first projection, and eight more have to be projected and become final. */
+/** The first projection needs eight final days, and then eight more days that are projected and become final. */
 const USUAL_NIGHTS = 28;
 const NIGHT = { hour: 2, minute: 30 } as const;
-/** A night that has only just begun could be later than the clock of the machine that reads it. */
+/** The instant of a night that has only just begun could be in the future by another machine's clock. */
 const MARGIN_MS = 60_000;
 
 export interface TourOptions {
-  /** Absolute; the tour writes to `data` in it. */
+  /** Absolute; the tour writes to its folder `data`. */
   readonly directory: string;
-  /** A configuration of the simulator to tour; one that comes with the package, as `data/demo.yaml`, by default. */
+  /** A configuration of the simulator; by default the package's own, copied to `data/demo.yaml`. */
   readonly file?: string | undefined;
-  /** Where a configuration's `${NAME}` is taken from; nowhere by default. */
+  /** The values of `${NAME}` in the configuration; none by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The instant before which the nights lie; now by default. */
+  /** The nights are before this instant; now by default. */
   readonly now?: Date | null;
-  /** How many nights there are; 28 by default, as with fewer nothing is projected yet. */
+  /** Number of nights; 28 by default, since with fewer nothing is projected yet. */
   readonly nights?: number | undefined;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
@@ -56,19 +53,18 @@ export interface TourOptions {
 
 export interface Tour {
   readonly config: Config;
-  /** The nights that no earlier tour had run, in their order, failures included. */
+  /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
   /** As of the last night. */
   readonly status: StatusReport;
-  /** To the published copy; none for a configuration of one's own, which has other slices. */
+  /** To the published copy; empty for a configuration of the user's, which has other slices, or without a copy. */
   readonly questions: readonly Question[];
 }
 
-/** One analyst's question to the published copy, and what it answered. */
+/** An analyst's question to the published copy, and its answer. */
 export interface Question {
-  /** The copy that was asked. */
   readonly copy: string;
-  /** The question in SQL, headed by its words; the final view leaves out what may still change. */
+  /** In SQL, with its words as a comment at the top; the final view leaves out what may still change. */
   readonly sql: string;
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
@@ -76,8 +72,8 @@ export interface Question {
 type Watched = Required<Pick<TourOptions, 'emit' | 'signal'>>;
 
 /**
- * Runs the nights that no earlier tour has run. Throws the signal's reason once it aborted, `USAGE_INVALID` for the configuration of a
- * real service, and what `readConfig` throws.
+ * Runs the nights that no earlier tour has run. Throws the signal's reason if it aborts, `USAGE_INVALID` if the configuration
+ * names a real service, `STORAGE_FAILED` if the tour's own configuration cannot be written, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<Tour> {
   const { directory, environment = {}, now, nights: count = USUAL_NIGHTS } = options;
@@ -90,7 +86,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   return { config, nights: summaries, status, questions: options.file === undefined ? await exampleCopy(config) : [] };
 }
 
-/** The configuration of the tour in the working directory, put there unless an earlier tour did. Throws `STORAGE_FAILED`. */
+/** The path of the tour's own configuration, copied there unless an earlier tour did so. Throws `STORAGE_FAILED`. */
 async function ownConfig(directory: string): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   try {
@@ -105,7 +101,7 @@ async function ownConfig(directory: string): Promise<string> {
   }
 }
 
-/** The last instants at which a nightly job would have run, a day apart, oldest first. */
+/** Returns the last instants at which a nightly job would have run, a day apart, oldest first. */
 export function nightsBefore(now: Date, count: number): readonly Date[] {
   const latest = now.getTime() - MARGIN_MS;
   const today = new Date(latest).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
@@ -113,7 +109,7 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
   return Array.from({ length: count }, (_, index) => new Date(last - (count - 1 - index) * MS_PER_DAY));
 }
 
-/** Time only goes on: a night that an earlier tour has loaded, or gone past, is not run again. */
+/** Runs each night that is later than every run so far; an earlier night cannot be run any more. */
 async function runNights(config: Config, nights: readonly Date[], watched: Watched): Promise<SyncSummary[]> {
   if (config.service.kind !== 'simulator') {
     throw new Failure('USAGE_INVALID', `The tour was given ${config.file}, which names a real service.`, {
@@ -147,14 +143,14 @@ async function runNights(config: Config, nights: readonly Date[], watched: Watch
   }
 }
 
-/** The first night and the last are whole, and the last is published; of those between the first slice is enough, in a third of the time. */
+/** The first and the last night load everything; the last also publishes. The others load one slice, in a third of the time. */
 function configOf(night: Date, config: Config, nights: readonly Date[]): Config {
   if (night === nights.at(-1)) return config;
   if (night === nights[0]) return { ...config, publish: [] };
   return { ...config, slices: config.slices.slice(0, 1), partners: false, links: null, publish: [] };
 }
 
-/** A source without catalog, partners and links: those of the first night serve. */
+/** A source without catalog, partners and links: those of the first night are used. */
 function reportsAlone(door: SourceDoor): SourceDoor {
   return {
     ...door,
@@ -167,7 +163,7 @@ function reportsAlone(door: SourceDoor): SourceDoor {
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
-/** Asks the first snapshot what the tour's own slices can answer. */
+/** Reads the answers to the example questions from the first snapshot; empty without a snapshot. */
 async function exampleCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
   if (copy === undefined || !existsSync(copy)) return [];

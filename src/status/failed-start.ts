@@ -1,4 +1,4 @@
-/** The note of a run that did not start: no ledger has it, as its configuration may lack a token or the warehouse may be somebody else's. */
+/** The note about a run that did not start. No ledger has it: a token may be missing, or another run may lock the warehouse. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -14,12 +14,12 @@ const noteShape = z.object({ at: z.string(), code: z.string(), message: z.string
 /** When and why the last run did not start. */
 export type FailedStart = z.output<typeof noteShape>;
 
-/** Private, as all that lies beside the warehouse. */
+/** Private, like all files beside the warehouse. */
 const NOTE_MODE = 0o600;
 
 const noteOf = (warehouse: string): string => `${warehouse}.unstarted`;
 
-/** Writes the note, or with null removes it. Where nothing was ever loaded, no folder is made for it. */
+/** Writes the note, or deletes it if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
 export async function keepFailedStart(warehouse: string, failure: Failure | null, at: Date): Promise<void> {
   if (failure === null) return rm(noteOf(warehouse), { force: true });
   if (!existsSync(dirname(warehouse))) return;
@@ -28,7 +28,7 @@ export async function keepFailedStart(warehouse: string, failure: Failure | null
   await writeFile(noteOf(warehouse), `${scrub(JSON.stringify(note))}\n`, { mode: NOTE_MODE });
 }
 
-/** The note; null where the last run started. */
+/** Returns the note; null if there is none, or it cannot be read. */
 export function readFailedStart(warehouse: string): FailedStart | null {
   try {
     return noteShape.parse(JSON.parse(readFileSync(noteOf(warehouse), 'utf8')));

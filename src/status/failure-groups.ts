@@ -1,8 +1,8 @@
-/** Failures that have one cause, as one that says where and how often it happened; pure. */
+/** Merges failures with the same cause into one that says where and how often it happened. Pure. */
 
 import type { RunFailure } from './status-report.ts';
 
-/** One for each code and message, slices, days and numbers aside, in order; where those of a group differ in slice or window, it has none. */
+/** Returns one failure per code, hint and cause, in order; its slice or window is null if it differs within the group. */
 export function groupedFailures<F extends RunFailure>(failures: readonly F[]): (F & { readonly count: number })[] {
   const groups = new Map<string, F[]>();
   for (const failure of failures) {
@@ -19,7 +19,7 @@ export function groupedFailures<F extends RunFailure>(failures: readonly F[]): (
   });
 }
 
-/** The message without what tells one window from another. */
+/** The cause: the message without its slice, days and measures. */
 function causeOf({ slice, message }: RunFailure): string {
   return (slice === null ? message : message.replaceAll(slice, '')).replaceAll(VARYING, '#');
 }
@@ -38,7 +38,7 @@ function messageOf(first: RunFailure, group: readonly RunFailure[]): string {
   return windows.length < 2 ? placed(first) : `${slice}, ${windows.length} windows${span}: ${message}`;
 }
 
-/** Most messages say themselves which slice they are about. */
+/** The message, preceded by its slice and window unless it begins with the slice. */
 function placed({ slice, window, message }: RunFailure): string {
   const name = slice ?? '';
   if (['slice ', ''].some((word) => message.startsWith(word + name))) return message;

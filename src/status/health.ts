@@ -1,4 +1,4 @@
-/** Whether all is well, and if not, what to do: a judgement on a status report; pure. */
+/** Judges from a status report whether all is well, and if not, what to do. Pure. */
 
 import type { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
@@ -16,15 +16,15 @@ import {
   type StatusReport,
 } from './status-report.ts';
 
-/** A nightly job that is later than this has missed a night. */
+/** A nightly run that is later than this has missed a night. */
 const LATE_MS = 1.5 * MS_PER_DAY;
 /** A period this old should have been loaded by the night before last. */
 const MISSING_AGE_DAYS = 2;
-/** Of one kind: enough to see what went wrong; the run's own list has the rest. */
+/** Per kind: enough to see what went wrong; the run's own list has the rest. */
 const MOST_FINDINGS = 5;
 
 interface Finding {
-  /** `well` is worth knowing and no trouble. */
+  /** `well`: worth knowing, but no problem. */
   readonly state: HealthState;
   readonly message: string;
   readonly hint: string | null;
@@ -37,8 +37,8 @@ const finding = (state: HealthState, message: string, hint: string | null = null
 });
 
 /**
- * Judges the newest run that asked the service, how long ago it was, the newest of any kind, and what is missing. `future` is that
- * fetches on record lie in the future, `start` the last run where it did not start.
+ * Judges the newest run, the newest run that requested data from the service, how long ago that was, and what is missing.
+ * `future` is the failure if stored fetches lie in the future; `start` is the last run if it did not start.
  */
 export function healthOf(
   report: Omit<StatusReport, 'health'>,
@@ -46,7 +46,7 @@ export function healthOf(
   start: FailedStart | null = null,
 ): Health {
   const [newest] = report.runs;
-  // What an archive gives says nothing of what the service would not.
+  // A replay from the archive shows nothing about the service.
   const online = report.runs.find(({ command }) => command !== 'replay') ?? newest;
   const judged = newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
   const failedStart = start !== null && !report.runs.some(({ started_at: at }) => at > start.at) ? start : null;
@@ -101,7 +101,7 @@ function endOf({ status, failures }: RunStatus): string {
   return ends.get(status) ?? 'failed';
 }
 
-/** The first findings of a kind, the gravest first, and how many more there are. */
+/** The gravest findings of a kind, gravest first, and how many more there are. */
 function capped(findings: readonly Finding[]): Finding[] {
   const sorted = findings.toSorted((one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state));
   const more = findings.length - MOST_FINDINGS;
@@ -123,7 +123,7 @@ function runFindings({ status, failures }: RunStatus): Finding[] {
   ];
 }
 
-/** Of the runs up to the instant the latest counts: the newest may have planned for an earlier one, or by a wrong clock. */
+/** Judges the run with the latest instant up to now: the newest run may have an earlier instant, or one by a wrong clock. */
 function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
   const online = runs.filter(({ command }) => command !== 'replay');
   const instants = (online.length === 0 ? runs : online).map(({ as_of: at }) => at).filter((at) => at <= planAt);
@@ -134,7 +134,7 @@ function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_o
   return [finding('watch', message, 'See whether the nightly job is still scheduled.')];
 }
 
-/** Periods that were never loaded, and such as are loaded but should have been fetched again. */
+/** Periods that were never loaded, and loaded periods whose next fetch is overdue. */
 function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
   return ({ name, ages }) => {
@@ -156,7 +156,7 @@ function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejec
   return [finding('watch', message, 'See `select * from ripen.rejected_rows` for the rows and the reasons.')];
 }
 
-/** Horizons that final totals speak against, and what would do for metrics without one. */
+/** Horizons that changes of final totals contradict, and proposed horizons for metrics without one. */
 function horizonFindings({ name, histories }: SliceStatus): Finding[] {
   return histories.flatMap((history) => {
     const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed } = history;

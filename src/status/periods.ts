@@ -1,4 +1,4 @@
-/** The periods and cells a slice is to have, compared with those it has; pure. */
+/** Compares the periods and cells that a slice should have with those that are stored. Pure. */
 
 import * as z from 'zod';
 
@@ -16,7 +16,7 @@ import {
   type SliceStatus,
 } from './status-report.ts';
 
-/** A period the warehouse holds: a row of `status/periods`. */
+/** A stored period: a row of `status/periods`. */
 export const storedPeriod = z.object({
   start_day: dayShape,
   end_day: dayShape,
@@ -28,11 +28,11 @@ export const storedPeriod = z.object({
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
   next_refresh_at: z.string().nullable(),
-  /** False where the configured slice means something else, or has a metric more; null where that is not known. */
+  /** False if the configured slice has another meaning or more metrics; null if that is not known. */
   is_as_configured: z.boolean().nullable(),
 });
 
-/** Neighbouring held periods in which a metric stands alike, by the start days of the first and the last: a row of `status/finality`. */
+/** Consecutive stored periods with one state of a metric, by the first and last start day: a row of `status/finality`. */
 export const storedStretch = z.object({
   metric: z.string(),
   kind: z.string(),
@@ -43,13 +43,13 @@ export const storedStretch = z.object({
   last_day: z.string(),
 });
 
-/** A period, and the first day of its calendar bucket, under which the ledger has it. */
+/** A period, and the first day of its calendar bucket, which is its key in the ledger. */
 export interface Expected {
   readonly start: string;
   readonly status: PeriodStatus;
 }
 
-/** Every period of the slice's coverage at an instant, in order; empty when it covers no day yet. */
+/** Returns every period of the slice's coverage at an instant, in order; empty if it covers no day yet. */
 export function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
@@ -60,7 +60,7 @@ export function expectedPeriods(
   const loaded = stored.map((period) => ({ requested: { start: period.asked_start, end: period.asked_end } }));
   return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const sameStart = byStart.get(period.bucket.start);
-    // Of a slice that has another date dimension, or another date period and none, what is stored is not this period.
+    // What is stored is another period if the date dimension has changed, or, without one, the date period.
     const found = sameStart?.end_day === period.bucket.end ? sameStart : undefined;
     return {
       start: period.bucket.start,
@@ -78,7 +78,7 @@ export function expectedPeriods(
   });
 }
 
-/** How many periods there are, and how they stand. */
+/** Returns the number of periods, and of those in each state. */
 export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['periods'] {
   const counts: Record<ShownPeriodState, number> = { missing: 0, open: 0, maturing: 0, final: 0, cut: 0, empty: 0 };
   for (const { state } of periods) counts[state] += 1;
@@ -86,8 +86,8 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
 }
 
 /**
- * From when on something is due: at once while a period is missing, or not over and not just fetched; else when the
- * first period expects something, or the date period moves on to another day. Null when nothing is expected any more.
+ * Returns when a fetch is next due: now if a period is missing, or not over and not just fetched; else at the next refresh of a
+ * period, or at the start of the next day if that is earlier and the date period moves. Null if nothing more is expected.
  */
 export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], planAt: Date): string | null {
   const now = planAt.toISOString();
@@ -98,7 +98,7 @@ export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], pl
   return [...expected, ...moves].toSorted().at(0) ?? null;
 }
 
-/** Every metric's finality over every period, in configured order; `meanings` are the comments of the columns. */
+/** Returns the finality of each metric over all periods, in configured order; `meanings` are the comments of the columns. */
 export function metricStatuses(
   metrics: readonly string[],
   periods: readonly Expected[],
@@ -131,7 +131,7 @@ export function metricStatuses(
   });
 }
 
-/** The cells of several metrics together. */
+/** Returns the number of cells of several metrics, and of those in each state. */
 export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): SliceStatus['cells'] {
   const spans = metrics.flatMap((metric) => metric.spans);
   const cells = { final: 0, maturing: 0, open: 0, cut: 0, empty: 0, rejected: 0, 'not loaded': 0, missing: 0 };

@@ -1,4 +1,4 @@
-/** One slice: what the ledger and its table hold of it, laid over the periods it is to have. Asks for each fact once. */
+/** Reads the status of one slice from the ledger and its table, for each period that it should have. Reads each fact once. */
 
 import * as z from 'zod';
 
@@ -29,11 +29,11 @@ import {
   type SliceStatus,
 } from './status-report.ts';
 
-/** A week of nights: "what moved since last Monday". */
+/** A week of nights: "what changed since last Monday". */
 const RESTATED_DAYS = 7;
-/** Half a year of months cannot be told apart. */
+/** The curves of six months could not be distinguished. */
 const CURVED_MONTHS = 4;
-/** As many pictures as stand beside each other. */
+/** As many pictures as fit side by side. */
 const CURVED_KEYS = 2;
 
 const tableState = z.object({
@@ -41,7 +41,7 @@ const tableState = z.object({
   is_live: z.boolean(),
   building_periods: count.nullable(),
 });
-/** The status of a slice at an instant; without a warehouse that of one that was never loaded. */
+/** Returns the status of a slice at an instant; without a warehouse, that of a slice that was never loaded. */
 export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, planAt: Date): Promise<SliceStatus> {
   const { name } = slice;
   const since = (days: number): string => timestamp(new Date(planAt.getTime() - days * MS_PER_DAY));
@@ -89,7 +89,7 @@ async function readCurves(warehouse: Warehouse, { name, cube = [], grain }: Slic
   return curves;
 }
 
-/** $1 slice, $2 key, $3 how many months. */
+/** $1 slice, $2 key, $3 number of months. */
 function curveSql(slice: string, grain: string): string {
   const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;
   return `with cells as (

@@ -1,18 +1,18 @@
-/** What `ripen status` reports, as `--json` prints it; the shape is public interface. What is a row of the ledger is its shape here. */
+/** The report of `ripen status`, as `--json` prints it: a public interface. Its rows of the ledger have their schemas here. */
 
 import * as z from 'zod';
 
 import { faultyShareBelow } from '../model/sampling.ts';
 import { count, jsonOf } from '../warehouse/sql.ts';
 
-/** How a period stands. `cut`: the date period begins or ends inside it; `empty`: no rows, by one answer that a later run has to confirm. */
+/** `cut`: the date period begins or ends inside the period; `empty`: one answer had no rows, a later run must confirm it. */
 export const periodStates = ['missing', 'open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type ShownPeriodState = (typeof periodStates)[number];
 
 /**
- * How a cell (period × metric) stands. `rejected`: rows of the period could not be stored; `not loaded`: the metric came to the
- * slice after the period was last fetched; `missing`, `cut` and `empty` as of periods.
+ * States of a cell (period × metric). `rejected`: rows of the period could not be stored; `not loaded`: the slice has got the
+ * metric since the period was last fetched; `missing`, `cut` and `empty`: as for periods.
  */
 export const cellStates = ['final', 'maturing', 'open', 'cut', 'empty', 'rejected', 'not loaded', 'missing'] as const;
 
@@ -21,18 +21,18 @@ export type CellState = (typeof cellStates)[number];
 export interface PeriodStatus {
   readonly first_day: string;
   readonly last_day: string;
-  /** Days since its last day, in the slice's offset; 0 or less while it is not over. */
+  /** Days since its last day, in the slice's offset; 0 or less if it is not over. */
   readonly age_days: number;
   readonly state: ShownPeriodState;
-  /** Null for a missing period, as are the fields below. */
+  /** Null for a missing period, like the fields below. */
   readonly fetched_at: string | null;
   readonly rows: number | null;
   readonly rejected: number | null;
-  /** Null, too, when nothing more is expected. */
+  /** Also null if nothing more is expected. */
   readonly next_refresh_at: string | null;
 }
 
-/** Neighbouring periods in which a metric stands alike; both days included. */
+/** Consecutive periods with the same state of a metric; both days included. */
 export interface CellSpan {
   readonly state: CellState;
   readonly first_day: string;
@@ -43,16 +43,16 @@ export interface CellSpan {
 /** The finality of one metric over every period of its coverage. */
 export interface MetricStatus {
   readonly metric: string;
-  /** The rule its horizon comes from; null before the metric was first loaded. */
+  /** The rule that its horizon comes from; null before the metric is first loaded. */
   readonly kind: string | null;
-  /** How long after a period ends the value may change; null where it never becomes final, or is not known yet. */
+  /** Days after the end of a period in which the value may change; null if it never becomes final or is not known yet. */
   readonly horizon_days: number | null;
-  /** Where that is documented or stated; null before the metric was first loaded. */
+  /** Where the horizon is documented or stated; null before the metric is first loaded. */
   readonly horizon_from: string | null;
-  /** What it measures, in which unit, and whether it adds up: the comment of its column; null where it has none. */
+  /** What it measures, its unit and whether it adds up: the comment of its column; null if it has none. */
   readonly meaning: string | null;
   readonly cells: Readonly<Record<CellState, number>>;
-  /** In order, without a gap. */
+  /** In order, without gaps. */
   readonly spans: readonly CellSpan[];
 }
 
@@ -60,16 +60,16 @@ export interface MetricStatus {
 export const restatedMetric = z.object({
   metric: z.string(),
   periods: count,
-  /** Of those periods the ones that had no value before; with any, the change is not one of what was there. */
+  /** Those of the periods that had no value before: if there are any, `change` includes new values. */
   first_values: count,
   oldest_period: z.string(),
-  /** The metric's total over those periods before the first change; null when none had a value. */
+  /** The metric's total over the periods before the first change; null if none had a value. */
   before: z.number().nullable(),
   after: z.number().nullable(),
   change: z.number(),
 });
 
-/** How much of the final total of a period was known at an age: quartiles of shares over final periods. */
+/** How much of a period's final total was known at an age: quartiles of shares over final periods. */
 export const maturationAge = z.object({
   metric: z.string(),
   age_days: count,
@@ -79,106 +79,106 @@ export const maturationAge = z.object({
   share_q75: z.number(),
 });
 
-/** What would have been projected at an age, compared with what became final; errors are shares of the final total. */
+/** What would have been projected at an age, compared with the final totals; errors are shares of the final total. */
 export const backtestAge = z.object({
   metric: z.string(),
   age_days: count,
   cohorts: count,
   median_abs_error: z.number().nullable(),
   median_abs_error_as_is: z.number().nullable(),
-  /** Share of final totals inside the 80 % interval as it was known on their day; null with fewer than eight. */
+  /** Share of final totals inside the 80 % interval known on the day of the projection; null with fewer than eight. */
   coverage: z.number().nullable(),
   is_projected: z.boolean(),
 });
 
-/** What fetches have shown of one additive metric. */
+/** What fetches have shown about one additive metric. */
 export const metricHistory = z.object({
   metric: z.string(),
-  /** Null where it never becomes final. */
+  /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Periods whose final total was fetched again in the last 90 days, and how many of these totals had changed. */
+  /** Periods whose final total was fetched again in the last 90 days, and those of them whose total had changed. */
   final_cells: count,
   final_changed: count,
-  /** The highest age at which a fetch found another total than the one before; null where none did. */
+  /** The highest age at which a fetch found another total than the one before; null if none did. */
   last_change_age: count.nullable(),
-  /** Pairs of fetches that cover the days after that age and found no change. */
+  /** Pairs of fetches over the days after that age that found no change; null before the first measurement. */
   later_looks: count.nullable(),
 });
 
 export type MetricHistory = z.infer<typeof metricHistory>;
 
-/** Final cells count that were fetched again in so many days: older ones say little of the horizon that is configured now. */
+/** Only final cells fetched again in this time count: older fetches say little about the configured horizon. */
 export const AUDITED_DAYS = 90;
 
-/** Final cells that were fetched again in that time: a row of `status/audits`. A drawn period is one draw, however many cells it has. */
+/** Final cells fetched again in that time: a row of `status/audits`. A drawn period is one draw, regardless of its cells. */
 export const auditedCells = z
   .object({
     periods: count,
     cells: count,
     changed: count,
-    /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
+    /** The periods among them that audits drew at random, each with a chance in proportion to its final cells. */
     drawn_periods: count,
-    /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
+    /** Sum over the drawn periods of the share of their final cells that had changed. */
     drawn_changed: z.number(),
   })
   .transform((cells) => {
     const { drawn_periods: drawn, drawn_changed: changed } = cells;
-    // With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw.
+    // With 95 % confidence, fewer than this share of all final cells drawn from were wrong; null before the first draw.
     return { ...cells, wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn) };
   });
 
 export const curvePoint = z.object({
-  /** `2026-01`, of the first days of the periods. */
+  /** Month of the periods' first days, such as `2026-01`. */
   month: z.string(),
   age_days: z.number(),
   value: z.number(),
-  /** Whether the value of every period of the month is final. */
+  /** Whether the values of all periods of the month are final. */
   is_final: z.boolean(),
 });
 
-/** How the value of one key of a cube grows with age, for the newest months. */
+/** How the value of one key of a cube grows with age, in the newest months. */
 export interface CohortCurve {
   readonly cohort: string;
-  /** In order of months and ages. */
+  /** By month, then age. */
   readonly points: readonly z.infer<typeof curvePoint>[];
 }
 
 export interface SliceStatus {
   readonly name: string;
-  /** First day of the newest period that holds rows. */
+  /** First day of the newest period with rows; null if there is none. */
   readonly newest_period: string | null;
   readonly newest_fetch_at: string | null;
-  /** From when on a sync finds something due; null when nothing is expected any more. */
+  /** When a sync next finds something due; null if nothing more is expected. */
   readonly next_refresh_at: string | null;
   readonly rows: number;
-  /** Of the coverage: how many there are to load, and how they stand. */
+  /** Periods of the coverage: how many are expected and loaded, and how many are in each state. */
   readonly periods: Readonly<Record<ShownPeriodState, number>> & { readonly expected: number; readonly loaded: number };
-  /** Cells of the coverage: periods times metrics. */
+  /** Cells of the coverage (periods times metrics), in total and in each state. */
   readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
-  /** Periods held whose rows could not be proven complete. */
+  /** Stored periods whose rows could not be proven complete. */
   readonly unproven_periods: number;
-  /** Periods of the table being built because the slice's meaning changed; null when none is. */
+  /** Periods in the table that is being built because the slice's meaning changed; null if none is being built. */
   readonly building_periods: number | null;
-  /** Periods that `retain` deleted and Delta tables with `keep_released` hold. */
+  /** Periods that `retain` deleted and that Delta tables with `keep_released` still store. */
   readonly released_periods: number;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly z.infer<typeof restatedMetric>[];
-  /** By metric in configured order, then age; empty with too little history. */
+  /** By metric in configured order, then by age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
   /** In configured order. */
   readonly histories: readonly MetricHistory[];
-  /** Null before a final cell was fetched again. */
+  /** Null if no final cell was fetched again in the last 90 days. */
   readonly audited: z.infer<typeof auditedCells> | null;
-  /** Of a cube, the first keys whose values add up; empty for any other slice. */
+  /** For a cube, the first keys whose values add up; empty for any other slice. */
   readonly curves: readonly CohortCurve[];
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
-  /** One entry for each period of the coverage, in order: how old it is, and how it stands. */
+  /** One entry for each period of the coverage, in order. */
   readonly ages: readonly PeriodStatus[];
 }
 
-/** Whether all is well, worst first: `failed` wants somebody now, `watch` can wait for the day, `well` needs nobody. */
+/** Whether all is well, worst first: `failed` needs attention now, `watch` can wait until morning, `well` needs none. */
 export const healthStates = ['failed', 'watch', 'well'] as const;
 
 export type HealthState = (typeof healthStates)[number];
@@ -187,18 +187,18 @@ export interface Health {
   readonly state: HealthState;
   /** One sentence. */
   readonly headline: string;
-  /** What is wrong and what to do about it; empty when all is well. */
+  /** What is wrong and what to do about it; only information if all is well. */
   readonly findings: readonly { readonly message: string; readonly hint: string | null }[];
 }
 
 const runFailure = z.object({
   code: z.string(),
   slice: z.string().nullable(),
-  /** `2026-01-03:2026-01-09`, both inclusive, as in all windows below. */
+  /** Such as `2026-01-03:2026-01-09`, both inclusive, as in all windows below. */
   window: z.string().nullable(),
   message: z.string(),
   hint: z.string().nullable(),
-  /** How many failures of one cause it stands for; 1 by default. */
+  /** Number of failures with one cause that it represents; 1 by default. */
   count: z.number().optional(),
 });
 
@@ -210,12 +210,12 @@ export const runStatus = z.object({
   command: z.string(),
   as_of: z.string(),
   started_at: z.string(),
-  /** Null for a run that was killed, whose status is `running`, and in a copy for the run that made it. */
+  /** Null for a killed run, whose status stays `running`, and in a copy for the run that made the copy. */
   finished_at: z.string().nullable(),
   status: z.string(),
-  /** The status before anything was published; null for a run that was killed before. */
+  /** The status before publishing; null if the run was killed before that. */
   refreshed: z.string().nullable(),
-  /** Null, too, for a run that a signal stopped. */
+  /** Also null for a run that a signal stopped. */
   exit_code: z.number().nullable(),
   rows_loaded: count.nullable(),
   requests: count.nullable(),
@@ -225,7 +225,7 @@ export const runStatus = z.object({
 
 export type RunStatus = Readonly<z.infer<typeof runStatus>>;
 
-/** Of the newest run: a row of `status/run_warnings`. The code is one of `warningCodes`. */
+/** A warning of the newest run: a row of `status/run_warnings`. The code is one of `warningCodes`. */
 export const runWarning = z.object({
   slice: z.string().nullable(),
   window: z.string().nullable(),
@@ -233,20 +233,20 @@ export const runWarning = z.object({
   message: z.string(),
 });
 
-/** Of the newest run: a row of `status/run_rejected_rows`. */
+/** Rejected rows of the newest run: a row of `status/run_rejected_rows`. */
 export const rejectedRows = z.object({ slice: z.string(), window: z.string(), reason: z.string(), rows: count });
 
 export interface StatusReport {
   readonly as_of: string;
   readonly warehouse: string;
-  /** The published copy that was read, as a run held the warehouse; null where the warehouse itself was. */
+  /** The published copy that was read because a run locked the warehouse; null if the warehouse itself was read. */
   readonly snapshot: string | null;
   readonly health: Health;
   /** In configured order. */
   readonly slices: readonly SliceStatus[];
-  /** Names of slices the warehouse holds that are no longer configured. */
+  /** Names of stored slices that are no longer configured. */
   readonly unconfigured: readonly string[];
-  /** When the links of each app were last crawled whole, the oldest first; empty where links are not configured. */
+  /** When the links of each app were last crawled completely, oldest first; empty if links are not configured. */
   readonly crawls: readonly { readonly app_token: string; readonly crawled_at: string }[];
   /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];

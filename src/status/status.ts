@@ -1,4 +1,4 @@
-/** What is fresh, what is final, what moved: read from the ledger, and compared with what the slices cover; changes nothing. */
+/** Reads from the ledger what is fresh, final and restated, and compares it with what the slices cover. Changes nothing. */
 
 import { existsSync } from 'node:fs';
 
@@ -19,7 +19,7 @@ import { healthOf } from './health.ts';
 import { sliceStatus } from './slice-status.ts';
 import { rejectedRows, runStatus, runWarning, type SliceStatus, type StatusReport } from './status-report.ts';
 
-/** The status at an instant; without a warehouse, that of an empty one. `snapshot` is the copy that stands for a warehouse somebody holds. */
+/** Returns the status at an instant; null is an empty warehouse. `snapshot` is the copy read in place of a locked one. */
 export async function readStatus(
   config: Config,
   warehouse: Warehouse | null,
@@ -45,7 +45,7 @@ export async function readStatus(
 
 const crawlRow = z.object({ app_token: z.string(), crawled_at: instant.transform((at) => at.toISOString()) });
 
-/** The ids of all metrics that filters-data listed when it was last seen, sorted; none before the first time. */
+/** The ids of all metrics in the stored catalog of filters-data, sorted; empty before it is first stored. */
 async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
   const lists = JSON.stringify(metricFilterNames);
   const rows = await warehouse.rows(statement('status/listed_metrics'), [lists], z.object({ id: z.string() }));
@@ -53,8 +53,8 @@ async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
 }
 
 /**
- * The status report of a configuration's warehouse; while a run holds it, after the wait (null: none where there is a
- * snapshot), that of its published snapshot. Throws `WAREHOUSE_LOCKED` where there is none.
+ * Returns the status of a configuration's warehouse, or of its published snapshot if a run still holds the warehouse after the
+ * wait. A wait of null is none if there is a snapshot, else the usual one. Throws `WAREHOUSE_LOCKED` if there is no snapshot.
  */
 export async function statusOf(
   config: Config,
@@ -79,10 +79,7 @@ export async function statusOf(
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
 
-/**
- * The newest runs, with the warnings and the rejected rows of the newest alone. In a copy the newest, which made it, had
- * not ended: there its status is that of what it had done until then.
- */
+/** The newest runs, and the warnings and rejected rows of the newest. That run has not ended in a copy, which it made. */
 async function readLastRuns(
   warehouse: Warehouse,
   isCopy: boolean,
@@ -90,6 +87,7 @@ async function readLastRuns(
   const found = await warehouse.rows(statement('status/runs'), [RUNS], runStatus);
   const [newest] = found;
   if (newest === undefined) return noRuns;
+  // Its status before publishing.
   const asItStood = isCopy ? { ...newest, status: newest.refreshed ?? newest.status } : newest;
   return {
     runs: [asItStood, ...found.slice(1)],

@@ -1,29 +1,25 @@
-/**
- * Atoms: the smallest pieces of traffic, each in one hour (UTC) of one lane, and when they are to be seen.
- *
- * An atom says how much there will be in the end; what of it shows at an instant is the business of `measures.ts`.
- */
+/** Atoms: the smallest pieces of traffic, each in one hour (UTC) of one lane. `measures.ts` says how much a report shows. */
 
 import { choose, fraction, mix } from './hash.ts';
 import type { TrafficLane } from './lanes.ts';
 
 export interface Atom {
-  /** Hours since 1970 (UTC); everything of the atom is counted in this hour. */
+  /** Hours since 1970 (UTC); the whole atom counts in this hour. */
   readonly hour: number;
   readonly lane: TrafficLane;
   readonly seed: number;
-  /** Installs once everything has settled. */
+  /** The final number of installs. */
   readonly installs: number;
-  /** Attributed to an impression rather than to a click. */
+  /** Whether it is attributed to an impression rather than to a click. */
   readonly viewed: boolean;
-  /** Of users who had been attributed before. */
+  /** Whether its users had been attributed before. */
   readonly reattributed: boolean;
-  /** Hours since 1970 between which the atom is reported at all, `[from, until)`. */
+  /** Reports show the atom only in `[shownFrom, shownUntil)`, in hours since 1970. */
   readonly shownFrom: number;
   readonly shownUntil: number;
 }
 
-/** The traffic of a world; a sandbox has little, and of its own. */
+/** The traffic of a world. A sandbox has its own, and only little. */
 export interface Traffic {
   readonly seed: number;
   readonly lanes: readonly TrafficLane[];
@@ -36,14 +32,14 @@ const SHARE_ACTIVE = 0.97;
 const SHARE_ACTIVE_SANDBOX = 0.1;
 const SHARE_VIEWED = 0.2;
 const SHARE_REATTRIBUTED = 0.08;
-/** Rows that appear late do so 1 to 5 days after their day began … */
+/** Late rows appear 1 to 5 days after their day began … */
 const SHARE_LATE = 0.03;
 const LATE_HOURS = 96;
-/** … and those that are rejected wholly vanish 1 to 6 days after it. */
+/** … and rejected rows vanish wholly 1 to 6 days after it. */
 const SHARE_VANISHING = 0.02;
 const VANISHING_HOURS = 120;
 
-/** Every atom of a UTC day (days since 1970), in the lanes' order. */
+/** Returns every atom of a UTC day (in days since 1970), in the lanes' order. */
 export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic): readonly Atom[] {
   const daySeed = mix(mix(seed, isSandbox ? 1 : 0), dayNumber);
   const firstHour = dayNumber * HOURS_PER_DAY;

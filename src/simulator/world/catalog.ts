@@ -1,4 +1,4 @@
-/** filters-data: what a report may ask for, generated from the same tables the report answers from. */
+/** filters-data: what a report may request, from the same tables that reports are computed from. */
 
 import { type CatalogFilter, catalogFilters, catalogSections } from '../../model/catalog.ts';
 import { dateDimensions, isDateDimension, textDimensions } from '../../model/dimension.ts';
@@ -27,7 +27,6 @@ function readable(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The items of some metrics, without what else is known of them. */
 const itemsOf = ({ metrics }: CatalogSource, isListed: (metric: WorldMetric) => boolean): FilterItem[] =>
   [...metrics.values()].filter(isListed).map((metric) => {
     const { id, name, short_name, section, formatting, description } = metric;
@@ -39,7 +38,7 @@ const listedUnder =
   (source) =>
     itemsOf(source, ({ filter }) => filter === name);
 
-/** Offsets by the half hour, as the service accepts them: 12 hours behind to 14 ahead. */
+/** The offsets that the service accepts: every half hour from -12:00 to +14:00. */
 function utcOffsets(): FilterItem[] {
   return Array.from({ length: 53 }, (_, index) => {
     const halfHours = index - 24;
@@ -49,7 +48,7 @@ function utcOffsets(): FilterItem[] {
   });
 }
 
-/** Values of a text dimension that have traffic, in order of first appearance. */
+/** The values of a text dimension that have traffic, in order of first appearance. */
 const seen = ({ lanes }: CatalogSource, dimension: string): FilterItem[] =>
   [...new Set(lanes.map(({ texts }) => texts.get(dimension) ?? ''))].map((text) => choice(text));
 
@@ -98,10 +97,7 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
 const isFilter = (name: string): name is CatalogFilter => catalogFilters.some((known) => known === name);
 const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
 
-/**
- * The items of each filter in `required_filters`, limited by `section` and `<filter>__contains` (id or name, whatever
- * the case). Throws RequestRefused where the service answers 400.
- */
+/** Returns the items of `required_filters` that match `section` and `<filter>__contains`. Throws RequestRefused for a 400. */
 export function listFilterItems(
   query: URLSearchParams,
   source: CatalogSource,
@@ -114,6 +110,7 @@ export function listFilterItems(
   }
   const answer = required.split(',').map((filter): [string, readonly FilterItem[]] => {
     if (!isFilter(filter)) throw invalid('required_filters', 'is not valid');
+    // Part of an id or a name, ignoring case.
     const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
     const items = listers[filter](source).filter(
       (item) =>

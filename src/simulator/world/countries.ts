@@ -1,4 +1,4 @@
-/** Some countries of ISO 3166 with their business regions; the first ones have the most traffic. */
+/** Some ISO 3166 countries with their business regions; the first ones have the most traffic. */
 
 export interface Country {
   readonly code: string;
@@ -24,7 +24,7 @@ const byRegion: readonly (readonly Country[])[] = Object.entries(namesByRegion).
 
 const longest = Math.max(...byRegion.map((region) => region.length));
 
-/** Every country once, taken from the regions in turn, so that any first few already span the world. */
+/** Every country once, taken from the regions in turn, so that even the first few span the world. */
 export const countries: readonly Country[] = Array.from({ length: longest }, (_, rank) =>
   byRegion.flatMap((region) => region[rank] ?? []),
 ).flat();

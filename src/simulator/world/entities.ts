@@ -1,17 +1,17 @@
-/** Partners, apps, the tree of links, and the names their owners gave them: what the campaign API lists, and what the reports' rows belong to. */
+/** The partners, apps, links and names of a world: the campaign API lists them, and report rows belong to them. */
 
 import { choose, hashText, mix } from './hash.ts';
 
 export interface Names {
   readonly partners: readonly string[];
   readonly apps: readonly string[];
-  /** Labels of links, from networks down; a number follows where they run out. */
+  /** Labels of links by level, networks first; a label that a sibling already has gets a number. */
   readonly labels: readonly (readonly string[])[];
-  /** Labels that every third link has in place of one of its level; none leaves every link its own. */
+  /** Every third link has one of these instead of a label of its level; if empty, no link has. */
   readonly unusualLabels: readonly string[];
 }
 
-/** The first two apps are the same one for two stores, distinct by their tokens only. */
+/** The first two apps are one product in two stores, under one name. */
 export const ordinaryNames: Names = {
   partners: [
     'Northwind Ads',
@@ -47,7 +47,7 @@ export interface WorldApp {
   readonly name: string;
   readonly storeId: string;
   readonly storeType: 'app_store' | 'google_play';
-  /** The platform of the app's store; a few of its users come with neighbouring systems. */
+  /** The platform of the app's store; some of its users have other systems. */
   readonly os: 'ios' | 'android';
 }
 
@@ -62,7 +62,7 @@ export interface WorldLink {
   /** 1 network, 2 campaign, 3 ad group, 4 creative. */
   readonly level: number;
   readonly archived: boolean;
-  /** Null on sub-links, and on networks nobody attached to a partner. */
+  /** Null for sub-links, and for networks that are attached to no partner. */
   readonly partnerId: number | null;
   readonly costDataEnabled: boolean;
   readonly url: string;
@@ -70,14 +70,14 @@ export interface WorldLink {
   readonly impressionUrl: string;
 }
 
-/** The share of an app's links that are networks, of which it has no more than so many. */
+/** The share of an app's links that are networks, up to `MAX_NETWORKS`. */
 const NETWORK_SHARE = 0.2;
 const MAX_NETWORKS = 40;
 /** service-interface: Link, `level`. */
 export const MAX_LEVEL = 4;
-/** Every third label is an odd one, where there are any. */
+/** Every third label is an unusual one, if there are any. */
 const ODD_EVERY = 3;
-/** Every seventh network of the world is attached to no partner. */
+/** Every seventh network is attached to no partner. */
 const UNATTACHED_EVERY = 7;
 const ARCHIVED_EVERY = 11;
 const BASE = 36;
@@ -87,7 +87,7 @@ function tokenOf(seed: number, length: number): string {
   return digits.join('');
 }
 
-/** The partners of a world, in the order the service lists them; ids are unique. */
+/** Returns the partners of a world, in the order the service lists them; ids are unique. */
 export function createPartners(seed: number, count: number, names: Names['partners']): WorldPartner[] {
   const firstId = 174;
   const maxStep = 9;
@@ -104,7 +104,7 @@ export function createPartners(seed: number, count: number, names: Names['partne
   });
 }
 
-/** The apps of a world; the first two share their name, not their token. */
+/** Returns the apps of a world; with `ordinaryNames` the first two share their name, but not their token. */
 export function createApps(seed: number, count: number, names: Names['apps']): WorldApp[] {
   const tokenLength = 12;
   const firstStoreId = 1_400_000_000;
@@ -117,13 +117,13 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
   });
 }
 
-/** The id a network might give a campaign; half of them are above 2^53. */
+/** An id such as a network gives a campaign; half of them are above 2^53. */
 function networkId(seed: number): string {
   const id = String(seed >>> 0).padStart(10, '0');
   return (seed & 1) === 0 ? `2385000000${id}` : id.slice(1);
 }
 
-/** The name and id the network itself gives a link: `Name (id)` says both, any other label only the name. */
+/** Returns the network's own name and id of a link: a label `Name (id)` holds both, any other only the name. */
 export function namedByNetwork(link: WorldLink): { readonly name: string; readonly id: string } {
   const match = /^(.*) \((\d+)\)$/s.exec(link.label);
   if (match !== null) return { name: match[1] ?? '', id: match[2] ?? '' };
@@ -132,7 +132,7 @@ export function namedByNetwork(link: WorldLink): { readonly name: string; readon
 
 type OwnOfLink = Omit<WorldLink, 'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'>;
 
-/** A link below another one; its addresses hold macros, brackets, spaces and percent signs, as people wrote them. */
+/** Returns a link below `parent` (null: a network). Like real ones, its addresses have macros, brackets, spaces and `%`. */
 export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
   const { token, label } = own;
   const landing = 'https%3A%2F%2Fexample.com%2Fc%3Fd%3D1%26e%3D%%MACROS%%';
@@ -153,10 +153,7 @@ interface Owners {
   readonly names: Names;
 }
 
-/**
- * The links of every app, parents before their children, four levels deep where there are enough of them. Labels are
- * unique among siblings; `count` is spread evenly over the apps.
- */
+/** Returns `count` links, spread evenly over the apps: parents first, up to four levels, labels unique among siblings. */
 export function createLinks(seed: number, count: number, { apps, partners, names }: Owners): WorldLink[] {
   const links: WorldLink[] = [];
   const taken = new Set<string>();
@@ -188,7 +185,7 @@ export function createLinks(seed: number, count: number, { apps, partners, names
     const networks = Math.min(MAX_NETWORKS, Math.max(1, Math.round(total * NETWORK_SHARE)));
     const parents: WorldLink[] = [];
     for (let index = 0; index < total; index += 1) {
-      // The first ones below a network form a path down to the deepest level.
+      // The first links after the networks form a path down to the deepest level.
       const isOnPath = index < networks + MAX_LEVEL - 1;
       const above = isOnPath ? parents.at(-1) : parents[choose(mix(seed, index), parents.length)];
       const link = addLink(app, index < networks ? null : (above ?? null));
@@ -198,7 +195,7 @@ export function createLinks(seed: number, count: number, { apps, partners, names
   return links;
 }
 
-/** The label that the owner of a link gave it; a campaign's usually ends in its id. */
+/** The label of a new link; a campaign's usually ends in its id. */
 function labelOf(ordinal: number, seed: number, parent: WorldLink | null, { labels, unusualLabels }: Names): string {
   if (unusualLabels.length > 0 && ordinal % ODD_EVERY === 0)
     return unusualLabels[(ordinal / ODD_EVERY) % unusualLabels.length] ?? '';

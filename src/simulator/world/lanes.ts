@@ -1,8 +1,7 @@
 /**
  * Lanes: the combinations of leaf link, country and device that carry traffic.
- *
- * A lane fixes every text dimension of a row and the character of its traffic: volume, price, stickiness. The number of
- * lanes follows from the rows a day should have, never from the number of links.
+ * A lane fixes every text dimension of a row and the character of its traffic: volume, price, churn. The number of lanes
+ * depends on the rows per day, never on the number of links.
  */
 
 import { countries } from './countries.ts';
@@ -11,15 +10,15 @@ import { choose, fraction, hashText, mix } from './hash.ts';
 
 export interface TrafficLane {
   readonly index: number;
-  /** Lanes of one app, network, country and operating system share it: their rows appear and vanish together. */
+  /** Shared by the lanes of one app, network, country and operating system: their rows appear and vanish together. */
   readonly keySeed: number;
-  /** By text dimension, but the currency, which is the report's. */
+  /** By text dimension; without the currency, which depends on the report. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Attributed to a link; organic lanes have neither clicks nor spend. */
+  /** Whether it is attributed to a link; other lanes have neither clicks nor spend. */
   readonly paid: boolean;
-  /** Whether install-framework postbacks exist for it. */
+  /** Whether it has install-framework postbacks. */
   readonly postbacks: boolean;
-  /** Whether the network reports spend of its own. */
+  /** Whether the network reports its own figures, such as spend. */
   readonly networkReports: boolean;
   /** Price of one install, in micro-units of US dollars. */
   readonly bidMicros: number;
@@ -27,11 +26,11 @@ export interface TrafficLane {
   readonly userValueMicros: number;
   /** Mean installs of one atom. */
   readonly volume: number;
-  /** How fast users leave: the larger, the sooner. */
+  /** How fast users leave: the larger, the faster. */
   readonly churn: number;
 }
 
-/** Operating systems of the users of a store, the most frequent first. */
+/** Operating systems of a store's users, most frequent first. */
 const systemsByStore = {
   ios: ['ios', 'macos', 'unknown', 'server', 'linux', 'windows', 'facebook', 'webos'],
   android: ['android', 'android-tv', 'fire-tv', 'unknown', 'windows', 'linux', 'server', 'webos'],
@@ -49,12 +48,11 @@ const deviceTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ['server', ['server']],
 ]);
 
-/** Rows that were late, or vanished, or saw no traffic are missing from a day's count. */
+/** A day lacks the rows that are late, have vanished or have no traffic. */
 const SHARE_OF_KEYS_SEEN = 0.95;
 const MIN_SYSTEMS = 2;
 const MAX_LANES_PER_KEY = 3;
 
-/** Where a lane's users came from. */
 interface Origin {
   readonly texts: readonly (readonly [dimension: string, text: string])[];
   readonly isPaid: boolean;
@@ -64,7 +62,7 @@ interface Origin {
 const organic = { id: '-300', display_name: 'Organic', supports_cost_data: false } as const;
 const unattached = { ...organic, id: 'unknown', display_name: 'unknown' } as const;
 
-/** The texts of a network, of the links below it down to a leaf, or of what stands where there are none, and of its partner. */
+/** The texts of a network, its partner and the links `below` it down to a leaf; `without` stands for missing links. */
 function originTexts(
   network: string,
   below: readonly WorldLink[],
@@ -90,7 +88,7 @@ function originTexts(
   ];
 }
 
-/** The origins of an app by network: organic, then each level 1 link with the paths down to its leaves, then expired. */
+/** The origins of an app by network: organic, then each level 1 link with the paths to its leaves, then expired. */
 function originsByNetwork(app: WorldApp, links: readonly WorldLink[], partners: readonly WorldPartner[]): Origin[][] {
   const childrenOf = (token: string | null): WorldLink[] =>
     links.filter((link) => link.appToken === app.token && link.parentToken === token);
@@ -111,7 +109,6 @@ function originsByNetwork(app: WorldApp, links: readonly WorldLink[], partners: 
   return [unpaid('Organic', 'unknown'), ...attributed, unpaid('Expired Attributions', 'expired attributions')];
 }
 
-/** What lanes are made of. */
 export interface Land {
   readonly seed: number;
   readonly rowsPerDay: number;
@@ -120,7 +117,7 @@ export interface Land {
   readonly partners: readonly WorldPartner[];
 }
 
-/** The lanes of a world, enough for about `rowsPerDay` combinations of app, network, country and system a day. */
+/** Returns enough lanes for about `rowsPerDay` combinations of app, network, country and system a day. */
 export function createLanes({ seed, rowsPerDay, apps, links, partners }: Land): readonly TrafficLane[] {
   const lanes: TrafficLane[] = [];
   for (const app of apps) {

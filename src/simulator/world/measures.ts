@@ -1,47 +1,46 @@
 /**
- * Measures: what one atom contributes at a moment, as an integer.
- *
- * Counts are whole numbers, money is micro-units of the report's currency, rounded per atom: sums are exact, whichever
- * way the atoms are grouped. How they settle (observed: How numbers move): the moment after which nothing moves is always
- * reached before the end of the value's day plus the horizon; lifetime values alone grow for ever.
+ * Measures: what one atom contributes to a report at a moment, as an integer.
+ * Counts are whole numbers; money is in micro-units of the report's currency, rounded per atom. Sums are therefore exact for
+ * any grouping of atoms. A value is final (observed: How numbers move) when its horizon has passed since the end of its day, or
+ * earlier; only lifetime values grow for ever.
  */
 
 import type { Atom } from './atoms.ts';
 import { choose, fraction, hashText, mix } from './hash.ts';
 import { parameterValues } from './parameters.ts';
 
-/** When and in which terms a report looks at the atoms. */
+/** The instant and the settings with which a report reads the atoms. */
 export interface Moment {
   /** Whole hours since 1970 (UTC). */
   readonly nowHour: number;
-  /** What a US dollar is in the report's currency. */
+  /** Units of the report's currency per US dollar. */
   readonly rate: number;
-  /** The same for revenue, of which only a share may be reported. */
+  /** The same for revenue, times the share of it that the report requests. */
   readonly revenueRate: number;
   readonly adSpendMode: string;
-  /** Ad revenue sources that count; null counts all. */
+  /** Ad revenue sources that count; null for all. */
   readonly revenueSources: readonly string[] | null;
 }
 
 export type Measure = (atom: Atom, at: Moment) => number;
 
-/** What an atom has in the end; `chance`, in [0, 1), is its own for each measure. */
+/** The final value of an atom; `chance`, in [0, 1), differs by atom and measure. */
 type Final = (atom: Atom, chance: number) => number;
 
 export const HOURS_PER_DAY = 24;
 
 /** How a value is restated until it is final. */
 interface Pace {
-  /** How often it was stated by an hour; 0 is not yet, and then it is nothing. */
+  /** How often the value was reported by `nowHour`; before the first report it is 0. */
   readonly stated: (atomHour: number, nowHour: number) => number;
-  /** The last time it changes, at the latest. */
+  /** The report, counted from 1, from which on the value is final at the latest. */
   readonly times: number;
-  /** The shares by which it is off before. */
+  /** The limits of its relative error before that. */
   readonly low: number;
   readonly high: number;
 }
 
-/** Counts change within 7 days: some arrive late, and some are counted at first and rejected later. */
+/** Counts change for up to 7 days: some arrive late, others are counted first and rejected later. */
 const byAge: Pace = {
   stated: (atomHour, nowHour) => 1 + Math.floor((nowHour - atomHour) / HOURS_PER_DAY),
   times: 8,
@@ -49,10 +48,10 @@ const byAge: Pace = {
   high: 0.08,
 };
 
-/** Spend is pulled again every day at this hour (UTC). */
+/** Spend is updated every day at this hour (UTC). */
 const PASS_HOUR = 9;
 const passesBy = (hour: number): number => Math.floor((hour - PASS_HOUR) / HOURS_PER_DAY);
-/** What networks report is nothing before the first pass, and the last one comes no later than 14 days after the hour. */
+/** Spend is 0 before the first pass; the last pass is at most 14 days after the hour. */
 const byPass: Pace = {
   stated: (atomHour, nowHour) => passesBy(nowHour) - passesBy(atomHour),
   times: 14,
@@ -60,7 +59,7 @@ const byPass: Pace = {
   high: 0.15,
 };
 
-/** A measure under a name of its own, so that no two of them move together. */
+/** A measure that is restated at a pace. Its name seeds the changes, so that no two measures move together. */
 function restated({ stated, times, low, high }: Pace, name: string, finalOf: Final): Measure {
   const salt = hashText(name);
   return (atom, { nowHour }) => {
@@ -77,7 +76,7 @@ function restated({ stated, times, low, high }: Pace, name: string, finalOf: Fin
 const settling = (name: string, finalOf: Final): Measure => restated(byAge, name, finalOf);
 const spent = (name: string, finalOf: Final): Measure => restated(byPass, name, finalOf);
 
-/** The sum of other measures; exact, as each is an integer. */
+/** Returns the sum of other measures, which is exact. */
 export function sumOf(...measures: readonly Measure[]): Measure {
   return (atom, at) => measures.reduce((sum, measure) => sum + measure(atom, at), 0);
 }
@@ -87,7 +86,7 @@ const ifPaid =
   (atom, at) =>
     atom.lane.paid ? measure(atom, at) : 0;
 
-/** Installs of an atom that count; also the members of its cohort. */
+/** The counted installs of an atom; they are also the members of its cohort. */
 export const installs = settling('installs', (atom) => atom.installs);
 export const paidInstalls = ifPaid(installs);
 export const organicInstalls: Measure = (atom, at) => (atom.lane.paid ? 0 : installs(atom, at));
@@ -111,7 +110,7 @@ const earning =
 
 const sourceSalt = hashText('source');
 
-/** Of ad revenue, that of the sources the report counts. */
+/** Ad revenue of the sources that the report counts. */
 const fromSources =
   (measure: Measure): Measure =>
   (atom, at) => {
@@ -128,7 +127,6 @@ export const adRevenue = fromSources(
 );
 export const allRevenue = sumOf(revenue, adRevenue);
 
-/** Occurrences of an event, and what they earned. */
 export function eventMeasures(slug: string): { readonly events: Measure; readonly revenue: Measure } {
   const grossOf: Final = (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.2 * chance;
   return {
@@ -144,7 +142,7 @@ const inCurrency =
 
 const spendOf: Final = (atom) => atom.installs * atom.lane.bidMicros;
 
-/** What a network reports of its own is near what was attributed to it. */
+/** A network's own figures: close to the attributed ones; 0 if it reports none. */
 const reported = (name: string, finalOf: Final): Measure =>
   spent(name, (atom, chance) => (atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0));
 
@@ -154,13 +152,13 @@ export const networkInstalls = reported('network installs', (atom) => atom.insta
 export const networkClicks = reported('network clicks', clicksOf);
 export const networkImpressions = reported('network impressions', impressionsOf);
 
-/** Spend by the report's `ad_spend_mode`; mixed takes the network's word where it gives one. */
+/** Spend by the report's `ad_spend_mode`; `mixed` uses the network's figure if it reports one. */
 export const cost: Measure = (atom, at) => {
   const byNetwork = at.adSpendMode === 'network' || (at.adSpendMode === 'mixed' && atom.lane.networkReports);
   return byNetwork ? networkCost(atom, at) : attributedCost(atom, at);
 };
 
-/** Postbacks come in three waves (hours after the install), the last one just under 42 days later. */
+/** Postbacks arrive in three waves (in hours after the install), the last one within 42 days. */
 const waves = [
   { share: 0.45, from: 2 * HOURS_PER_DAY, until: 4 * HOURS_PER_DAY },
   { share: 0.1, from: 10 * HOURS_PER_DAY, until: 15 * HOURS_PER_DAY },
@@ -169,7 +167,7 @@ const waves = [
 /** Fine conversion values are six bits. */
 export const CONVERSION_VALUES = 64;
 
-/** How many postbacks of an atom have arrived, of all conversion values or of one; a wave of an atom has one value. */
+/** Returns the arrived postbacks with one conversion value, or with any if null; each wave of an atom has one value. */
 export function postbacks(of: number | null): Measure {
   return (atom, { nowHour }) => {
     if (!atom.lane.postbacks) return 0;
@@ -190,10 +188,10 @@ export interface AgeRange {
   readonly untilHour: number;
 }
 
-/** Divides the square root of an age in hours, so that the first day's worth is about one user value. */
+/** Divides the square root of an age in hours, so that the first day's revenue is about one user value. */
 const CURVE_UNIT = 5;
 
-/** What a cohort earned up to an age: as the square root of it, hence much at first, and a little for ever. */
+/** Revenue of a cohort up to an age. It grows with the square root of the age: fast at first, then slowly for ever. */
 function earnedBy(name: string, userShare: number, untilHour: number): Measure {
   const salt = hashText(name);
   return earning((atom, at) => {
@@ -203,29 +201,29 @@ function earnedBy(name: string, userShare: number, untilHour: number): Measure {
   });
 }
 
-/** Revenue of a cohort up to an age, in hours; `Infinity` is a lifetime. */
+/** Returns the revenue of a cohort up to an age in hours; `Infinity` for its lifetime. */
 export const cohortRevenue = (untilHour: number): Measure => earnedBy('cohort revenue', 1, untilHour);
 export const cohortAdRevenue = (untilHour: number): Measure =>
   fromSources(earnedBy('cohort ad revenue', 0.25, untilHour));
 
-/** What a measure grew by while a cohort lived through some ages. */
+/** Returns how much a measure grows over a range of ages of a cohort. */
 export function grownIn({ fromHour, untilHour }: AgeRange, upTo: (untilHour: number) => Measure): Measure {
   const [whole, before] = [upTo(untilHour), upTo(fromHour)];
   return (atom, at) => whole(atom, at) - before(atom, at);
 }
 
-/** The members of a cohort that have reached an age. */
+/** Returns the members of a cohort that have reached the start of an age range. */
 export function cohortSize({ fromHour }: AgeRange): Measure {
   return (atom, at) => (at.nowHour - atom.hour >= fromHour ? installs(atom, at) : 0);
 }
 
-/** Users ever counted; returning ones keep joining. */
+/** All users counted so far; returning users keep adding to it. */
 export const lifetimeSize: Measure = (atom, at) => {
   const joined = 0.02 * Math.sqrt((at.nowHour - atom.hour) / HOURS_PER_DAY);
   return Math.floor(installs(atom, at) * (1 + joined) + fraction(atom.seed));
 };
 
-/** What the users who are still there do while a cohort lives through some ages, in proportion to how much of it they have lived. */
+/** Returns what the remaining users of a cohort do over a range of ages, in proportion to the part that has passed. */
 export function lived(name: string, perUser: number, { fromHour, untilHour }: AgeRange): Measure {
   const salt = mix(hashText(name), fromHour);
   return (atom, at) => {

@@ -1,11 +1,11 @@
-/** What a metric is: its entry in the catalog, the additive measures it is made of, and how they combine. */
+/** A metric: its entry in the catalog, its additive measures and how they combine. */
 
 import type { metricFilterNames } from '../../model/catalog.ts';
 import type { Measure } from './measures.ts';
 
 export type MetricFilterName = Exclude<(typeof metricFilterNames)[number], 'etl_metrics'>;
 
-/** service-interface: Filter item; `description` is in newer answers only. */
+/** service-interface: Filter item; only newer answers have `description`. */
 export interface FilterItem {
   readonly id: string;
   readonly name: string;
@@ -19,17 +19,17 @@ interface Formula {
   readonly formatting: string;
   /** `count` and `micros` are exact integers; `number` is a double. */
   readonly unit: 'count' | 'micros' | 'number';
-  /** Whether rows add up to totals. */
+  /** Whether the values of rows add up to the total. */
   readonly additive: boolean;
   readonly measures: readonly Measure[];
-  /** The value of a group from the sums of its measures; null carries no information. */
+  /** The value of a group from the sums of its measures; null if there is none. */
   readonly combine: (sums: readonly number[]) => number | null;
-  /** For cumulative cohort values: days after the install day when they are complete. */
+  /** For cumulative cohort values: days after the install day until they are complete. */
   readonly completeAfterDays?: number;
 }
 
 export interface WorldMetric extends FilterItem, Formula {
-  /** The filter name it is listed under; null for none. */
+  /** The filter that lists it; null for none. */
   readonly filter: MetricFilterName | null;
 }
 
@@ -38,7 +38,7 @@ export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
 export type MetricLine = readonly [id: string, name: string, section: string, formula: Formula];
 
-/** The metrics of a list of filters-data. */
+/** Returns the metrics that a filter of filters-data lists. */
 export function metricsOf(filter: MetricFilterName | null, lines: readonly MetricLine[]): WorldMetric[] {
   return lines.map(([id, name, section, formula]) => {
     const description = `${name}, as the simulated world has them`;
@@ -58,13 +58,13 @@ export const counted = (measure: Measure, formatting = 'integer'): Formula => ad
 /** One measure: money that adds up. */
 export const money = (measure: Measure): Formula => added('money', 'micros', measure);
 
-/** How far two measures are apart, in their own unit. */
+/** Returns the absolute difference of two measures, in their own unit. */
 export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
   const formatting = unit === 'count' ? 'integer' : 'decimal';
   return { formatting, unit, additive: false, measures: [left, right], combine: ([a = 0, b = 0]) => Math.abs(a - b) };
 }
 
-/** One measure divided by another, times a factor; null when there is nothing to divide by. */
+/** Returns one measure divided by another, times a factor; its value is null if the divisor is 0. */
 export function ratio(above: Measure, below: Measure, factor = 1, formatting = 'percent'): Formula {
   const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor);
   return { formatting, unit: 'number', additive: false, measures: [above, below], combine };
@@ -74,13 +74,13 @@ export function ratio(above: Measure, below: Measure, factor = 1, formatting = '
 export const price = (above: Measure, below: Measure, factor = 1): Formula =>
   ratio(above, below, factor / MICRO, 'money');
 
-/** Users of whom many are the same: the more rows are taken together, the fewer each adds. */
+/** Counts distinct users: the more rows are combined, the less each adds. */
 export function distinct(measure: Measure): Formula {
   const combine: Formula['combine'] = ([sum = 0]) => 10 * Math.sqrt(sum);
   return { formatting: 'decimal', unit: 'number', additive: false, measures: [measure], combine };
 }
 
-/** A value as a number in the metric's own terms: micro-units become units of the currency. */
+/** Returns a value in the metric's own unit: micro-units become units of the currency. */
 export function inUnits(metric: WorldMetric, value: number): number {
   return metric.unit === 'micros' ? value / MICRO : value;
 }

@@ -1,8 +1,4 @@
-/**
- * The table of every metric of the world. Reports look metrics up here, filters-data is generated from it.
- *
- * Ids, sections, formattings and formulas follow the service's own catalog and service-interface: Metrics.
- */
+/** The metrics of reports and filters-data, after the service's own catalog and service-interface: Metrics. */
 
 import * as of from './measures.ts';
 import {
@@ -30,14 +26,14 @@ function periods(letter: string, last: number, days: number): CohortPeriod[] {
   }));
 }
 
-/** Every period the service knows: d0 to d120, w0 to w52, m0 to m36; a week is 7 days, a month 30 (observed: Metrics). */
+/** All periods of the service: d0 to d120, w0 to w52, m0 to m36; a week is 7 days, a month 30 (observed: Metrics). */
 export const cohortPeriods: readonly CohortPeriod[] = [
   ...periods('d', 120, 1),
   ...periods('w', 52, 7),
   ...periods('m', 36, 30),
 ];
 
-/** Event slugs: one with a space, one with a hash suffix, one that looks as if it held a period. */
+/** Event slugs, among them one with a space, one with a hash suffix and one that seems to hold a period. */
 const eventSlugs = ['purchase', 'first purchase', 'sign_up_a1b2c3', 'dulci_purchase_d7_s2s', 'level_10'] as const;
 
 const overview = metricsOf('overview_metrics', [
@@ -65,7 +61,7 @@ const overview = metricsOf('overview_metrics', [
   ['ad_revenue', 'Ad revenue', 'Revenue', money(of.adRevenue)],
   ['all_revenue', 'All revenue', 'Revenue', money(of.allRevenue)],
   ['arpdau', 'ARPDAU', 'Revenue', { ...price(of.allRevenue, of.activeUsers), formatting: 'money_precise' }],
-  // Those of cohorts without a period grow for ever.
+  // Cohort metrics without a period grow for ever.
   ['cohort_size', 'Cohort size', 'Retention', counted(of.lifetimeSize)],
   ['cohort_revenue', 'Cohort revenue', 'Revenue', money(of.cohortRevenue(Number.POSITIVE_INFINITY))],
   ['roas', 'ROAS', 'Revenue', ratio(of.cohortRevenue(Number.POSITIVE_INFINITY), of.cost)],
@@ -91,7 +87,6 @@ const postbacks = metricsOf('skad_metrics', [
   }),
 ]);
 
-/** The families of cohort metrics, for one period. */
 function cohortLines(period: CohortPeriod): MetricLine[] {
   const size = of.cohortSize(period);
   const retained = of.lived('retained', 1, period);
@@ -99,7 +94,7 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   const revenueTotal = of.cohortRevenue(period.untilHour);
   const adTotal = of.cohortAdRevenue(period.untilHour);
   const allTotal = of.sumOf(revenueTotal, adTotal);
-  /** Withheld until every member has lived the period. */
+  /** Withheld until every member has reached the end of the period, if the report requests mature cohorts only. */
   const cumulative = { completeAfterDays: period.untilHour / of.HOURS_PER_DAY };
   return [
     ['retained_users', 'Retained users', 'Retention', counted(retained)],
@@ -118,7 +113,7 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   ];
 }
 
-/** Readable names of the cohort families by the id they have without a period. */
+/** Readable names of the cohort families, by their id without a period. */
 export const cohortFamilies: readonly (readonly [id: string, name: string])[] = cohortPeriods
   .slice(0, 1)
   .flatMap((period) => cohortLines(period).map(([id, name]) => [id, name]));
@@ -129,7 +124,7 @@ const cohorts = cohortPeriods.flatMap((period) =>
   }),
 );
 
-/** The metrics of an event: what there was of it on a day, and what a cohort did in each period. */
+/** The metrics of an event: its occurrences and revenue on a day, and a cohort's occurrences in each period. */
 function eventLines(slug: string): MetricLine[] {
   const { events, revenue } = of.eventMeasures(slug);
   return [

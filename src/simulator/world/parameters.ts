@@ -1,8 +1,8 @@
-/** The closed sets of the report's parameters, as the service accepts and lists them, and how it refuses all else. */
+/** The values that the service accepts and lists for the report's parameters, and how it refuses all others. */
 
 export const parameterValues = {
   cohort_maturity: ['immature', 'mature'],
-  /** The default is the service's own, and not the first: left out, only clicks count (observed: Requests). */
+  /** The service's default is `click`, not the first value (observed: Requests). */
   attribution_type: ['all', 'click', 'impression'],
   attribution_source: ['dynamic', 'first'],
   reattributed: ['all', 'true', 'false'],
@@ -19,7 +19,7 @@ export interface Currency {
   /** ISO 4217. */
   readonly code: string;
   readonly name: string;
-  /** How many of it one US dollar buys; it never moves. Small enough that a year's micro-units stay exact integers. */
+  /** Units per US dollar; constant, and small enough that the micro-units of a year stay exact integers. */
   readonly rate: number;
 }
 
@@ -38,7 +38,7 @@ export const currencies: readonly [Currency, ...Currency[]] = [
   { code: 'CNY', name: 'Yuan Renminbi', rate: 7.23 },
 ];
 
-/** A query the service refuses; the server sends `status` and `body` as they are. */
+/** Thrown for a query that the service refuses; the server sends `status` and `body` unchanged. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
   readonly status = 400;
@@ -50,13 +50,13 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The refusal of a name the service does not know; `loc` is the parameter that held it. */
+/** Returns the refusal of an unknown name; `loc` is the parameter that holds it. */
 export function unsupported(kind: 'metric' | 'dimension', name: string, loc: string): RequestRefused {
   const text = `Unsupported ${kind}: ${name} loc=${loc}`;
   return new RequestRefused({ error_code: 'request_error', error_desc: text, error_desc_details: null });
 }
 
-/** The refusal of a parameter's value. */
+/** Returns the refusal of a parameter's value. */
 export function invalid(parameter: string, msg: string): RequestRefused {
   return new RequestRefused({ detail: [{ loc: ['query', parameter], msg, type: 'value_error' }] });
 }

@@ -1,4 +1,4 @@
-/** A report's query, read and checked: what the service would refuse never gets further than here. */
+/** Parses and checks the query of a report; refuses what the service would refuse. */
 
 import * as z from 'zod';
 
@@ -8,7 +8,7 @@ import type { Moment } from './measures.ts';
 import { inUnits, type WorldMetric, type WorldMetrics } from './metric.ts';
 import { currencies, invalid, parameterValues as values, unsupported } from './parameters.ts';
 
-/** What a text stands for, or a refusal where it stands for nothing. */
+/** The schema of a text that `read` interprets; it reports `message` if `read` returns null. */
 function readAs<T>(read: (text: string) => T | null, message: string): z.ZodType<T, string> {
   return z.string().transform((text, context) => {
     const found = read(text);
@@ -22,18 +22,18 @@ const namesIn = (text: string): string[] => [...new Set(text.split(',').filter((
 const names = z.string().transform(namesIn);
 const someNames = readAs((text) => (text === '' ? null : namesIn(text)), 'field required');
 
-/** The days of `2026-01-31:2026-02-28`, both inclusive, the one form of a `date_period` that the interface shows. */
+/** The days of `2026-01-31:2026-02-28`, both inclusive: the only form of `date_period` that the interface shows. */
 const days = readAs((text) => {
   const [start = null, lastDay = null, ...rest] = text.split(':').map(parseDay);
   if (start === null || lastDay === null || start > lastDay || rest.length > 0) return null;
   return { start, end: addDays(lastDay, 1) };
 }, 'is not a valid date period');
 
-/** The names of periods; a relative or a civil day stands for its own. */
+/** Whether a text is a valid period to compare with: a known name, a relative day (`-7d`) or a calendar day. */
 const isComparison = (text: string): boolean =>
   /^-\d+d$/.test(text) || parseDay(text) !== null || values.period_over_period.some((name) => name === text);
 
-/** Every parameter that is not a filter (service-interface: GET report), and what the service takes it for where it is left out. */
+/** Every parameter that is not a filter (service-interface: GET report), with the service's defaults. */
 const parameters = z.object({
   dimensions: someNames,
   metrics: someNames,
@@ -50,9 +50,9 @@ const parameters = z.object({
   sandbox: z.enum(values.sandbox).default('false'),
   sort: names.prefault(''),
   index: names.prefault(''),
-  // What dates look like unless told is not shown: here they always come in ISO form.
+  // The interface does not show how dates look by default: here they always have the form of `false`.
   format_dates: z.enum(values.format_dates).default('true'),
-  // The comparison's answer is not documented: its value is checked, and changes nothing.
+  // The answer with a comparison is not documented: the value is checked, but has no effect.
   period_over_period: z.string().refine(isComparison, 'is not a known period').optional(),
   currency: readAs(
     (text) => currencies.find(({ code }) => code === text) ?? null,
@@ -76,7 +76,7 @@ export const isDimension = (name: string): boolean =>
 
 const MS_PER_HOUR = 3_600_000;
 
-/** A report query as the service understands it; throws RequestRefused where the service answers 400. */
+/** Returns a report query as the service understands it. Throws RequestRefused if the service answers 400. */
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));
   if (!parsed.success) {
@@ -116,17 +116,17 @@ function knownMetric(metrics: WorldMetrics, name: string, parameter: string): Wo
 
 interface DimensionFilter {
   readonly dimension: string;
-  /** NULL passes no filter, as in SQL. */
+  /** False for null, as in SQL. */
   readonly accepts: (text: string | null) => boolean;
 }
 
 interface MetricFilter {
   readonly metric: WorldMetric;
-  /** A value without information satisfies no comparison. */
+  /** False for null. */
   readonly accepts: (value: number | null) => boolean;
 }
 
-/** Lists match exactly, all else without regard to case. */
+/** Lists match exactly; all other filters ignore case. */
 const textTests: Readonly<Record<(typeof dimensionFilters)[number], (text: string, value: string) => boolean>> = {
   in: (text, value) => value.split(',').includes(text),
   not_in: (text, value) => !value.split(',').includes(text),
@@ -148,8 +148,8 @@ const comparisons: Readonly<Record<(typeof metricFilters)[number], (value: numbe
 };
 
 /**
- * The filters among a query's parameters, all of which a row must pass. A filter of an unknown dimension or metric is
- * refused with 400, so that it never widens a report in silence; a parameter without a known suffix is none.
+ * The filters among a query's parameters; a row must pass all of them. Throws RequestRefused if a filter's dimension or metric
+ * is unknown, so that it never widens a report silently. A parameter without a known suffix is no filter.
  */
 function parseFilters(
   query: readonly (readonly [parameter: string, value: string])[],

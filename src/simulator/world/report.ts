@@ -1,10 +1,8 @@
 /**
- * The report: the atoms of its days become rows, filtered, totalled, sorted, cut, in the envelope of the service.
- *
- * Atoms are added up by bucket, which is what of their hour shows in a row's dates, and by what tells rows apart besides: the texts
- * of the requested dimensions and `attr_dependency`, the ids of things that are named (observed: Answers). Two things of one name
- * make two rows. Only the measures requested are computed. An atom keeps its UTC hour; in an offset it falls on the local hour that
- * begins at the same instant, which under a half-hour offset is labelled `:30`.
+ * The report: adds up the atoms of its days to rows, then filters, totals, sorts and limits these.
+ * Atoms are grouped by bucket (the dates of a row) and identity (the requested texts, and the ids of named things in
+ * `attr_dependency`; observed: Answers). Two things of one name therefore make two rows. Only requested measures are computed.
+ * An atom keeps its UTC hour; in a half-hour offset, that hour is labelled `:30`.
  */
 
 import { addDays, bucketOf, type Day, day, startOfDayAt, type WeekStart } from '../../model/calendar.ts';
@@ -16,35 +14,35 @@ import type { ReportQuery } from './query.ts';
 
 type Cell = string | number | null;
 
-/** Ids by dimension; those of a channel's partner by its slug. */
+/** Ids by dimension; for `channel`, the partner's ids by its slug. */
 type Dependency = Readonly<Record<string, string | Readonly<Record<string, readonly string[]>>>>;
 
-/** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
+/** `attr_dependency`, then one key per dimension and per metric, in the requested order. */
 export type ReportRow = Readonly<Record<string, Cell | Dependency>>;
 
 export interface Report {
   readonly rows: readonly ReportRow[];
-  /** In units of the currency; 0 where a ratio has nothing to say. */
+  /** Money in units of the currency; 0 if a metric has no value. */
   readonly totals: Readonly<Record<string, number>>;
   readonly warnings: readonly string[];
   readonly pagination: null;
 }
 
-/** How a world words its rows. */
+/** How a world writes weeks and texts in its rows. */
 export interface Wording {
-  /** Weekday of `getUTCDay` that weeks begin with. */
+  /** First weekday of a week, as in `getUTCDay`. */
   readonly weekStartsOn: WeekStart;
-  /** What reports say in place of a text; null where the service has no value, which passes no filter. */
+  /** The text that reports show for a text; null for no value, which passes no filter. */
   readonly shownText: (dimension: string, text: string) => string | null;
 }
 
 const MS_PER_HOUR = 3_600_000;
 const HOURS_PER_DAY = 24;
 
-/** The world's first day: there was no traffic before it. */
+/** The world's first day; there is no traffic before it. */
 const FIRST_DAY = day('2022-01-01');
 
-/** A date as `format_dates=false` returns it, of a local time in ISO form. */
+/** A date in the form of `format_dates=false`; `time` is a local time in ISO form. */
 function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStart): string {
   const year = time.slice(0, 4);
   if (dimension === 'hour') return `${time.slice(0, 16)}:00`;
@@ -56,16 +54,16 @@ function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStar
   return `${start} - ${addDays(end, -1)}`;
 }
 
-/** The hours whose atoms share the dates of their rows. */
+/** The hours that share the dates of a row. */
 interface Bucket {
   readonly texts: ReadonlyMap<string, string>;
-  /** The last of its days that has traffic. */
+  /** Its last day with traffic. */
   lastDay: Day;
   /** By the identity's number. */
   readonly groups: Map<number, Group>;
 }
 
-/** What tells rows of one bucket apart. */
+/** What distinguishes the rows of one bucket. */
 interface Identity {
   readonly number: number;
   /** By text dimension. */
@@ -80,7 +78,7 @@ interface Group {
   readonly sums: number[];
 }
 
-/** The bucket of an hour (UTC, since 1970), or null where a filter excludes it. */
+/** The function from an hour (UTC, since 1970) to its bucket; null if a filter excludes it. */
 function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number) => Bucket | null {
   const shift = Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
@@ -101,7 +99,7 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number
   });
 }
 
-/** A function of a number that is computed once for each. */
+/** A function of a number that computes each result once. */
 function remembered<T>(compute: (of: number) => T): (of: number) => T {
   const known = new Map<number, T>();
   return (of) => {
@@ -122,7 +120,7 @@ const idsOfNamed: ReadonlyMap<string, readonly string[]> = new Map([
   ['partner_id', ['partner_id', 'partner']],
 ]);
 
-/** The identity of a lane by its index, or null where a filter excludes it. */
+/** The function from a lane's index to its identity; null if a filter excludes it. */
 function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shownText }: Wording) {
   const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
   const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
@@ -156,12 +154,12 @@ function isCounted({ viewed, reattributed, ...atom }: Atom, query: ReportQuery):
   const { nowHour } = query.moment;
   if (atom.hour > nowHour || nowHour < atom.shownFrom || nowHour >= atom.shownUntil) return false;
   if (query.attribution_type !== 'all' && viewed !== (query.attribution_type === 'impression')) return false;
-  // Users who return belong to their first source, which has had them already.
+  // With `first`, returning users belong to their first source, which has counted them already.
   if (query.attribution_source === 'first' && reattributed) return false;
   return query.reattributed === 'all' || reattributed === (query.reattributed === 'true');
 }
 
-/** The groups of a report; one without atoms does not exist. */
+/** The groups of a report; each has at least one atom. */
 function groupAtoms(
   query: ReportQuery,
   traffic: Traffic,
@@ -193,13 +191,13 @@ function groupAtoms(
   return groups;
 }
 
-/** The report of a query on some traffic; null when nothing matched. */
+/** Returns the report of a query on a world's traffic; null if nothing matches. */
 export function createReport(query: ReportQuery, traffic: Traffic, wording: Wording): Report | null {
   const wanted = [...query.metrics, ...query.metricFilters.map((filter) => filter.metric)];
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const valueOf = (metric: WorldMetric, sums: readonly number[]): number | null =>
     metric.combine(metric.measures.map((measure) => sums[measures.indexOf(measure)] ?? 0));
-  /** Whether a metric's cumulative value is withheld from a bucket, as some of its cohorts are not complete. */
+  /** Whether a cumulative value is withheld from a bucket because one of its cohorts is not complete. */
   const isWithheld = ({ completeAfterDays }: WorldMetric, { lastDay }: Bucket): boolean => {
     if (query.cohort_maturity === 'immature' || completeAfterDays === undefined) return false;
     const completeAt = startOfDayAt(addDays(lastDay, 1 + completeAfterDays), query.utc_offset);
@@ -211,7 +209,7 @@ export function createReport(query: ReportQuery, traffic: Traffic, wording: Word
   );
   if (groups.length === 0) return null;
 
-  /** Over the rows that passed the filters; what is withheld from a row is missing from it too. */
+  /** The total over the rows that passed the filters, without withheld values. */
   const totalOf = (metric: WorldMetric): number => {
     const counted = groups.filter(({ bucket }) => !isWithheld(metric, bucket));
     const value = valueOf(
@@ -233,7 +231,7 @@ export function createReport(query: ReportQuery, traffic: Traffic, wording: Word
     });
   }
   const rows = groups.slice(0, query.limit).map(({ bucket, identity, sums }, place): ReportRow => {
-    // Not an object to be filled: `__proto__` may be the name of a metric.
+    // Entries, not assignments to an object: `__proto__` may be the name of a metric.
     const cells = query.metrics.map((metric): [string, Cell] => [
       metric.id,
       isWithheld(metric, bucket) ? writeWithheld(place) : writeValue(metric, valueOf(metric, sums), place),
@@ -248,10 +246,10 @@ export function createReport(query: ReportQuery, traffic: Traffic, wording: Word
   return { rows, totals, warnings: [], pagination: null };
 }
 
-/** One row in so many has its numbers in another form than the usual one. */
+/** One row in so many has numbers instead of texts, and the next has counts with a decimal. */
 const ODD_EVERY = 50;
 
-/** A cell of a report, in the form of its row's place: metrics are text, at times numbers or counts with a decimal; blanks are null or empty. */
+/** A cell of a report; its form depends on the row's place: text, number or count with a decimal; null or '' if blank. */
 function writeValue(metric: WorldMetric, value: number | null, place: number): Cell {
   if (value === null) return place % 2 === 0 ? null : '';
   const form = place % ODD_EVERY;
@@ -263,5 +261,5 @@ function writeValue(metric: WorldMetric, value: number | null, place: number): C
   return metric.unit === 'count' && form === 1 ? `${value}.0` : String(value);
 }
 
-/** A cell whose cumulative value is withheld: not to be told from a true zero, or from nothing. */
+/** A withheld cumulative value: it looks like a true zero or like no value. */
 const writeWithheld = (place: number): Cell => (place % 2 === 0 ? '0.0' : null);

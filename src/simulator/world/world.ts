@@ -1,9 +1,7 @@
 /**
  * The simulated world: apps, partners, links, and traffic that matures and is restated.
- *
- * It hides how everything in it is made up, and promises that it is a pure function of its options, the query and the
- * instant of the request: no chance, no host clock. Counts and money add up exactly over hours, days, offsets and
- * filters; and once a value's horizon has passed (observed: How numbers move), it is the same for ever.
+ * Every answer is a pure function of options, query and instant: no chance, no host clock. Counts and money add up exactly over
+ * hours, days, offsets and filters. A value never changes once its horizon has passed (observed: How numbers move).
  */
 
 import { listFilterItems } from './catalog.ts';
@@ -30,12 +28,12 @@ export interface WorldOptions extends Wording {
   readonly seed: number;
   readonly apps: number;
   readonly partners: number;
-  /** Over all apps. Only some carry traffic. */
+  /** Number over all apps. Only some links carry traffic. */
   readonly links: number;
-  /** About so many rows by day, app, partner, network, os_name and country_code. */
+  /** Approximate rows per day of a report by day, app, partner, network, os_name and country_code. */
   readonly rowsPerDay: number;
   readonly names: Names;
-  /** Metrics beside those of the service. */
+  /** Metrics in addition to those of the service. */
   readonly moreMetrics: readonly WorldMetric[];
 }
 
@@ -57,15 +55,15 @@ export interface World {
   readonly apps: readonly WorldApp[];
   /** Parents before their children. */
   readonly links: readonly WorldLink[];
-  /** The report as the service answers it at `now`; null when nothing matched. Throws RequestRefused. */
+  /** The service's report at `now`; null if nothing matches. Throws RequestRefused if the service answers 400. */
   report(query: URLSearchParams, now: Date): Report | null;
-  /** Whether a metric's rows add up to its total. */
+  /** Whether the rows of a metric add up to its total; false if it is unknown. */
   isAdditive(metric: string): boolean;
-  /** The items of each required filter at `now`. Throws RequestRefused. */
+  /** The items of each required filter. Throws RequestRefused if the service answers 400. */
   filtersData(query: URLSearchParams, now?: Date): Readonly<Record<string, readonly FilterItem[]>>;
 }
 
-/** A world; two of the same options answer alike. */
+/** Creates a world; worlds with the same options give the same answers. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const chosen: WorldOptions = { ...defaultWorld, ...options };
   const { seed, names, rowsPerDay, moreMetrics } = chosen;
