@@ -1,7 +1,4 @@
-/**
- * The library's verbs about the account itself: catalog, partners, links, ad spend. They ask the service at once, and open the
- * warehouse only for what has to be recorded.
- */
+/** The library's verbs for the account: catalog, partners, links, ad spend. Only `sendSpend` opens the warehouse. */
 
 import { resolve } from 'node:path';
 
@@ -23,13 +20,13 @@ import type { SpendSummary } from './spend/send-spend.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {
-  /** Part of an id or a name; every item without it. */
+  /** Part of an id or a name, in any case; every item if missing. */
   readonly word?: string | undefined;
-  /** A section of the metrics, the only ones to be listed then. */
+  /** Lists only the metrics of this section; everything if missing. */
   readonly section?: CatalogSection | undefined;
 }
 
-/** Which links: an app's network links, or the links below one. */
+/** Selects the network links of an app or, with `parent`, the links below that link. */
 export interface LinksOptions extends Circumstances {
   /** The app's token. */
   readonly app: string;
@@ -37,12 +34,12 @@ export interface LinksOptions extends Circumstances {
   readonly parent?: string | undefined;
 }
 
-/** A link to be: below `parent`, or a network link of the app. */
+/** A link to create: below `parent`, or a network link of the app if `parent` is missing. */
 export interface NewLinkOptions extends LinksOptions {
   readonly name: string;
 }
 
-/** What a link is given: a partner by its id, its cost data setting, or both. */
+/** A change to a link: its partner (an id), its cost data setting, or both. */
 export interface LinkChangeOptions extends Circumstances {
   readonly app: string;
   /** The link's token. */
@@ -52,15 +49,15 @@ export interface LinkChangeOptions extends Circumstances {
 }
 
 export interface SpendOptions extends Circumstances {
-  /** Path of the lines, from the working directory; `.csv`, `.ndjson` or `.parquet`. */
+  /** Path of the file, from the working directory; `.csv`, `.ndjson` or `.parquet`. */
   readonly file: string;
-  /** Judges the lines, sends and records nothing. */
+  /** Only checks the lines; sends and records nothing. */
   readonly dryRun?: boolean;
-  /** Sends lines of unknown outcome again; one that was accepted then counts twice. */
+  /** Sends lines of unknown outcome again; a line that had been accepted then counts twice. */
   readonly resendUnknown?: boolean;
 }
 
-/** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */
+/** The items of filters-data, all or those whose id or names contain `word`; with a section only its metrics. */
 export const catalog = configVerb(
   [],
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
@@ -68,7 +65,7 @@ export const catalog = configVerb(
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
     const items = await connected(config, options, async ({ service, signal }) => service.filtersData(request, signal));
     const wanted = word.toLowerCase();
-    // Searched here: the service's own search leaves short names out.
+    // Filtered here, as the service's own search ignores short names.
     return items.filter(({ id, name, shortName }) =>
       [id, name, shortName].some((text) => text.toLowerCase().includes(wanted)),
     );
@@ -82,15 +79,15 @@ export const partners = configVerb(
     connected(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
-/** The network links of an app, or with `parent` the children of a link, in the service's order. */
+/** The network links of an app or, with `parent`, the children of that link, in the service's order. */
 export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
   const { app, parent = null } = options;
   return connected(config, options, async ({ service, signal }) => allPages(service.links(app, parent, signal)));
 });
 
 /**
- * Creates a link, once. Where a link in use has the name already, that one is returned and nothing is sent.
- * Where the answer was lost, `outcome` among the failure's facts is `unknown`; to call it again creates no second link.
+ * Creates a link, once. If a link in use already has the name, returns that link and sends nothing. If the response was lost,
+ * the failure's fact `outcome` is `unknown`; calling again creates no second link.
  */
 export const createLink = configVerb(
   ['app', 'name'],
@@ -100,7 +97,7 @@ export const createLink = configVerb(
   },
 );
 
-/** Sets a link's partner, its cost data setting or both; returns the link as the service then has it. */
+/** Sets a link's partner, its cost data setting or both. Returns the link as the service then states it. */
 export const updateLink = configVerb(
   ['app', 'link'],
   async (config: Config, options: LinkChangeOptions): Promise<Link> => {
@@ -114,8 +111,8 @@ export const updateLink = configVerb(
 );
 
 /**
- * Submits ad spend, no Cost ID twice. Resolves also when lines were rejected or the sending was stopped: the failures are
- * in the summary. Throws, with nothing sent, for a file that cannot be read as spend.
+ * Submits ad spend, each Cost ID at most once unless `resendUnknown` is set. Also resolves if lines were rejected or sending
+ * was stopped: the failures are in the summary. Throws if the file cannot be read as spend; nothing is sent then.
  */
 export const sendSpend = configVerb(['file'], async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
   const { sendSpend: send } = await import('./spend/send-spend.ts');
@@ -133,7 +130,6 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   return summary;
 });
 
-/** Connects to the service for as long as `use` runs, in the circumstances that the options state. */
 async function connected<T>(
   config: Config,
   options: Circumstances,
@@ -143,7 +139,6 @@ async function connected<T>(
   return withService(config, standing, async (service) => use({ ...standing, service }));
 }
 
-/** Every item of every page, in the service's order. */
 async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
   const items: T[] = [];
   for await (const page of pages) items.push(...page);

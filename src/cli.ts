@@ -1,8 +1,7 @@
 /**
- * argv → command → exit code; the one place with the streams, signals and exit code of the process.
- *
- * Whatever is written is scrubbed of secrets; nothing but results goes to stdout; a closed pipe does not stop a load; the first
- * signal lets the command finish or roll back, the second ends the process at once.
+ * Runs the command that argv names; the only file that uses the streams, signals and exit code of the process.
+ * Scrubs secrets from all output. Only results go to stdout. A closed pipe does not stop a load. The first signal lets the
+ * command finish or roll back; the second ends the process at once.
  */
 
 import './commands/working-directory.ts';
@@ -28,17 +27,17 @@ import {
 } from './errors.ts';
 import { version } from './version.ts';
 
-/** A run that was told to stop has ended by then, or is ended. */
+/** A run that a signal stopped has this long to end; then the process is killed. */
 const HARD_STOP_MS = 20_000;
-/** A handle somebody forgot to close must not keep a nightly job from ending. */
+/** A handle left open by mistake must not keep a nightly job from ending. */
 const LINGER_MS = 5000;
 const USUAL_COLUMNS = 80;
 
-/** Warehouse, log and spool hold the account's numbers; files that the command line names get the rights the user's own mask leaves. */
+/** Warehouse, log and spool hold the account's numbers. Only files named on the command line follow the user's own umask. */
 const PRIVATE_UMASK = 0o077;
 
 const usersUmask = process.umask(PRIVATE_UMASK);
-// The S3 client warns of this Node on every run; which Node a version of ripen needs is stated in its package.
+// The S3 client would warn about the Node version on every run; ripen's package states which Node it needs.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const stopping = new AbortController();
@@ -62,10 +61,10 @@ const shell: Shell = {
   ask,
 };
 
-/** Scrubbed last: a secret with a control character in it is whole again once that is gone. */
+/** Scrubs last: removing a control character can make a secret whole again. */
 const safe = (text: string | JsonLine): string => (text instanceof JsonLine ? text.text : scrub(printable(text)));
 
-/** A signal ends the waiting; the end of the input is an empty answer. */
+/** Asks and waits for a line. A signal ends the waiting; the end of the input counts as an empty answer. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   // The terminal itself edits the line and turns Ctrl-C into a signal.
@@ -78,7 +77,7 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-// A reader that has seen enough (`| head`) closes its end: what is left to write is lost, the load is not.
+// A reader such as `| head` may close its end early: the rest of the output is lost, the load is not.
 process.stderr.on('error', () => {});
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') unwritten ??= error;
@@ -87,7 +86,7 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Ends the process at once. An exit waits for every thread, also for one that stands in the file system: the next signal ends that. */
+/** Exits at once, but waits for every thread, even one blocked in the file system; the next signal then ends the process. */
 function exitBy(name: SignalName): void {
   for (const each of SIGNALS) process.removeAllListeners(each);
   process.exit(signalExitCodes[name]);
@@ -97,7 +96,7 @@ function exitBy(name: SignalName): void {
 function endBy(name: SignalName): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
-  // The first process of a container is left alone by signals it does not take.
+  // The first process of a container survives signals that it does not handle.
   process.exit(signalExitCodes[name]);
 }
 
@@ -116,7 +115,7 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 
-/** Tells a failure and returns its exit code; being interrupted is not one. Whoever reads JSON gets an object in any case. */
+/** Prints a failure and returns its exit code. An interruption is not printed. `--json` prints an object in any case. */
 function report(thrown: unknown): number {
   const failure = asFailure(thrown, stopping.signal);
   const isInterruption = failure.code === 'INTERRUPTED';
@@ -138,7 +137,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** The exit code, once stdout took every result or refused it, as on a full disk. */
+/** The exit code once stdout took every result. If stdout refused one, as on a full disk, that is a storage failure. */
 async function written(exitCode: number): Promise<number> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();
@@ -153,10 +152,10 @@ async function written(exitCode: number): Promise<number> {
 
 async function run(): Promise<void> {
   const exitCode = await written(await main());
-  // A signal that came after the command had come to a result stopped nothing.
+  // A signal that arrived after the command had its result stopped nothing.
   process.exitCode = exitCode === exitCodes.interrupted ? stoppedExitCode(stopping.signal) : exitCode;
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
-/** The command; awaited by the file that starts it, so that Node tells of one that never ends. */
+/** The command. The file that starts it awaits this, so that Node reports a command that never ends. */
 export const ended = run();

@@ -1,4 +1,4 @@
-/** The library's verbs about what readers get: copies, how engines read them, exports, and what is dropped from all of them. */
+/** The library's verbs for readers' data: copies, how engines read them, exports, and dropping slices from all of them. */
 
 import type { Config } from './config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
@@ -10,10 +10,7 @@ import type { Publication } from './publish/publish.ts';
 import { chosenSlices, circumstancesOf, onWarehouse, type Circumstances } from './run/circumstances.ts';
 import { called, configVerb } from './run/library-verb.ts';
 
-/**
- * Brings the published copies up to the warehouse. A target that fails does not keep the others back; one that cannot be written at
- * all does.
- */
+/** Updates the published copies. A target that fails does not stop the others, but one that cannot be written at all does. */
 export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
@@ -29,15 +26,15 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
   });
 });
 
-/** A publication, whose failures are emitted. */
+/** Emits the failures of a publication and returns it. */
 function withEvents<P extends Publication>(done: P, emit: Emit): P {
   for (const failure of done.failures) emit(failedEvent(failure));
   return done;
 }
 
 /**
- * The statements with which an engine reads the published lakes; with `others` those of their accounts, too, and of all as one. Throws
- * `USAGE_INVALID` when there is no lake it can read, or for accounts that cannot be told apart.
+ * The statements with which an engine reads the published lakes; with `others` also the lakes of those accounts, and views of
+ * all accounts together. Throws `USAGE_INVALID` if the engine can read no lake, or if accounts cannot be distinguished.
  */
 export const lakeDdl = configVerb(
   ['engine'],
@@ -64,7 +61,7 @@ export const lakeDdl = configVerb(
   },
 );
 
-/** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` when there is none that dbt can read. */
+/** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` if there is none that dbt can read. */
 export const dbtSources = configVerb([], async (config: Config, options: Circumstances = {}): Promise<string> => {
   const { dbtSourcesYaml } = await import('./publish/dbt.ts');
   return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
@@ -73,20 +70,20 @@ export const dbtSources = configVerb([], async (config: Config, options: Circums
 });
 
 /**
- * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
- * copy; the next sync loads what is configured again.
+ * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and all
+ * copies. The next sync loads what is configured again.
  */
 export const drop = configVerb(['slice', 'agree'], async (config: Config, options: DropOptions): Promise<Dropped> => {
   const { dropSlice } = await import('./drop.ts');
   const { slice, before = null, agree } = options;
   const standing = circumstancesOf(config, options);
-  // A caller without types may answer with anything, such as the text 'false'.
+  // Callers without types may return anything, such as the text 'false'.
   const isAgreed = async (loss: Loss): Promise<boolean> =>
     agree === true || (await called<unknown>('agree', standing.signal, async () => agree(loss))) === true;
   return withEvents(await dropSlice(config, { ...standing, slice, before }, isAgreed), standing.emit);
 });
 
-/** What `drop` would delete; changes nothing. Throws as it does. */
+/** What `drop` would delete; changes nothing. Throws as `drop` does. */
 export const dropLoss = configVerb(
   ['slice'],
   async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {

@@ -1,8 +1,7 @@
 /**
- * Removing a slice, or its oldest periods, from the warehouse and from the copies.
- *
- * The warehouse goes first, in one transaction; what a crash then left in the archive goes with the same command given again, and
- * what it left in the copies with the next publish. Older versions of Delta tables answer for as long as they are kept.
+ * Removes a slice, or its oldest periods, from the warehouse and the copies. The warehouse changes first, in one transaction.
+ * After a crash, the same command given again clears the archive, and the next publish clears the copies. Older versions of
+ * Delta tables stay readable for as long as they are kept.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -23,37 +22,37 @@ import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface DropOptions extends Circumstances {
   readonly slice: string;
-  /** Only the periods that ended by the start of this day; null: all, the default. */
+  /** Only the periods that ended by the start of this day; null (the default) for all. */
   readonly before?: Day | null;
   /** True deletes. A function receives what would be deleted; nothing is deleted unless it returns true. It may throw. */
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
-/** What is to be dropped, all of a slice where `before` is null, and how the warehouse is to be opened for that. */
+/** What to drop (the whole slice if `before` is null), and how to open the warehouse for it. */
 interface DropRequest extends Omit<OpenRequest, 'mode'> {
   readonly slice: string;
   readonly before: Day | null;
   readonly signal: AbortSignal;
 }
 
-/** What is deleted. */
+/** What a drop deletes, or would delete. */
 export interface Loss {
   readonly slice: string;
   readonly before: Day | null;
-  /** Whether a sync loads the slice. */
+  /** Whether the slice is configured, so that a sync loads it again. */
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
-  /** In the archive; of those that hold later periods too only what is dropped goes. */
+  /** Archived answers with dropped periods; one that also holds later periods loses only the dropped ones. */
   readonly answers: number;
 }
 
 export interface Dropped extends Publication {
-  /** Null when it was not agreed to; then nothing was touched. */
+  /** Null if `agree` did not return true; nothing was changed then. */
   readonly dropped: Loss | null;
 }
 
-/** Drops and publishes. Throws `USAGE_INVALID` where there is nothing to drop, and what keeps any run from starting. */
+/** Drops and publishes. Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
 export async function dropSlice(
   config: Config,
   request: DropRequest,
@@ -69,7 +68,7 @@ export async function dropSlice(
     await warehouse.transact(async () => {
       if (before === null) await forgetSlice(warehouse, slice, tables);
       else await forgetPeriods(warehouse, slice, before, tables);
-      // What was deleted stays known, without what it was.
+      // The ledger keeps the fact that something was deleted, but not the data.
       await recordSchemaChange(warehouse, {
         runId: randomUUID(),
         object: slice,
@@ -85,14 +84,14 @@ export async function dropSlice(
   });
 }
 
-/** What a drop would delete; changes nothing, not even the version of the warehouse. Throws as `dropSlice` does. */
+/** What a drop would delete. Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
 export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
   return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
     return (await measure(config, warehouse, request)).loss;
   });
 }
 
-/** What is to go, and how much that is. */
+/** Finds and counts what a drop would delete. Throws `USAGE_INVALID` if there is nothing. */
 async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
   const tables = await sliceTables(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
@@ -100,7 +99,7 @@ async function measure(config: Config, warehouse: Warehouse, { slice, before }: 
       hint: 'Leave out --before to drop the slice.',
     });
   }
-  // Any other word is no name of files.
+  // Only a valid slice name can be the name of archived files.
   const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : [];
   const loss: Loss = {
     slice,

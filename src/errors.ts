@@ -1,14 +1,11 @@
-/**
- * The closed lists of ways a run can fail, and of what it warns of. A kind fixes the exit code (sysexits); a code is stable, to grep
- * for and to alert on.
- */
+/** The closed lists of failures and warnings. A kind fixes the exit code (sysexits); a code is stable, for grep and alerts. */
 
-/** What a shell reports for a process that a signal ended: 128 and the signal's number. */
+/** What a shell reports for a process that a signal ended: 128 plus the signal's number. */
 export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type SignalName = keyof typeof signalExitCodes;
 
-/** Exit code by kind of failure; the gravest of several is the one that comes first here. */
+/** Exit code by kind of failure, gravest kind first. The gravest of several failures decides. */
 export const exitCodes = {
   bug: 70,
   usage: 78,
@@ -60,7 +57,7 @@ export const failureCodes = {
 
 export type FailureCode = keyof typeof failureCodes;
 
-/** Every code a warning can carry: of what was odd, and stopped nothing. */
+/** Every code a warning can carry. A warning reports something unusual that stopped nothing. */
 export const warningCodes = [
   'ARCHIVE_FAILED',
   'AS_OF_OLDER',
@@ -102,14 +99,14 @@ export type WarningCode = (typeof warningCodes)[number];
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 interface Details {
-  /** The numbers and names of the message once more, as fields. */
+  /** The numbers and names of the message, as fields. */
   readonly facts?: Facts;
   /** What to do, as one imperative sentence. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
-/** A failure ripen foresaw: its message states subject, fact and numbers in the past tense. */
+/** A foreseen failure. Its message states subject, fact and numbers in the past tense. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: FailureCode;
@@ -128,14 +125,14 @@ export class Failure extends Error {
   }
 }
 
-/** Whether a smaller question is the better answer to a failure. */
+/** Whether a failure calls for a smaller request. */
 export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
   code === 'SOURCE_TOO_HEAVY' || code === 'SOURCE_TIMEOUT';
 
-/** Whether the same question, later, may be answered. */
+/** Whether the same request may succeed later. */
 export const isPassing = (failure: Failure): boolean => failure.kind === 'unavailable' && !isTooHeavy(failure);
 
-/** Why an `AbortSignal` aborted: the process was told to stop. */
+/** The reason of an `AbortSignal` that aborted because the process received a signal. */
 export class Stopped extends Error {
   override readonly name = 'AbortError';
   readonly by: SignalName;
@@ -146,14 +143,14 @@ export class Stopped extends Error {
   }
 }
 
-/** The exit code of what a signal stopped: that of the process's signal, where it was one. */
+/** The exit code of stopped work: that of the process's signal, or that of SIGTERM if something else stopped it. */
 export function stoppedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
 }
 
 /**
- * What was thrown, as a Failure. After the caller's signal has aborted, whatever is none says that the work was stopped:
- * `INTERRUPTED`. Anything else unforeseen becomes `BUG`. Both keep their cause.
+ * Returns a thrown `Failure` as it is, and anything else as the cause of a new one: `INTERRUPTED` if the caller's signal has
+ * aborted, `ENGINE_MEMORY` if memory ran out, and `BUG` otherwise.
  */
 export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;
@@ -176,32 +173,31 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   });
 }
 
-/** As V8 words it, of a module of WebAssembly and of a buffer. */
+/** V8's words, for a WebAssembly module and for a buffer. */
 const OUT_OF_MEMORY = /out of memory|allocation failed/i;
 
-/** As DuckDB words it, in a commit too, which it calls an error of the transaction. */
+/** DuckDB's words, also in a failed commit, which it reports as an error of the transaction. */
 const ENGINE_ON_FILES = /^(?:IO|FATAL) Error|(?:Cannot|Could not) [a-z ]*file "|No space left/;
 
-/** Whether an error, of the file system or of the engine, says that the disk or a file refused. */
+/** Whether an error of the file system or the engine means that the disk or a file failed. */
 export function isOfStorage(error: unknown): boolean {
   return (error instanceof Error && 'syscall' in error) || ENGINE_ON_FILES.test(textOf(error));
 }
 
 const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
 
-/** How the message of a failure calls a full disk, whatever the system called it. */
+/** The words for a full disk in a failure's message, whatever words the system used. */
 export const FULL_DISK = 'the disk is full';
-/** The system's names; of the second Node 20 knows only the number. */
+/** The system's codes for a full disk and a full quota; Node 20 knows only the number of `EDQUOT`. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
-/** Whether an error, of the file system or of the engine, is one of a full disk or quota. */
 function isOfFullDisk(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const [code, errno] = ['code' in error ? error.code : null, 'errno' in error ? error.errno : null];
   return FULL_CODES.has(code) || FULL_CODES.has(errno) || /No space left|quota exceeded/i.test(textOf(error));
 }
 
-/** `STORAGE_FAILED` because of an error; its hint where the error is not one of too many open files, which has a hint of its own. */
+/** A `STORAGE_FAILED` because of an error. Has the hint given, or one of its own if too many files were open. */
 export function storageFailed(message: string, cause: unknown, details: Details & { readonly hint: string }): Failure {
   const hint = TOO_MANY_FILES.test(textOf(cause))
     ? 'Raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of systemd), or lower service.max_concurrency.'
@@ -210,7 +206,7 @@ export function storageFailed(message: string, cause: unknown, details: Details 
   return new Failure('STORAGE_FAILED', `${message}: ${because}`, { ...details, hint, cause });
 }
 
-/** What was thrown in words, an error's message; never throws, as not everything that can be thrown has a text. */
+/** The text of anything thrown, for an error its message. Never throws, as not every thrown value has a text. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);
@@ -219,12 +215,12 @@ export function textOf(thrown: unknown): string {
   }
 }
 
-/** The exit code for a set of failures: 0 for none, else that of the gravest. */
+/** The exit code of the gravest failure; 0 for none. */
 export function exitCodeOf(failures: readonly Pick<Failure, 'code'>[]): number {
   return gravest(failures.map(({ code }) => exitCodes[failureCodes[code]]));
 }
 
-/** The gravest of exit codes; 0 where none is that of a failure. */
+/** The gravest of some exit codes; 0 if none is that of a failure. */
 export function gravest(codes: readonly number[]): number {
   return Object.values(exitCodes).find((exitCode) => codes.includes(exitCode)) ?? 0;
 }

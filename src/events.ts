@@ -5,7 +5,6 @@ import { type FailureCode, textOf, type WarningCode } from './errors.ts';
 type Named = { slice: string; window: string };
 type Placed = { slice: string | null; window: string | null; message: string };
 
-/** The fields of each event. */
 interface EventFields {
   run_started: { runId: string; command: string; asOf: string };
   run_finished: { runId: string; status: string; ms: number };
@@ -16,13 +15,13 @@ interface EventFields {
   concurrency_changed: { from: number; to: number; because: string };
   breaker_opened: { waitMs: number };
   breaker_closed: object;
-  /** A window was put to the service, which may still make it wait for its turn. */
+  /** A window's requests were handed to the service client, where they may still wait for their turn. */
   window_asked: Named & { requests: number };
   window_fetched: Named & { bytes: number; ms: number };
   window_loaded: Named & { rows: number; restatedPeriods: number };
   window_split: Named & { into: number; because: string };
   window_asked_again: Named & { because: string };
-  /** Waiting windows of a slice became fewer and longer, as its first answer said how large it is. */
+  /** A slice's waiting windows became fewer and longer, because its first answer showed how large it is. */
   windows_joined: { slice: string; from: number; into: number };
   /** Periods were deleted because the slice keeps only those from a day on. */
   periods_deleted: { slice: string; periods: number; rows: number; before: string };
@@ -31,27 +30,27 @@ interface EventFields {
   catalog_loaded: { items: number };
   partners_loaded: { rows: number };
   links_loaded: { app: string; rows: number; requests: number };
-  /** So many of the lines of ad spend that were due have an outcome. */
+  /** How many of the due lines of ad spend have an outcome. */
   spend_settled: { settled: number; due: number };
   published: { kind: string; path: string; ms: number; filesWritten: number };
 }
 
 export type EventType = keyof EventFields;
 
-/** An event, or one of these types alone. */
+/** An event of any type, or only of the given types. */
 export type RunEvent<T extends EventType = EventType> = {
   [Type in T]: { readonly type: Type } & Readonly<EventFields[Type]>;
 }[T];
 
 export type Emit = (event: RunEvent) => void;
 
-/** A failure of no slice and no window, as an event. */
+/** The event for a failure that belongs to no slice and no window. */
 export function failedEvent(failure: Pick<RunEvent<'failed'>, 'code' | 'message' | 'hint'>): RunEvent<'failed'> {
   const { code, message, hint } = failure;
   return { type: 'failed', code, slice: null, window: null, message, hint };
 }
 
-/** A warning of no slice and no window, as an event. */
+/** The event for a warning that belongs to no slice and no window. */
 export function warningEvent(code: WarningCode, message: string): RunEvent {
   return { type: 'warning', code, slice: null, window: null, message };
 }

@@ -1,10 +1,8 @@
 /**
- * ripen as a library: every verb as a function with a typed result; the command line is a thin shell over them.
- *
- * Nothing here reads argv, the environment or the console, and nothing ends the process; the AWS SDK alone looks for region,
- * endpoint and credentials of an object store where AWS tools do. Every verb rejects with a `Failure`: `USAGE_INVALID` for
- * arguments that are not what they must be, `INTERRUPTED` once its `signal` has aborted. DuckDB, the HTTP client and the
- * simulator are loaded when first needed.
+ * ripen as a library: every verb as a function with a typed result. The command line is a thin shell over it.
+ * Nothing here reads argv, the environment or the console, and nothing ends the process; only the AWS SDK looks for an object
+ * store's region, endpoint and credentials where AWS tools do. Every verb rejects with a `Failure`: `USAGE_INVALID` for invalid
+ * arguments, `INTERRUPTED` once its `signal` has aborted. DuckDB, HTTP client and simulator are loaded when first needed.
  */
 
 import type { Finding } from './check/finding.ts';
@@ -64,30 +62,30 @@ export type {
   TourOptions,
 };
 
-/** The simulated service; all of it may be left out. `world` is the account's size and numbers, the same for one seed. */
+/** Settings of the simulated service, none required. `world` sets the account's size and numbers, the same for one seed. */
 export type SimulatorOptions = simulated.SomeOf<
   Pick<simulated.SimulatorSettings, 'port' | 'now' | 'token' | 'costCredential'> & {
     readonly world: Partial<Pick<WorldOptions, 'seed' | 'apps' | 'partners' | 'links' | 'rowsPerDay'>>;
   }
 >;
 
-/** The simulated service while it runs. */
+/** A running simulated service. */
 export type Simulator = Pick<simulated.RunningSimulator, 'url' | 'port' | 'now' | 'setNow' | 'close'>;
 
-/** Writes a first configuration; `USAGE_INVALID`, with nothing written, where one of its files exists. */
+/** Writes a first configuration. Throws `USAGE_INVALID`, and writes nothing, if one of its files exists. */
 export const init = plainVerb(['directory'], async (options: InitOptions): Promise<FirstFiles> => {
   return (await import('./start/first-files.ts')).writeFirstFiles(options);
 });
 
 /**
- * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem there is. With
- * `offline` the credentials may be missing, for what asks the service nothing.
+ * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem. With `offline` the
+ * credentials may be missing, for verbs that request nothing from the service.
  */
 export const readConfig = plainVerb(['directory', 'environment'], async (options: ConfigOptions): Promise<Config> => {
   return (await import('./config/read-config.ts')).readConfig(options);
 });
 
-/** The configuration as it is understood, as YAML, every default stated and no secret; throws as `readConfig` does. */
+/** The configuration as ripen understands it, as YAML with every default and no secret. Throws as `readConfig` does. */
 export const resolvedConfig = plainVerb(
   ['directory', 'environment'],
   async (options: ConfigOptions): Promise<string> => {
@@ -96,10 +94,7 @@ export const resolvedConfig = plainVerb(
   },
 );
 
-/**
- * Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. Of a
- * configuration that is yet to be read, its mistakes are among the findings.
- */
+/** Finds what would stop or mislead a sync, in a configuration (read or to be read), service and disk. Writes nothing. */
 export const check = configVerb(
   [],
   async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
@@ -113,11 +108,10 @@ export const check = configVerb(
   (config) => (isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config)),
 );
 
-/** Whether a configuration is yet to be read. */
 const isUnread = (config: unknown): config is ConfigOptions =>
   typeof config === 'object' && config !== null && 'directory' in config;
 
-/** The windows the next sync would ask for, with their reasons; asks the service nothing. */
+/** The windows the next sync would request, with their reasons; requests nothing itself. */
 export const plan = configVerb(
   [],
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
@@ -128,15 +122,15 @@ export const plan = configVerb(
 );
 
 /**
- * Loads every due window and publishes. Resolves also when windows failed: their failures are in the summary, and
- * whatever could be loaded is committed. Throws what kept the run from starting.
+ * Loads every due window and publishes. Also resolves if windows failed: their failures are in the summary, and everything that
+ * could be loaded is committed. Throws the error that kept the run from starting.
  */
 export const sync = configVerb([], async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
   const { slices = null, deadlineMs = null } = options;
   return run(config, options, { command: 'sync', slices, forced: null, acceptLoss: false, deadlineMs });
 });
 
-/** Refetches and replaces periods of one slice, whatever their state, and publishes; resolves as `sync` does. */
+/** Refetches and replaces periods of one slice, whatever their state, and publishes. Resolves as `sync` does. */
 export const backfill = configVerb(
   ['slice', 'days'],
   async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
@@ -156,7 +150,7 @@ async function run(config: Config, options: Circumstances & Monitor, order: RunO
   const emit = guarded(options.emit ?? (() => {}));
   const asOf = options.asOf ?? simulatedNow(config);
   return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) => {
-    // A night whose schedule says what cannot be is a run that could not start, which a monitor is to see.
+    // A scheduled run with impossible options is a run that could not start, and a monitor must see it.
     const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
     chosenSlices(config, order.slices);
     if (order.forced !== null) checkForced(order.forced);
@@ -166,7 +160,7 @@ async function run(config: Config, options: Circumstances & Monitor, order: RunO
   });
 }
 
-/** Loads again what the archive holds, without the service, and publishes; resolves as `sync` does. */
+/** Loads the archived answers again, without the service, and publishes. Resolves as `sync` does. */
 export const replay = configVerb(
   [],
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<SyncSummary> => {
@@ -185,7 +179,7 @@ export const replay = configVerb(
   },
 );
 
-/** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
+/** What is fresh, final, changed; requests nothing. While a run has the warehouse, reads the snapshot, at once by default. */
 export const status = configVerb(
   [],
   async (config: Config, options: StatusOptions & SliceChoice = {}): Promise<StatusReport> => {
@@ -198,21 +192,21 @@ export const status = configVerb(
   },
 );
 
-/** A status report as one HTML page with pictures that needs nothing else. */
+/** A status report as one self-contained HTML page with pictures. */
 export const statusPage = async (report: StatusReport): Promise<string> =>
   rejecting({}, async () => {
     checkReport(report);
     return (await import('./page/page.ts')).statusPage(report);
   });
 
-/** Serves the whole service interface on loopback until it is closed; throws `USAGE_INVALID` when the port cannot be had. */
+/** Serves the whole service interface on loopback until it is closed. Throws `USAGE_INVALID` if the port is not available. */
 export const startSimulator = plainVerb([], async (options: SimulatorOptions = {}): Promise<Simulator> => {
   const { startSimulator: start } = await import('./simulator/simulator.ts');
   const { port, world, now, token, costCredential } = options;
   return start({ port, world, now, token, costCredential });
 });
 
-/** The guided tour: a month of simulated nights into `./data`; resolves to the results of the nights it ran. */
+/** The guided tour: loads a month of simulated nights into `./data`. Resolves to the results of the nights it ran. */
 export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<Tour> => {
   const { runTour } = await import('./start/tour.ts');
   return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });

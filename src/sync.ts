@@ -1,10 +1,7 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → swap → retain → measure → publish;
- * where a copy keeps released periods, they are deleted after it is published.
- *
- * What enters: a configuration, a request, a source of answers: the service, or the archive of what it once answered. What
- * leaves: a summary. A window is loaded wholly or not at all; whatever could be loaded is committed when this returns, and
- * every failure is in the summary.
+ * The pipeline of every run: catalog → partners and links → plan → load → swap → retain → measure → publish.
+ * Answers come from the service or the archive. Periods that a copy keeps are deleted only after that copy is published. A
+ * window is loaded wholly or not at all. On return all that could be loaded is committed, and every failure is in the summary.
  */
 
 import type { Config } from './config/config.ts';
@@ -28,7 +25,7 @@ import {
 } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
-/** Refreshes what is due (of a backfill what is asked for, of a replay what the archive holds) and publishes. Throws as `carryOut` does. */
+/** Refreshes what is due (in a backfill the given days, in a replay the archive) and publishes. Throws as `carryOut` does. */
 export async function sync(
   config: Config,
   request: RunRequest,
@@ -49,7 +46,7 @@ export async function sync(
   return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
 }
 
-/** Returns the tables as they stand. */
+/** Refreshes the tables and returns them as they stand then. */
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<readonly Target[]> {
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
@@ -74,31 +71,31 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
   return standing;
 }
 
-/** A wrong clock would remove what is to be kept. */
+/** Deletes old periods if the instant is stated or the clock confirmed: a wrong clock would delete too much. */
 async function letGo(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
   if (run.request.asOf === null && from.confirmedNow() === null) return;
   await deleteOldPeriods(run, standing, keepersIn(run).size > 0);
 }
 
-/** The targets that keep the periods which the warehouse deletes. */
+/** The paths of the targets that keep periods which the warehouse deletes. */
 const keepersIn = ({ config: { publish } }: Run): Set<string> =>
   new Set(publish.flatMap((target) => (target.kind === 'delta' && target.keepReleased === true ? [target.path] : [])));
 
-/** Publishes what is committed, also after failures: the copies then hold what could be loaded. */
+/** Publishes what is committed, even after failures: the copies then have what could be loaded. */
 async function publishLoaded(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
-  // A new warehouse that got nothing must not take the place of good copies.
+  // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
-  // What ended early may have left them as an earlier run made them, over tables that are others now.
+  // If the refresh ended early, the views may be those of an earlier run, over tables that have changed since.
   await refreshJoins(warehouse);
   const publishing = { ...config, confirmedNow: from.confirmedNow() };
-  // Each as it is done: what a signal ends has published what came before.
+  // Recorded one by one: if a signal stops this, the copies before it count as published.
   const missing = keepersIn(run);
   await publish(publishing, warehouse, { emit, signal }, (outcome) => {
     if (!(outcome instanceof Failure)) missing.delete(outcome.path);
     record.published(outcome);
   });
-  // What a copy is to keep goes only once every such copy has its last values.
+  // Periods that copies keep are deleted only once each of these copies has their last values.
   if (keepersIn(run).size > 0 && missing.size === 0 && !signal.aborted) await letGo(run, from, standing);
 }
 

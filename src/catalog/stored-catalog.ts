@@ -1,4 +1,4 @@
-/** The catalog: requested when it is old, stored in the warehouse with ripen's reading of each metric, and what changed recorded. */
+/** The stored catalog: requests it when it is old, stores it with ripen's reading of each metric, and records what changed. */
 
 import * as z from 'zod';
 
@@ -16,10 +16,10 @@ import { recordWarning } from '../warehouse/runs.ts';
 import { instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** A nightly run refreshes it; a second run of the same night does not. */
+/** A nightly run refreshes the catalog; a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
 
-/** What stops a run whatever is stored. */
+/** Failures that stop a run even if a catalog is stored. */
 const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
 /** The part of a run that the catalog needs. */
@@ -28,20 +28,23 @@ export interface CatalogRun {
   readonly runId: string;
   /** The slices of this run. */
   readonly slices: readonly Slice[];
-  /** With all configured slices: what filters-data leaves out of their metrics stays as it was. */
+  /** With all configured slices: their metrics stay as they were if filters-data leaves them out. */
   readonly config: { readonly slices: readonly Slice[] };
   readonly planAt: Date;
   readonly emit: Emit;
   readonly signal: AbortSignal;
 }
 
-/** The catalog to plan with. If filters-data fails or lists no metric, an older one serves with a warning; without one the failure is thrown. */
+/**
+ * The catalog to plan with. If filters-data fails or lists no metric, the stored catalog is used, with a warning. Throws the
+ * failure if none is stored, the failure is decisive or of the storage, or the signal has aborted.
+ */
 export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'filtersData'>): Promise<Catalog> {
   const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);
   const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
   const stored = ageMs < FRESH_MS ? await readCatalog(warehouse, slices) : [];
-  // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
+  // At the same instant the stored catalog is used: else every run would look for metrics that the service does not list.
   if (ageMs === 0 || (ageMs < FRESH_MS && holdsMetricsOf(slices, stored))) return stored;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
@@ -62,7 +65,7 @@ function holdsMetricsOf(slices: readonly Slice[], catalog: Catalog): boolean {
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id)));
 }
 
-/** Stores a listing and returns what is then stored. What it lacks of configured metrics, and empty lists, stay as they were, with a warning each. */
+/** Stores a listing and returns what is then stored. Configured metrics and lists that it lacks stay, each with a warning. */
 export async function adoptCatalog(
   listing: Catalog,
   seenAt: Date,
@@ -71,7 +74,7 @@ export async function adoptCatalog(
   const { warehouse, config, runId, emit } = run;
   const configured = [...new Set(config.slices.flatMap(({ metrics }) => metrics))];
   const [patterns, names] = [configured.filter(isStar), new Set(configured)];
-  // What a star stood for once stays a column, and keeps its type.
+  // A metric that a star once stood for stays a column and keeps its type.
   const isConfigured = (id: string): boolean => names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
   const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
   if (emptied.length > 0) {
@@ -95,14 +98,14 @@ async function warn(
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
-/** No slice could be typed by lists that are all empty. */
+/** If all lists of metrics are empty, no slice's values can be typed. */
 function nothingListed(): Failure {
   return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data was answered without a single metric.', {
     hint: 'Run again later; the stored catalog is kept.',
   });
 }
 
-/** The catalog as last seen, or what it says of some slices' metrics and dimensions; all of it if a slice has a pattern. */
+/** The catalog as last seen; with `slices` only their metrics and dimensions, unless one of them has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
@@ -124,7 +127,7 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
   return row?.seen_at ?? null;
 }
 
-/** Some megabytes of JSON a statement, however long a list is. */
+/** Limits the JSON of one statement to some megabytes, however long a list is. */
 const ROWS_PER_PIECE = 5000;
 
 /** Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. */
@@ -160,10 +163,10 @@ async function insertPieces(
   }
 }
 
-/** The rows of `main.metrics`: what the list that knows a metric best says of it, and how ripen reads it. */
+/** The rows of `main.metrics`: each metric's item from the most specific list, and ripen's reading of it. */
 function metricRows(catalog: Catalog): object[] {
   return [...metricItems(catalog).values()].map((item) => {
-    // The item alone decides, so that thousands of metrics do not each search the whole catalog.
+    // Only the item is read, so that thousands of metrics do not each search the whole catalog.
     const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, item);
     return {
       id: item.id,
@@ -183,14 +186,14 @@ function metricRows(catalog: Catalog): object[] {
 
 interface NextCatalog {
   readonly catalog: Catalog;
-  /** Lists that held items and were answered empty; kept as they were. */
+  /** Lists that had items and are empty in the listing; kept as they were. */
   readonly emptied: readonly string[];
-  /** Configured metrics that left one of their lists, or that the listing has without formatting or section; kept as last seen. */
+  /** Configured metrics that left one of their lists, or are listed without formatting or section; kept as last seen. */
   readonly kept: readonly string[];
 }
 
 /**
- * The catalog after a listing. A list that is empty now stays as it was. An item of a configured metric stays in every list it stood in,
+ * The catalog after a listing. A list that is empty now stays as it was. A configured metric stays in every list that had it,
  * and keeps a formatting or section that the listing leaves blank.
  */
 function nextCatalog(
@@ -218,6 +221,6 @@ function nextCatalog(
   return { catalog: [...listed.values()], emptied: [...emptied], kept: [...kept].toSorted() };
 }
 
-/** By list and id; of an id that a list holds several times the last counts. */
+/** The items by list and id. The last one counts if a list has an id several times. */
 const byKey = (items: Catalog): Map<string, CatalogItem> =>
   new Map(items.map((item) => [`${item.filter} ${item.id}`, item]));

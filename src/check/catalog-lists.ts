@@ -1,4 +1,4 @@
-/** The lists of filters-data that slices are compared with, and which of them has the names of a setting. */
+/** The lists of filters-data that `check` compares slices with, and which of them has the values of a setting. */
 
 import { documentedValues, type parseFilterKey } from '../config/report-settings.ts';
 import { dimensionValues, metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
@@ -6,21 +6,21 @@ import { isMetricItem } from '../model/metric.ts';
 
 export type ListedNames = ReadonlySet<string>;
 
-/** What rows contain where there is no partner, network or country to name (observed: organic, odd values); no list need have it. */
+/** Values of rows without a partner, network or country (observed: organic, odd values); the lists need not have them. */
 const placeholders = ['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices'] as const;
 
-/** Parameters whose values filters-data lists under another name than theirs. */
+/** Parameters whose values filters-data lists under another name. */
 const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([
   ['attribution_types', 'attribution_type'],
   ['currency', 'currencies'],
 ]);
 
-/** The lists of filters-data, as names are looked up in them. */
+/** Looks up names in the lists of filters-data. */
 export class CatalogLists {
   readonly #catalog: Catalog;
   /** Every metric a report can request. */
   readonly metrics: ListedNames;
-  /** Lists of metrics without an item: what is in none of the others may be in one of them. */
+  /** Metric lists without items: a metric that no other list has may belong to one of them. */
   readonly silent: readonly CatalogFilter[];
 
   constructor(catalog: Catalog) {
@@ -34,10 +34,10 @@ export class CatalogLists {
     return names.filter((name) => name !== '');
   }
 
-  /** What a parameter or an exact filter may be set to, listed or documented; empty where nobody knows. */
+  /** The values a parameter or an exact filter may have, listed or documented; empty if unknown. */
   valuesOf(key: string, filter: ReturnType<typeof parseFilterKey>): ListedNames {
     if (filter === null) {
-      // An offset from UTC is a number, whichever the service lists.
+      // An offset from UTC is a number, whatever the service lists.
       const listed = key === 'utc_offset' ? [] : this.of(listNames.get(key) ?? key);
       return new Set([...listed, ...(documentedValues.get(key) ?? [])]);
     }

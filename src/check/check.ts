@@ -1,4 +1,4 @@
-/** Everything that can be known to be wrong before a sync, at once, and what works; writes nothing. */
+/** Finds everything that is known to be wrong before a sync, and what works; writes nothing. */
 
 import type { Config } from '../config/config.ts';
 import type { Problem } from '../config/config-problems.ts';
@@ -13,7 +13,7 @@ import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
 import { type CheckedSlice, sliceFindings } from './slice.ts';
 
-/** What is wrong with a file, of which nothing else is tried then. */
+/** The problems of a configuration file; nothing else is tried then. */
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const wrong = problems.map(({ place, key, text }): Finding => {
     const setting = key === '' ? null : key;
@@ -22,7 +22,7 @@ export function problemFindings(problems: readonly Problem[]): Finding[] {
   return [...wrong, finding('untried', 'the service, the warehouse and the slices, as the configuration is wrong')];
 }
 
-/** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
+/** Everything wrong or doubtful about a readable configuration: places, service, token and every slice. */
 export async function findingsOf(config: Config, checking: Checking, emit: Emit): Promise<Finding[]> {
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
@@ -38,7 +38,7 @@ export async function findingsOf(config: Config, checking: Checking, emit: Emit)
   ]);
 }
 
-/** What the stars of a slice stand for, or why it cannot be loaded with that. */
+/** What the stars of a slice stand for, or why the slice cannot be loaded with them. */
 function starFindings({ slice, index, stated, lists }: CheckedSlice): Finding[] {
   const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
   const refusal = lists.metrics.size === 0 ? null : starRefusal(slice, lists.metrics);

@@ -1,4 +1,4 @@
-/** What `check` finds. */
+/** The findings of `check`, and their text. */
 
 import { settingName, type SettingPath } from '../config/config-problems.ts';
 import type { StatedSettings } from '../config/read-config.ts';
@@ -9,25 +9,24 @@ import { oneLine, printable } from '../terminal/printable.ts';
 import { filled } from '../terminal/table.ts';
 
 export interface Finding {
-  /** A sync would fail on an error, might not do what is meant on a warning; a note is worth knowing; the rest is what was tried, and what was not. */
+  /** `error`: a sync would fail; `warning`: it may not do as meant; `note`: worth knowing; `works`, `untried`: tried or not. */
   readonly severity: 'error' | 'warning' | 'note' | 'works' | 'untried';
-  /** The code a sync would fail with; null unless it is an error. */
+  /** The code a sync would fail with; null unless the finding is an error. */
   readonly code: FailureCode | null;
   readonly slice: string | null;
-  /** The setting's dotted name, such as `slices[0].metrics[2]`; null when it is about none. */
+  /** The setting's dotted name, such as `slices[0].metrics[2]`; null if the finding is about none. */
   readonly setting: string | null;
-  /** Where it stands, `file:line:column`; null when it is about none, or the configuration came from no file. */
+  /** Where the setting stands, `file:line:column`; null if there is no setting or no file. */
   readonly place: string | null;
   readonly message: string;
   readonly hint: string | null;
 }
 
-/** What a finding is about. */
 export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
 const nowhere: FindingPlace = { slice: null, setting: null, place: null };
 
-/** A finding, about no slice and no setting unless a place says so. */
+/** A finding, about no slice and no setting unless a place is given. */
 export function finding(
   severity: Finding['severity'],
   message: string,
@@ -37,13 +36,13 @@ export function finding(
   return { severity, code: null, ...place, message, hint };
 }
 
-/** What was thrown, as an error found. */
+/** What was thrown, as a finding of severity `error`. */
 export function findingOf(thrown: unknown, place: FindingPlace = nowhere): Finding & { readonly code: FailureCode } {
   const { code, message, hint } = asFailure(thrown);
   return { severity: 'error', code, ...place, message, hint };
 }
 
-/** A setting of a slice, or of none, itself or its value. One of the defaults is every slice's, so that none is named. */
+/** The place of a setting's key or value. A setting of `defaults` belongs to every slice, so no slice is named. */
 export function placeOf(
   stated: StatedSettings,
   path: SettingPath,
@@ -54,7 +53,7 @@ export function placeOf(
   return { slice: named, setting: settingName(path), place: stated.placeOf(path, at) };
 }
 
-/** Findings as they are, one that is repeated word for word once; a note that several slices share is one, of no slice. */
+/** The findings without exact repetitions. A note that several slices share becomes one note of no slice. */
 export function mergedNotes(findings: readonly Finding[]): Finding[] {
   const merged = new Map<string, Finding>();
   for (const each of findings) {
@@ -67,14 +66,14 @@ export function mergedNotes(findings: readonly Finding[]): Finding[] {
   return [...merged.values()];
 }
 
-/** The errors among the findings as failures, the place and the slice before their messages. */
+/** The errors among the findings as failures, with place and slice before their messages. */
 export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
   return findings.flatMap((each) =>
     each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
   );
 }
 
-/** All findings, gravest first; what works and what was not tried; how many errors and warnings there were. */
+/** Errors, warnings and notes; then what works, what was not tried, and how many errors and warnings there are. */
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']): Finding[] => findings.filter((each) => each.severity === severity);
   const errors = failuresAmong(findings);
@@ -95,7 +94,7 @@ export function findingsText(findings: readonly Finding[], columns: number | nul
     .join('\n');
 }
 
-/** The message behind its place and its slice; one of no slice behind the name of its setting. */
+/** The message after its place and its slice, or after the name of its setting if it has no slice. */
 function subject({ place, slice, setting, message }: Finding): string {
   const about = slice === null ? (setting ?? '') : `slice ${slice}`;
   return [place ?? '', about, message]

@@ -1,4 +1,4 @@
-/** The service as `check` requests it: whether it answers and accepts the token, and its catalog. */
+/** Checks whether the service answers and accepts the token, and requests its catalog. */
 
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/read-config.ts';
@@ -10,33 +10,31 @@ import { withRemedy } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 
-/** A service that is there sends the lists within this; a dead address keeps nobody longer. */
+/** A live service sends the lists within this time; a dead address is not waited for longer. */
 const PATIENCE_MS = 15_000;
-/** How the system and the HTTP client call a host that cannot be reached. */
+/** The codes of the system and the HTTP client for a host that cannot be reached. */
 const UNREACHABLE = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
 export interface ServiceFindings {
   readonly findings: readonly Finding[];
-  /** Empty when filters-data did not answer. */
+  /** Empty if filters-data did not answer. */
   readonly catalog: Catalog;
 }
 
-/** What is checked, and what ends the check. */
 export interface Checking {
   /** The instant the check plans for. */
   readonly at: Date;
-  /** Where each setting stands. */
   readonly stated: StatedSettings;
   readonly signal: AbortSignal;
 }
 
-/** What was answered at an address; null, with the reason found, for nothing. */
+/** The response of an address; null, with the reason as a finding, if there is none. */
 interface Answer<T> {
   readonly value: T | null;
   readonly findings: readonly Finding[];
 }
 
-/** Requests the catalog and, where partners or links are wanted, the campaign API; both at once. */
+/** Requests the catalog and, if partners or links are configured, the campaign API; both at once. */
 export async function requestedService(config: Config, checking: Checking, emit: Emit): Promise<ServiceFindings> {
   const { stated, at, signal } = checking;
   const unreachable = new AbortController();
@@ -46,7 +44,7 @@ export async function requestedService(config: Config, checking: Checking, emit:
     emit(event);
     if (event.type !== 'request_retried') return;
     ({ because } = event);
-    // A host that cannot be reached is not tried twice; a service that answers is, as it may only be busy.
+    // An unreachable host is not tried again; a service that answers is, as it may only be busy.
     if (UNREACHABLE.test(because)) unreachable.abort();
   };
   const answered = async <T>(setting: AddressSetting, request: () => Promise<T>): Promise<Answer<T>> => {
@@ -65,11 +63,11 @@ export async function requestedService(config: Config, checking: Checking, emit:
       const wantsCampaign = config.partners || config.links !== null;
       const [{ value: catalog, findings }, campaign] = await Promise.all([
         answered('reports_url', async () => service.filtersData({ filters: catalogFilters }, ended)),
-        // The campaign API lies at an address of its own; its shortest list shows whether it answers.
+        // The campaign API has an address of its own; its shortest list shows whether it answers.
         wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
       ]);
       const others = campaign?.findings ?? [finding('untried', 'the campaign API, as partners and links are off')];
-      // One token opens both APIs; that it does not is reported once.
+      // Both APIs use one token; a refusal is reported once.
       const isRefused = ({ code }: Finding): boolean => code === 'CREDENTIALS_REFUSED';
       const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
       const works = catalog === null ? [] : workFindings(catalog);
@@ -78,7 +76,7 @@ export async function requestedService(config: Config, checking: Checking, emit:
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    // Why there was no connection to request on: of its settings only the certificate file is looked at that late.
+    // There was no connection. The certificate file is the only setting that is read this late.
     const found = findingOf(thrown);
     const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
     return { findings: [{ ...found, ...placeOf(stated, path) }], catalog: [] };

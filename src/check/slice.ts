@@ -1,4 +1,4 @@
-/** A slice compared with filters-data and with its own dates: what the service would refuse, might not know, or never let become final; pure. */
+/** Checks a slice against filters-data and its own dates: what is refused, unknown, or never becomes final; pure. */
 
 import { nearest } from '../config/nearest.ts';
 import type { SettingPath } from '../config/config-problems.ts';
@@ -14,10 +14,9 @@ import { durationText, namesText } from '../terminal/measure.ts';
 import type { CatalogLists, ListedNames } from './catalog-lists.ts';
 import { finding, type Finding, type FindingPlace, placeOf } from './finding.ts';
 
-/** A slice as `check` looks at it: what it became, and where each of its settings stands. */
+/** A slice as `check` sees it, with the place of each of its settings. */
 export interface CheckedSlice {
   readonly slice: Slice;
-  /** Its place in the list of slices. */
   readonly index: number;
   readonly stated: StatedSettings;
   readonly lists: CatalogLists;
@@ -26,7 +25,7 @@ export interface CheckedSlice {
 const at = ({ stated, slice }: CheckedSlice, path: SettingPath, which: 'key' | 'value' = 'value'): FindingPlace =>
   placeOf(stated, path, slice.name, which);
 
-/** Where a setting is stated, in the slice or in the defaults; of a list, where one item of it is. The slice itself for none. */
+/** The path of a setting in the slice or the defaults, or of one item of its list; the slice's own path if it is not stated. */
 function settingPath({ index, stated }: CheckedSlice, key: string, item?: string): SettingPath {
   const levels: SettingPath[] = [['slices', index], ['defaults']];
   const paths = levels.flatMap((level) => [
@@ -42,7 +41,7 @@ function settingPath({ index, stated }: CheckedSlice, key: string, item?: string
   return position === -1 ? path : [...path, position];
 }
 
-/** Everything odd about a slice at an instant. A list that filters-data left empty or did not answer proves nothing. */
+/** Everything doubtful about a slice at an instant. A list that filters-data left empty or did not return proves nothing. */
 export function sliceFindings(checked: CheckedSlice, catalog: Catalog, planAt: Date): Finding[] {
   const { slice, index } = checked;
   const { cube } = slice;
@@ -64,7 +63,6 @@ export function sliceFindings(checked: CheckedSlice, catalog: Catalog, planAt: D
   ];
 }
 
-/** An item of a list of names. */
 const atName = (checked: CheckedSlice, key: string, name: string): FindingPlace =>
   at(checked, settingPath(checked, key, name));
 
@@ -73,7 +71,7 @@ const meantHint = (name: string, listed: ListedNames, noun: 'metric' | 'dimensio
   return near === null ? `\`ripen catalog WORD\` searches the ${noun}s.` : `Did you mean ${near}?`;
 };
 
-/** Unknown metrics that stand at one place are an error, as each fails the whole request. */
+/** Unknown metrics of one place are one error, as the service refuses the whole report for each of them. */
 function metricFindings({ lists }: CheckedSlice, names: readonly string[], place: FindingPlace): Finding[] {
   const { metrics, silent } = lists;
   const unknown = names.filter((name) => !metrics.has(name));
@@ -93,7 +91,7 @@ function metricFindings({ lists }: CheckedSlice, names: readonly string[], place
   ];
 }
 
-/** An unknown dimension is a warning, as the service's own lists drift (observed: enumerations drift). */
+/** An unknown dimension is only a warning, as the service's own lists drift (observed: enumerations drift). */
 function dimensionFindings({ lists }: CheckedSlice, name: string, place: FindingPlace): Finding[] {
   const known: ListedNames = new Set([...lists.of('dimensions'), ...documentedDimensions]);
   if (known.has(name)) return [];
@@ -101,7 +99,7 @@ function dimensionFindings({ lists }: CheckedSlice, name: string, place: Finding
   return [finding('warning', message, meantHint(name, known, 'dimension'), place)];
 }
 
-/** The name of a filter, and values of a parameter or an exact filter that nobody knows. */
+/** Unknown names of filters, and unknown values of a parameter or an exact filter. */
 function parameterFindings(checked: CheckedSlice, key: string, value: string): Finding[] {
   const filter = parseFilterKey(key);
   const known = checked.lists.valuesOf(key, filter);
@@ -118,7 +116,7 @@ function parameterFindings(checked: CheckedSlice, key: string, value: string): F
   ];
 }
 
-/** The older parameter and the list that replaces it (observed: attribution_type): which of the two counts is not documented. */
+/** The list is sent with the older parameter it replaces (observed: attribution_type); which one counts is not documented. */
 function attributionFindings(checked: CheckedSlice): Finding[] {
   const { attribution_type: older, attribution_types: list } = checked.slice.parameters;
   if (older === undefined || list === undefined) return [];
@@ -127,7 +125,7 @@ function attributionFindings(checked: CheckedSlice): Finding[] {
   return [finding('warning', message, 'Set attribution_type: null to send the list alone.', place)];
 }
 
-/** A date period of which an end is a date, and that covers nothing yet, or nothing any more. */
+/** A date period with a fixed date that covers no day yet, or none any more. */
 function periodFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const { datePeriod, utcOffset } = checked.slice;
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
@@ -149,7 +147,7 @@ function retainFindings(checked: CheckedSlice, metrics: readonly Metric[]): Find
   return [finding('warning', message, hint, at(checked, settingPath(checked, 'retain')))];
 }
 
-/** Leaving this one out has doubled a report against the dashboard (observed: reattributed). */
+/** Leaving this parameter out doubled a report compared with the dashboard (observed: reattributed). */
 const DOUBLING = 'reattributed';
 
 function leftFindings(checked: CheckedSlice): Finding[] {

@@ -1,7 +1,4 @@
-/**
- * The places a run would write to, looked at without writing; and the warehouse compared with the configuration: whether it can be
- * used, what it keeps unconfigured, what a change will cost.
- */
+/** Checks the warehouse and the places a run writes to, without writing: what is unusable, unconfigured or costly to change. */
 
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -25,12 +22,12 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
-/** An object store that is there answers within this; a dead address keeps nobody longer. */
+/** A live object store answers within this time; a dead address is not waited for longer. */
 const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-/** Destinations that could not be written or are another warehouse's, a disk without room, and a warehouse that could not be used. */
+/** Destinations that cannot be written or belong to another warehouse, a disk without room, and an unusable warehouse. */
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const unwritable = await unwritablePlaces(config);
   const ofWarehouse = await warehouseFindings(config, checking);
@@ -38,7 +35,7 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
 }
 
-/** Whether the disk of the warehouse has room for a run: twice what the last one received. */
+/** Whether the warehouse's disk has room for a run: twice what the last one received, at least `LEAST_FREE_BYTES`. */
 async function spaceFinding(warehouse: string): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -53,7 +50,7 @@ async function spaceFinding(warehouse: string): Promise<Finding> {
 
 const receivedRow = z.object({ bytes: z.number() });
 
-/** The bytes that the last run on record received; 0 before the first, and where the warehouse cannot be read. */
+/** The bytes that the last recorded run received; 0 if there is none or the warehouse cannot be read. */
 async function receivedBytes(path: string): Promise<number> {
   if (!warehouseExists(path)) return 0;
   const sql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
@@ -68,7 +65,7 @@ limit 1`;
   return last?.bytes ?? 0;
 }
 
-/** What is wrong with the warehouse and with whose copies stand where it publishes, or odd about what it holds. */
+/** Findings about the warehouse, its content, and what lies at the places it publishes to. */
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const { warehouse: path, slices, publish } = config;
   const { signal } = checking;
@@ -95,7 +92,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   }
 }
 
-/** Targets that are another warehouse's, hold what is not ripen's, or do not answer. */
+/** Targets that belong to another warehouse, hold files that are not ripen's, or do not answer. */
 async function occupantFindings(publish: Config['publish'], own: Publisher, signal: AbortSignal): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const target of publish) {
@@ -104,7 +101,7 @@ async function occupantFindings(publish: Config['publish'], own: Publisher, sign
     await refuseOccupant(target, own, AbortSignal.any([signal, patience])).catch((thrown: unknown) => {
       signal.throwIfAborted();
       const found = findingOf(patience.aborted ? unanswered(target.path) : thrown);
-      // A folder that cannot be used is reported as a place that could not be written.
+      // An unusable folder is already reported as a place that cannot be written.
       if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
     });
   }
@@ -116,7 +113,7 @@ const unanswered = (path: string): Failure =>
     hint: 'Check the endpoint and the network.',
   });
 
-/** How many periods targets with `keep_released` hold that the warehouse deleted, and the size of both. */
+/** How many released periods targets with `keep_released` keep, with their size and that of the warehouse. */
 async function keeperFindings(
   publish: Config['publish'],
   warehouse: Warehouse,
@@ -125,7 +122,7 @@ async function keeperFindings(
   const findings: Finding[] = [];
   for (const target of publish) {
     if (target.kind !== 'delta' || target.keepReleased !== true) continue;
-    // A store that does not answer, or is another's, is reported apart.
+    // A store that does not answer, or belongs to another warehouse, is reported elsewhere.
     const kept = await withStore(target, null, signal, async (store) => releasedAt(store, warehouse)).catch(() => null);
     if (kept === null) continue;
     const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
@@ -152,14 +149,14 @@ async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice
 
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
-/** By slice the metrics that its table has. */
+/** The metrics of each slice's table, by slice. */
 async function storedMetrics(warehouse: Warehouse): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
   const rows = await warehouse.rows(sql, [], metricsRow);
   return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
 }
 
-/** What the next sync requests again because a slice differs from what was loaded, or why it would refuse the slice. */
+/** What the next sync requests again because a slice changed since it was loaded, or why it would refuse the slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,

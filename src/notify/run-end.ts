@@ -1,7 +1,4 @@
-/**
- * What others learn of a run's end: a monitor from a file of metrics, people and watchdogs from the addresses of `notify`. None of it
- * changes how the run ended: what cannot be delivered is a warning.
- */
+/** Reports how a run ended: in a metrics file, and to the addresses of `notify`. What cannot be delivered is only a warning. */
 
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -28,24 +25,24 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 const MOST_FAILURES = 5;
 const MOST_LETTERS = 300;
 
-/** Whom to notify, and where to write. */
+/** The run to report, and where. */
 export interface Telling {
   readonly command: string;
   readonly config: Config;
-  /** The instant that was stated for the run; null: none. */
+  /** The instant stated for the run; null if none. */
   readonly asOf: Date | null;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** An absolute path; null: no metrics. */
+  /** An absolute path; null if no metrics are written. */
   readonly metricsFile: string | null;
-  /** The rights of the file. */
+  /** The rights of the metrics file. */
   readonly mode: number;
 }
 
-/** Looks at what a run left in the warehouse, which it still holds. */
+/** Looks at the results of a run in the warehouse, which the run still holds. */
 type Look = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 
-/** Carries out a run and reports how it ended, or that it did not begin. The failures of both are explained. */
+/** Carries out a run and reports how it ended, or that it did not start. The failures of both are explained. */
 export async function tellingEnd(
   telling: Telling,
   run: (emit: Emit, look: Look) => Promise<SyncSummary>,
@@ -54,7 +51,7 @@ export async function tellingEnd(
   const startedMs = performance.now();
   const seen: { report: StatusReport | null } = { report: null };
   const isSilent = metricsFile === null && config.notify.length === 0;
-  // Read while nobody else can take the warehouse: who waits for it gets it before this process opens it again.
+  // Read while the run still holds the warehouse: a waiting process would get it before this one could open it again.
   const look: Look = async (warehouse, { as_of: asOf, failures }) => {
     if (isSilent && failures.length === 0) return;
     seen.report = await readStatus(config, warehouse, new Date(asOf)).catch(unreadBy(telling));
@@ -78,11 +75,11 @@ function endOf({ command, signal }: Omit<Telling, 'config'>, of: SyncSummary | F
   return isFailure ? { ...end, summary: null, failure: of } : { ...end, summary: of, failure: null };
 }
 
-/** Reports that a run did not begin; resolves to its failure with what readers still have. */
+/** Reports that a run did not start. Resolves to its failure with what readers still have. */
 async function notBegun(telling: Telling, failure: Failure, startedMs: number): Promise<Failure> {
   const { config, asOf: stated, emit, metricsFile } = telling;
   const now = new Date();
-  // At an instant that has not come, or lies before any data, no age means anything.
+  // At an instant in the future, or before any data, ages mean nothing.
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? (): null => null : unreadBy(telling);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
@@ -106,7 +103,7 @@ function unreadBy({ emit }: Telling): (error: unknown) => null {
   };
 }
 
-/** Carries out a run; what failed the whole of it was no window's event, and is emitted as one at its end. */
+/** Carries out a run. Failures that it did not emit itself, such as those of the whole run, are emitted at its end. */
 export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<SyncSummary>): Promise<SyncSummary> {
   const emitted: RunEvent<'failed'>[] = [];
   const summary = await run((event) => {
@@ -121,13 +118,13 @@ export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<S
   return summary;
 }
 
-/** What each file of metrics begins with. */
+/** What every metrics file begins with. */
 const METRICS = '# HELP ripen_';
 
 /**
- * Reports a run that could not begin, as its configuration or its options could not be read: fully where all but the
- * credentials can be, otherwise by its metrics alone. Without a configuration nobody can say what their file must not be: one
- * that holds anything but metrics of ripen is left as it is. Resolves to the failure to end with.
+ * Reports a run that could not start because its configuration or options could not be read: in full if all but the credentials
+ * can be read, else by its metrics alone. Without a configuration it is unknown which files must not be replaced, so a file
+ * with anything but metrics of ripen is left as it is. Resolves to the failure to end with.
  */
 export async function tellUnread(
   telling: Omit<Telling, 'config'>,
@@ -158,7 +155,7 @@ export async function tellUnread(
 const unwritten = (file: string, error: unknown): RunEvent =>
   warningEvent('METRICS_NOT_WRITTEN', `The metrics ${file} could not be written: ${textOf(error)}`);
 
-/** Writes the metrics, where a file is named, and notifies every address that wants to know. */
+/** Writes the metrics if a file is named, and notifies every address that wants this outcome. */
 async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Telling): Promise<void> {
   const { config, emit, metricsFile, mode } = telling;
   if (metricsFile !== null) {
@@ -169,7 +166,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
   const text = scrub(endText(end));
   const addresses = config.notify.filter(({ on }) => on.some((outcome) => outcomes.includes(outcome)));
   if (addresses.length > 0) {
-    // Loaded only here: most runs notify nobody, and one with nothing due needs no wire.
+    // Loaded only here: most runs notify no address, and one with nothing due needs no HTTP client.
     const { postText } = await import('../service/notify.ts');
     const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
     for (const problem of problems) {
@@ -177,7 +174,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
     }
   }
   const { summary, failure, endedAt } = end;
-  // A slip at the keyboard is no failed night, unless somebody was notified of it.
+  // A mistake on the command line is not kept as a failed start, unless there are addresses to notify of it.
   const isSlip = ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') && config.notify.length === 0;
   if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
   await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
@@ -185,7 +182,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
   });
 }
 
-/** A run that could not start, was stopped or loaded a part has failed. */
+/** The outcomes of a run. One that did not start, was stopped or loaded only a part has failed. */
 function outcomesOf({ summary }: RunEnd, report: StatusReport | null, hadFailedStart: boolean): Outcome[] {
   if (summary?.status !== 'succeeded') return ['failed'];
   const runs = report?.runs ?? [];
@@ -194,7 +191,7 @@ function outcomesOf({ summary }: RunEnd, report: StatusReport | null, hadFailedS
   return hasRecovered ? ['succeeded', 'recovered'] : ['succeeded'];
 }
 
-/** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`, then the gravest, each with its remedy, and the copies. */
+/** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`, then the first failures and the copies. */
 function endText({ command, exitCode, summary, failure }: RunEnd): string {
   const who = `ripen ${command} on ${hostname()}`;
   if (summary === null) return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');

@@ -1,8 +1,7 @@
 /**
- * Lines as SVG, drawn by ECharts without a browser; the only place that knows it.
- *
- * What comes out loads nothing and carries no style of its own: colours are the page's variables, so that light and
- * dark are the page's choice, and a policy that allows the page's one style sheet alone is kept.
+ * Draws line charts as SVG with ECharts, without a browser; the only file that uses ECharts.
+ * A chart loads nothing and has no styles of its own. Its colours are the page's variables, so that the page chooses light or
+ * dark, and the page's policy can allow its one style sheet alone.
  */
 
 import { LineChart } from 'echarts/charts';
@@ -12,24 +11,23 @@ import { SVGRenderer } from 'echarts/renderers';
 
 import { html, Markup } from './html.ts';
 
-/** In the units of the picture, which is scaled to its place: two stand beside each other, and one fills a phone. */
+/** In units of the picture, which is scaled to its place: two charts stand side by side, and one fills a phone's width. */
 const WIDTH = 480;
 const HEIGHT = 190;
-/** What room is left for; letters are a little smaller (the style sheet), as fonts differ in width. */
+/** The size that room is reserved for. The style sheet's letters are a little smaller, as fonts differ in width. */
 const FONT_SIZE = 13;
 
 use([LineChart, GridComponent, SVGRenderer]);
 
-/** A value for each label; null where nothing is known: a line begins after it. */
+/** One line of a chart: a value for each label, null if nothing is known, where the line has a gap. */
 export interface Series {
   /** One of the page's colours, such as `--series-1`. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
-  /** Whether a line is dashed. */
   readonly isDashed?: boolean;
 }
 
-/** A line for each series over the labels; what their colours mean, a legend says. */
+/** A line for each series over the labels. A legend outside the chart explains the colours. */
 export function lineChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
   const series = all.map(({ colour, values: data, isDashed = false }) => {
     const lineStyle = { color: `var(${colour})`, width: 2, type: isDashed ? 'dashed' : 'solid' };
@@ -38,7 +36,6 @@ export function lineChart(title: string, labels: readonly string[], all: readonl
   return drawn(title, { ...frame(labels), series });
 }
 
-/** Axes and grid. */
 function frame(labels: readonly string[]): EChartsCoreOption {
   const axisLabel = { color: 'var(--muted)', fontSize: FONT_SIZE, hideOverlap: true };
   const axisLine = { lineStyle: { color: 'var(--line)' } };
@@ -59,7 +56,7 @@ function drawn(title: string, option: EChartsCoreOption): Markup {
   return html`<div class="chart" role="img" aria-label="${title}">${new Markup(bare(svg))}</div>`;
 }
 
-/** The drawing without what only a live chart needs. Text in it is escaped (ECharts, `encodeHTML`): what looks like an attribute is one. */
+/** Removes what only a live chart needs. ECharts escapes text (`encodeHTML`), so what looks like an attribute is one. */
 function bare(svg: string): string {
   return svg
     .replaceAll(/<(style|defs)\b[^>]*>[\s\S]*?<\/\1>/g, '')

@@ -1,8 +1,7 @@
 /**
- * The finality of a slice as a picture, periods × metrics: one strip a metric, drawn as the stretches in which it stands alike.
- *
- * Own, where the charts are a library's: a year of forty metrics is 14 600 cells but some 200 stretches, which keeps
- * the page small, lets every stretch say its days, and fits any width without scaling a letter.
+ * Draws a slice's finality, periods × metrics: a strip for each metric, a rectangle for each stretch of periods in one state.
+ * Own code, without the chart library: a year of forty metrics has 14 600 cells but only some 200 stretches. So the page stays
+ * small, every stretch can show its days, and the picture fits any width without scaling letters.
  */
 
 import {
@@ -16,15 +15,15 @@ import { countText, daysText, percentText } from '../terminal/measure.ts';
 import { cellWords } from '../terminal/status-facts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
-/** Names of months stay readable at the width of a phone. */
+/** So many names of months stay readable at the width of a phone. */
 const MOST_TICKS = 12;
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
-/** More strips than a screen is high say no more. */
+/** More strips than fit the height of a screen add nothing. */
 const MOST_STRIPS = 60;
 
-/** The picture with its legend; nothing without a period. */
+/** The picture with its legend; `nothing` without periods or metrics. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
@@ -90,7 +89,7 @@ function metricRow(metric: MetricStatus, total: number): Markup {
   </tr> `;
 }
 
-/** `final 14 days after`, of a period's end. */
+/** `final after 14 days`, counted from a period's end. */
 function horizonText({ kind, horizon_days: days }: MetricStatus): string {
   if (kind === null) return '';
   return days === null ? 'never final' : `final after ${countText(days, 'day')}`;
@@ -102,13 +101,13 @@ function stretchText({ metric }: MetricStatus, { state, first_day: first, last_d
 
 const classOf = (state: CellState): string => state.replaceAll(' ', '-');
 
-/** Four decimals are a tenth of a pixel on the widest screen. */
+/** Four decimals are finer than a tenth of a pixel on the widest screen. */
 const percent = (part: number, whole: number): string => `${Number(((100 * part) / whole).toFixed(4))}%`;
 
-/** Months from one tick to the next; all of them meet January, which says its year. */
+/** Months from one tick to the next. Every step includes Januaries, whose ticks show the year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
 
-/** Where months begin, so many of them as have room, each with its name. */
+/** Ticks where months begin, as many as have room, each with the month's name. */
 function ticksOf({ ages }: SliceStatus): Markup[] {
   const begins = ages
     .map(({ first_day: day }, index) => ({ day, index, ordinal: monthOrdinal(day) }))
@@ -122,7 +121,7 @@ function ticksOf({ ages }: SliceStatus): Markup[] {
   });
 }
 
-/** Of a day, counted from January of the year 0. */
+/** The month of a day, counted from January of the year 0. */
 function monthOrdinal(day: string): number {
   return 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
 }

@@ -1,9 +1,9 @@
-/** HTML in which outside text stays text: whatever is put into a template is escaped, unless it is markup of our own. */
+/** HTML templates in which outside text stays text: every value is escaped unless it is markup of our own. */
 
 import { scrub } from '../config/secret.ts';
 import { oneLine } from '../terminal/printable.ts';
 
-/** HTML that may stand on the page as it is. */
+/** HTML that goes into the page as it is. */
 export class Markup {
   readonly text: string;
 
@@ -12,7 +12,7 @@ export class Markup {
   }
 }
 
-/** Of the source, where it is for its reader; a browser takes it for one blank, as it does a line feed. */
+/** Indentation for readers of the source. A browser takes it for one blank, as it does a line feed alone. */
 const INDENTATION = /\n\s+/g;
 
 type Content = string | number | Markup | readonly Markup[];
@@ -25,12 +25,12 @@ const escapes: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** The text as HTML, inside an element or a quoted attribute: without control characters, on one line, scrubbed. */
+/** The text as HTML for an element or a quoted attribute: on one line, scrubbed, without control characters. */
 function escaped(text: string): string {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }
 
-/** A template whose values are escaped; markup, and lists of markup, are put in as they are. */
+/** A template whose values are escaped; markup and lists of markup are inserted as they are. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   const [first = '', ...rest] = strings.map((string) => string.replaceAll(INDENTATION, '\n'));
   return new Markup(rest.reduce((text, string, index) => text + contentText(values[index]) + string, first));
@@ -43,7 +43,7 @@ function contentText(content: Content | undefined): string {
   return typeof content === 'string' ? escaped(content) : content.map(({ text }) => text).join('');
 }
 
-/** A name in which a line may break after an underscore. */
+/** A name that may break after an underscore. */
 export function name(text: string): Markup {
   return new Markup(escaped(text).replaceAll('_', '_<wbr>'));
 }
@@ -54,11 +54,11 @@ interface LegendEntry {
   /** The class that gives the colour. */
   readonly fill: string;
   readonly word: string;
-  /** What stands behind the word, such as a share; empty for nothing. */
+  /** Shown after the word, such as a share; may be empty. */
   readonly figure: string;
 }
 
-/** A list of colours with their words; outside the drawing, so that it wraps where there is little room. */
+/** A list of colours with their words. It is outside the drawing, so that it wraps if there is little room. */
 export function legend(entries: readonly LegendEntry[]): Markup {
   const items = entries.map(
     ({ fill, word, figure }) =>

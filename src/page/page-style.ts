@@ -1,7 +1,7 @@
 /**
- * The style sheet of the status page. Every mark stands out from the paper by at least 3 : 1 (WCAG 1.4.11). The colours
- * stay apart under every colour blindness (after Okabe and Ito's palette): blue from dark to light, then hatched, as there is
- * less to rely on, orange and red for what wants a look.
+ * The style sheet of the status page. Every mark contrasts with the paper by at least 3 : 1 (WCAG 1.4.11). The colours stay
+ * distinct under every colour blindness (after Okabe and Ito's palette): the less there is to rely on, the lighter the blue,
+ * then hatched; orange and red need attention.
  */
 
 export const pageStyle = `

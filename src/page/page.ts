@@ -1,4 +1,4 @@
-/** The status page: one HTML file with pictures. It runs no script and loads nothing, and its policy lets a browser do neither. */
+/** The status page: one HTML file with pictures. It runs no script and loads nothing, and its policy forbids a browser both. */
 
 import { createHash } from 'node:crypto';
 
@@ -10,7 +10,7 @@ import { html, Markup, name } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
 
-/** Only the page's own style sheet, known by its hash; a `style` attribute would be refused, so there is none. */
+/** Allows only the page's own style sheet, by its hash. It would refuse a `style` attribute, so there is none. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
@@ -49,17 +49,16 @@ export function statusPage(report: StatusReport): string {
     </html>`.text.concat('\n');
 }
 
-/** A row a slice, each with a link to its section. */
 const overview = (report: StatusReport): Markup =>
   factTable(slicesTable(report), (row, column) => {
     const slice = report.slices[row];
     return column > 0 || slice === undefined ? null : html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
   });
 
-/** Whole, as its hash is that of every character between the tags. */
+/** Inserted unchanged, as the hash covers every character between the tags. */
 const style = new Markup(`<style>${pageStyle}</style>`);
 
-/** Hatching for what wants a look and for what is not over, so that it stands out without colour too. */
+/** Hatching for cells that need attention or are not over yet, so that they stand out without colour too. */
 const patterns = html`<svg class="unseen" aria-hidden="true">
   <defs>
     <pattern id="hatch-missing" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">

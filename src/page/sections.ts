@@ -1,4 +1,4 @@
-/** The sections of the status page: its banner, its tables and its charts, from the facts that the text has too; pure. */
+/** The sections of the status page: its banner, tables and charts, from the same facts as the text; pure. */
 
 import type { CohortCurve, Health, HealthState, RunStatus, SliceStatus } from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
@@ -16,13 +16,13 @@ import { lineChart } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
-/** As many lines as can be told apart; the table has the other metrics. */
+/** As many lines as can be distinguished; the table has the other metrics. */
 const MOST_LINES = 4;
 
-/** A sign beside the colour, for who cannot tell colours apart. */
+/** A sign beside the colour, for people who cannot distinguish colours. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
 
-/** The sentence that says whether all is well, and each finding with its remedy. */
+/** The headline that says whether all is well, and each finding with its hint. */
 export function healthBanner({ state, headline, findings }: Health): Markup {
   return html`<div class="health ${state}">
     <p><span class="sign" aria-hidden="true">${healthSigns[state]}</span>${headline}</p>
@@ -40,7 +40,7 @@ function listOf(items: Health['findings']): Markup {
   </ul>`;
 }
 
-/** A table of facts; nothing without a row. `cells` replaces what stands in some of them. */
+/** A table of facts; `nothing` without rows. `cells` returns other content for a cell, or null to keep it. */
 export function factTable(
   { title, columns, rows }: FactTable,
   cells: (row: number, column: number) => Markup | null = () => null,
@@ -74,7 +74,7 @@ export function factTable(
   </div>`;
 }
 
-/** A table, opened by its title. */
+/** A table that opens by its title. */
 function folded(table: FactTable): Markup {
   if (table.rows.length === 0) return nothing;
   return html`<details>
@@ -85,7 +85,7 @@ function folded(table: FactTable): Markup {
 
 const note = (text: string): Markup => html`<p class="note">${text}</p>`;
 
-/** The failures of the runs, one list a run that had some. */
+/** The failures of the runs, one list for each run that had any. */
 export function failureLists(runs: readonly RunStatus[]): Markup[] {
   return runs
     .filter(({ failures }) => failures.length > 0)
@@ -126,7 +126,7 @@ function figure(title: string, ...content: readonly Markup[]): Markup {
   </figure> `;
 }
 
-/** The values of a key of a cube by age, a line for each month; dashed from the first age on that is not final in all of it. */
+/** The values of one key of a cube by age, a line for each month, dashed from the first age at which not all of it is final. */
 function curveChart({ cohort, points }: CohortCurve): Markup {
   const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const months = [...new Set(points.map(({ month }) => month))];
@@ -150,7 +150,7 @@ function curveChart({ cohort, points }: CohortCurve): Markup {
   return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
 }
 
-/** How much of a final total is known by age: the medians of the metrics that take longest; none where that is not known. */
+/** How much of a final total is known by age: the medians of the slowest metrics; empty if that is not known. */
 function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
   if (maturation.length === 0) return [];
   const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
@@ -163,7 +163,7 @@ function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
   const slowest = [...curves].toSorted(([, one], [, other]) => missing(other) - missing(one)).slice(0, MOST_LINES);
   const lines = slowest.map(([, curve], index) => {
     const last = Math.max(...curve.keys());
-    // No fetch after the last age but the one that found the total final; nothing is known before the first.
+    // After its last age a metric's total was found final, that is 100 %; nothing is known before its first age.
     const values = ages.map((age) => curve.get(age) ?? (age > last ? 100 : null));
     return { colour: `--series-${index + 1}`, values };
   });

@@ -1,4 +1,4 @@
-/** Failures for people: what each means, what to set or delete, which data readers still have; as text, gravest first, and as JSON. */
+/** Failures as text, gravest first, and as JSON: what each means, what to set or delete, and which data readers still have. */
 
 import { readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { sizeText } from './measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
 
-/** What is needed to print a failure; a thrown one and one of a summary both have it. */
+/** What printing needs of a failure, thrown or from a summary. */
 export interface PrintedFailure {
   readonly code: FailureCode;
   readonly message: string;
@@ -23,12 +23,12 @@ export interface PrintedFailure {
 /** 0 for the gravest kind. */
 const gravity = ({ code }: PrintedFailure): number => Object.keys(exitCodes).indexOf(failureCodes[code]);
 
-/** `CODE: message` and its hint, gravest first, equals in their order; with `verbose` every cause. Empty for none. */
+/** `CODE: message` and hint of each failure, gravest first, then in given order; with `verbose` its causes. Empty for none. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   return failures
     .toSorted((one, other) => gravity(one) - gravity(other))
     .map(({ code, message, hint, cause }) => {
-      // Lines that came with the message are indented, so that outside text cannot pass for a line of ours.
+      // Further lines of a message are indented, so that outside text cannot pass for a line of ripen.
       const lines = [`${code}: ${printable(message).trim().split('\n').join('\n  ')}`];
       if (hint !== null) lines.push(`  hint: ${oneLine(hint)}`);
       return [...lines, ...(verbose ? causesOf(cause) : [])].join('\n');
@@ -36,7 +36,7 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
     .join('\n');
 }
 
-/** Far more than anybody wraps. */
+/** Far deeper than errors are nested in practice. */
 const MOST_CAUSES = 10;
 
 function causesOf(cause: unknown): string[] {
@@ -47,14 +47,14 @@ function causesOf(cause: unknown): string[] {
   return lines;
 }
 
-/** What `--json` ends with when a command came to no result; null stands for a signal. */
+/** What `--json` prints last if a command has no result; null stands for a signal. */
 export function failedResult(failure: Failure | null): JsonLine {
   if (failure === null) return new JsonLine({ status: 'interrupted', failures: [] });
   const { code, message, hint } = failure;
   return new JsonLine({ status: 'failed', failures: [{ code, slice: null, window: null, message, hint }] });
 }
 
-/** A failure that stopped a command, in the form events have; as JSON a bug carries its stack, `verbose` adds every cause. */
+/** A failure that stopped a command, in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
 export function failureLines(
   failure: Failure,
   { log, verbose = false }: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
@@ -66,19 +66,18 @@ export function failureLines(
   return new JsonLine({ at: at.toISOString(), level: 'error', run_id: null, ...failedEvent(failure), facts, ...stack });
 }
 
-/** With less, a run may end in the middle of a copy. */
+/** With less free space a run may end in the middle of a copy. */
 export const LEAST_FREE_BYTES = 1e9;
 
-/** What is known when failures are explained. */
 interface Known {
   readonly config: Config;
-  /** Null where it could not be read. */
+  /** Null if it could not be read. */
   readonly report: StatusReport | null;
-  /** The run that failed; null for one that did not begin. */
+  /** The run that failed; null if it did not start. */
   readonly runId: string | null;
 }
 
-/** The failures, one a cause, each with its remedy and what readers still have. */
+/** The failures, one for each cause, each with its remedy and what readers still have. */
 export async function explained(failures: readonly FailureSummary[], known: Known): Promise<FailureSummary[]> {
   const worded = await Promise.all(failures.map(async (failure) => withRemedy(failure, known.config)));
   return groupedFailures(worded).map((failure) => {
@@ -88,14 +87,14 @@ export async function explained(failures: readonly FailureSummary[], known: Know
   });
 }
 
-/** The failure with its remedy: of a refused token which setting to change, of a full disk what is free and what may go. */
+/** The failure with its remedy: the setting of a refused token, or what to delete from a full disk; any other as it is. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { code, message } = failure;
   if (code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
   return code === 'STORAGE_FAILED' && message.includes(FULL_DISK) ? fullDisk(failure, config) : failure;
 }
 
-/** Which setting the token comes from, with its line and its variable, and what to set. */
+/** The setting the token comes from, with its line and its variable, and what to set. */
 async function tokenHint({ file }: Config): Promise<string> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const at = lines.findIndex((line) => /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line));
@@ -107,7 +106,7 @@ async function tokenHint({ file }: Config): Promise<string> {
   return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; one that was reset is void at once.`;
 }
 
-/** Of no slice: the disk was full for all of them. */
+/** The failure without slice and window: the disk was full for all of them. */
 async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Config): Promise<F> {
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);
@@ -121,7 +120,7 @@ async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Con
   };
 }
 
-/** Whether readers still have good data, and of which night; empty where nobody knows. */
+/** Whether readers still have good data, and of which night; empty if there is no report. */
 function readersText(slice: string | null, { report, runId }: Known): string {
   if (report === null) return '';
   if (slice !== null) {

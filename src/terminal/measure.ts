@@ -4,21 +4,21 @@ const MS_PER_SECOND = 1000;
 const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
 const MINUTES_PER_DAY = 24 * MINUTES_PER_HOUR;
-/** From here on, of an amount or of percents, decimals are noise. */
+/** From this amount or percentage on, decimals are noise. */
 const BIG = 1000;
-/** Of an amount below one. */
+/** Significant digits of an amount below one. */
 const SMALL_AMOUNT_DIGITS = 3;
 
 const sizes = { GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
 const durations = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: MS_PER_SECOND } as const;
 
-/** `4.2 GB`, `34 MB`, `512 B`, as disks are sold: one decimal below ten, none above. */
+/** `4.2 GB`, `34 MB`, `512 B`, in decimal units as disks are sold: one decimal below ten, none above. */
 export function sizeText(bytes: number): string {
   const [unit, size] = Object.entries(sizes).find(([, size]) => bytes >= size) ?? ['B', 1];
   return `${(bytes / size).toFixed(size > 1 && bytes / size < 10 ? 1 : 0)} ${unit}`;
 }
 
-/** `340 ms`, `1.2 s`, `34 s`, `2 min 05 s`, `1 h 03 min`, from two days on `3 days`. */
+/** `340 ms`, `1.2 s`, `34 s`, `2 min 05 s`, `1 h 03 min`, and from two days on `3 days`. */
 export function elapsedText(ms: number): string {
   if (ms < MS_PER_SECOND) return `${Math.round(ms)} ms`;
   const seconds = ms / MS_PER_SECOND;
@@ -48,13 +48,13 @@ export function groupedText(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** The first names and how many more there are: more names make a line longer, not clearer. */
+/** The first names, and how many others there are: more names make a line longer, not clearer. */
 export function namesText(names: readonly string[], most = 5): string {
   const more = names.length > most ? ` and ${names.length - most} more` : '';
   return `${names.slice(0, most).join(', ')}${more}`;
 }
 
-/** `14,074`, `-937.5`, `0.0043`: no decimals from a thousand on, two from one on, three digits below; `signed`: `+14,074`. */
+/** `14,074`, `-937.5`, `0.0043`: no decimals from 1000 on, two from 1 on, three digits below. Signed: `+14,074`. */
 export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): string {
   const size = Math.abs(amount);
   const text = amount.toLocaleString('en-US', {
@@ -66,7 +66,7 @@ export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): 
   return text === '-0' ? '0' : text;
 }
 
-/** `12.4 %` of a whole, `0 %` of nothing; 100 % and 0 % are only said of all and of none. */
+/** `12.4 %` of a whole, `0 %` of nothing. Rounding makes neither 0 % (but `<0.1 %`) nor, unsigned, 100 % (but `>99.9 %`). */
 export function percentText(part: number, whole: number, sign: 'plain' | 'signed' = 'plain'): string {
   const percent = whole === 0 ? 0 : (100 * part) / whole;
   const rounded = Math.abs(percent) >= BIG ? Math.round(percent) : Math.round(percent * 10) / 10;
@@ -75,7 +75,7 @@ export function percentText(part: number, whole: number, sign: 'plain' | 'signed
   return `${sign === 'signed' && percent > 0 ? '+' : ''}${groupedText(rounded)} %`;
 }
 
-/** `2026-02-14 02:30` of an ISO instant, where the zone is told beside it. */
+/** `2026-02-14 02:30` of an ISO instant, for places that state the zone themselves. */
 export function clockText(instant: string): string {
   return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
 }
@@ -90,7 +90,7 @@ export function daysText(first: string, last: string): string {
   return first === last ? first : `${first} … ${last}`;
 }
 
-/** The first group of a run's id, which tells runs apart. */
+/** The first group of a run's id, enough to distinguish runs. */
 export function runText(runId: string): string {
   return runId.split('-')[0] ?? runId;
 }

@@ -1,24 +1,24 @@
-/** A run and what it left, as Prometheus reads metrics from a text file (exposition format 0.0.4); pure. */
+/** A run and its results as Prometheus metrics in a text file (exposition format 0.0.4); pure. */
 
 import type { Failure } from '../errors.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import { healthStates, periodStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
 import { version } from '../version.ts';
 
-/** How a run ended: with a summary, or by what kept it from starting. */
+/** How a run ended: with a summary, or with the failure that kept it from starting. */
 export type RunEnd = {
   readonly command: string;
   readonly endedAt: Date;
-  /** Not from one instant to the other: a clock that was set in between would say anything. */
+  /** Measured with a monotonic clock, as the system clock may be set during the run. */
   readonly durationMs: number;
-  /** Of the gravest failure, or that of the signal which stopped it. */
+  /** That of the gravest failure or of the signal that stopped the run; 0 for neither. */
   readonly exitCode: number;
 } & ({ readonly summary: SyncSummary; readonly failure: null } | { readonly summary: null; readonly failure: Failure });
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
 type Metric = readonly [name: string, help: string, samples: readonly Sample[]];
 
-/** The metrics of the run, and, where the status could be read, of every slice; ends with a line feed. */
+/** The metrics of the run and, if the status could be read, of every slice. Ends with a line feed. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
   return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))].map(metricText).join('');
 }
@@ -79,7 +79,7 @@ function statusMetrics({ slices, health }: StatusReport): Metric[] {
   ];
 }
 
-/** A metric with its help and samples; a sample without a value is left out, as is a metric without any. */
+/** A metric with its help and samples. Samples without a value are left out; the text is empty if none has one. */
 function metricText([name, help, samples]: Metric): string {
   const lines = samples.flatMap(([labels, value]) => {
     const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);

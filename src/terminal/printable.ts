@@ -1,14 +1,11 @@
-/**
- * Text from outside, made safe to show: names, service messages and paths may hold control sequences that repaint a
- * terminal, line breaks that forge a line of a log, or marks that turn the reading direction.
- */
+/** Makes outside text, such as names and paths, safe to show: it cannot repaint a terminal, forge log lines or turn text. */
 
 import { scrubbedJson } from '../config/secret.ts';
 
-/** Every control character but tab and line feed, and the marks that change the direction of text. */
+/** Every control character except tab and line feed, and the marks that change the direction of text. */
 const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
-/** The text without control characters; line feeds and tabs stay. What a lost escape introduced is left, as text. */
+/** The text without control characters, except line feeds and tabs. What followed a removed escape stays, as text. */
 export function printable(text: string): string {
   return text.replaceAll(unprintable, '');
 }
@@ -18,10 +15,7 @@ export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ')).trim();
 }
 
-/**
- * A value as JSON on one line, its texts scrubbed of secrets, with the control characters that JSON allows bare escaped too. It is
- * safe to write as it is: to scrub it once more could take a number or a name of it apart.
- */
+/** A value as one JSON line, scrubbed and with control characters escaped. Scrubbing it again could damage a number or name. */
 export class JsonLine {
   readonly text: string;
 
@@ -31,7 +25,7 @@ export class JsonLine {
   }
 }
 
-/** The fields of an object under the names that JSON has for them: `partnerId` as `partner_id`. */
+/** The fields of an object under their JSON names: `partnerId` as `partner_id`. */
 export function snakeCased(fields: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

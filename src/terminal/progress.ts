@@ -1,8 +1,7 @@
 /**
- * Shows a run's events on stderr: one line of a terminal that is repainted in place, lines of text, lines of JSON, or nothing.
- *
- * Own and small: the kept libraries paint one line a task, and a run has fifty at once. The cursor is never hidden, so
- * that a killed process leaves nothing to put right.
+ * Shows a run's events on stderr: as one terminal line repainted in place, as lines of text or JSON, or not at all.
+ * Own code: the maintained libraries paint one line for each task, and a run has fifty at once. The cursor is never hidden, so
+ * that a killed process leaves nothing to repair.
  */
 
 import type { Emit, EventType, RunEvent } from '../events.ts';
@@ -15,30 +14,29 @@ import { textWidth } from './table.ts';
 /** A listener to a run's events. */
 export interface Progress {
   readonly emit: Emit;
-  /** Leaves the terminal clean; nothing is emitted afterwards. */
+  /** Leaves the terminal clean; nothing may be emitted afterwards. */
   close(): void;
 }
 
 /** Ten times a second is as fast as anyone reads, and costs nothing over a slow connection. */
 const REPAINT_MS = 100;
-/** The elapsed time moves on when nothing happens. */
+/** The elapsed time advances even if nothing happens. */
 const TICK_MS = 1000;
-/** Without a terminal a long run says so often how far it is. */
+/** How often a run without a terminal reports its progress. */
 const REPORT_MS = 60_000;
-/** As wide as a line of a log needs to be. */
+/** Wide enough for a log line. */
 const LOG_COLUMNS = 120;
 const ERASE_LINE = '\r\u001b[2K';
 const ERASE_REST = '\u001b[K';
 const STOPPING = 'stopping once what is under way has ended; Ctrl-C again ends at once';
 
-/** Which events are shown, and how. */
 export interface ProgressOptions {
   readonly log: 'text' | 'json';
   readonly quiet?: boolean | undefined;
   readonly verbose?: boolean | undefined;
 }
 
-/** The progress display a command requests; `--quiet` leaves failures in JSON lines, as in text they are printed after the run. */
+/** The progress display that the options select. With `quiet` JSON shows only failures; text prints them after the run. */
 export function openProgress({ log, quiet = false, verbose = false }: ProgressOptions, shell: Shell): Progress {
   if (log === 'json') {
     const line = jsonLines();
@@ -57,7 +55,7 @@ const plain = (emit: Emit): Progress => ({ emit, close() {} });
 /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
 const logLine = (sentence: string, shell: Shell): string => `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
-/** Whether an event is shown, not only counted: none that an earlier one has said, nor what failed the whole run, which is printed after it. */
+/** Whether an event gets a line: a lock wait, or a new warning or slice failure. The run's own failures are printed later. */
 function worthALine(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {
@@ -69,7 +67,7 @@ function worthALine(): (event: RunEvent) => boolean {
   };
 }
 
-/** A line when a slice is done, one a minute, every warning and failure, the begin and the end. */
+/** A line at the start and the end, for each finished slice, warning and slice failure, and every minute. */
 function logProgress(shell: Shell): Progress {
   const nowMs = (): number => shell.now().getTime();
   const say = (line: string): void => shell.tell(logLine(line, shell));
@@ -97,7 +95,7 @@ function terminalProgress(shell: Shell): Progress {
   const paint = (): void => {
     paintedAt = nowMs();
     pending = null;
-    // Erased after the text, not before it: a line that is blank for a moment flickers.
+    // The rest is erased after the text, not before it: a line that is blank for a moment flickers.
     shell.paint(`\r${tally.line(paintedAt, shell.columns())}${ERASE_REST}`);
   };
   const repaintSoon = (): void => {
@@ -126,13 +124,13 @@ function terminalProgress(shell: Shell): Progress {
   };
 }
 
-/** How grave an event is: it failed something, wants a look, or is on the way. */
+/** The log level of an event: a failure, something to look at, or progress. */
 function levelOf({ type }: RunEvent): 'error' | 'warning' | 'info' {
   if (type === 'failed') return 'error';
   return type === 'warning' || type === 'breaker_opened' ? 'warning' : 'info';
 }
 
-/** Events as lines of JSON, in order: `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), and the event's own fields. */
+/** Events as JSON lines: `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), then the event's own fields. */
 export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   let runId: string | null = null;
   return (event, at) => {
@@ -154,12 +152,11 @@ const sum = (one: Counts, other: Partial<Counts>): Counts => ({
   restated: one.restated + (other.restated ?? 0),
 });
 
-/** What an event changes. */
 interface Effect {
   readonly slice?: string | null;
   readonly adds?: Partial<Counts>;
   readonly inFlight?: 1 | -1;
-  /** What is being done, when it is not windows. */
+  /** What the run is doing, empty for windows; unchanged if missing. */
   readonly doing?: string;
 }
 
@@ -188,7 +185,7 @@ const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + fa
 const GAP = ' · ';
 const BAR_COLUMNS = 10;
 
-/** The events of a run so far; instants are in milliseconds of whoever tallies. */
+/** The events of a run so far. Instants are in milliseconds of the caller's clock. */
 class Tally {
   readonly #slices = new Map<string, Counts>();
   #command = 'ripen';
@@ -200,7 +197,7 @@ class Tally {
     this.#startedMs = startedMs;
   }
 
-  /** Adds an event; returns what became of a slice whose last window it ended, null for any other event. */
+  /** Adds an event. Returns a sentence about its slice if no window of the slice is left to load, else null. */
   add(event: RunEvent, atMs: number): string | null {
     if (event.type === 'run_started') this.#begin(event.command, atMs);
     const { slice = null, adds = {}, inFlight = 0, doing = this.#doing } = effectOf(event.type, event);
@@ -218,7 +215,7 @@ class Tally {
     [this.#command, this.#startedMs, this.#inFlight] = [command, atMs, 0];
   }
 
-  /** The run on one line, never as wide as the terminal, so that it can be repainted in place; what matters least comes last. */
+  /** The run on one line, narrower than the terminal so that it can be repainted. The least important parts drop out. */
   line(nowMs: number, columns: number): string {
     const all = [...this.#slices.values()].reduce(sum, none);
     const planned = Math.max(all.planned, all.loaded + all.failed);

@@ -4,14 +4,14 @@ import type { EventType, RunEvent } from '../events.ts';
 import { countText, durationText, elapsedText, groupedText, sizeText } from './measure.ts';
 import { oneLine } from './printable.ts';
 
-/** What happened, on one line, without a final stop. Outside text in it is made printable. */
+/** What happened, on one line, without a final stop. Outside text is made printable. */
 export function sentenceOf(event: RunEvent): string {
   return oneLine(sentence(event.type, event));
 }
 
 const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string => sentences[type](event);
 
-/** `network_daily 2026-01-03:2026-01-09: `, as far as it is known. */
+/** `network_daily 2026-01-03:2026-01-09: `, without what is null; empty if both are. */
 const at = ({ slice, window = null }: { readonly slice: string | null; readonly window?: string | null }): string => {
   const words = [slice, window].filter((word) => word !== null);
   return words.length === 0 ? '' : `${words.join(' ')}: `;

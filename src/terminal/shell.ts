@@ -1,4 +1,4 @@
-/** What a command may do to the outside world. All that is written is scrubbed of secrets and, but for `paint`, of control characters. */
+/** What a command may do to the outside world. All output is free of secrets and, except by `paint`, of control characters. */
 
 import type { Writable } from 'node:stream';
 
@@ -8,32 +8,32 @@ export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The working directory, absolute. */
   readonly directory: string;
-  /** File rights the user withholds from what they name on the command line. */
+  /** The user's umask, for files named on the command line. */
   readonly umask: number;
   /** Aborted by the first SIGHUP, SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   /** Whether stderr is a terminal that can be repainted. */
   readonly isTerminal: boolean;
-  /** Columns of the terminal stderr goes to; of a usual one where there is none. */
+  /** Columns of the terminal on stderr; a usual number if there is no terminal. */
   columns(): number;
-  /** Columns of the terminal stdout goes to; null where it goes to a file or a program, which gets texts uncut. */
+  /** Columns of the terminal on stdout; null if stdout is a file or a program, which receives texts uncut. */
   resultColumns(): number | null;
   now(): Date;
-  /** Writes lines to stdout: results, and nothing else. */
+  /** Writes lines to stdout: only results. */
   print(text: string | JsonLine): void;
-  /** For results that are rows rather than lines; closed early by a reader that has seen enough. */
+  /** For results that are rows rather than lines; its reader may close it early. */
   readonly stdout: Writable;
   /** Writes lines to stderr: progress, events, failures. */
   tell(text: string | JsonLine): void;
-  /** Whether there is a terminal to ask at. */
+  /** Whether there is a terminal to ask on. */
   readonly canAsk: boolean;
   /** Asks on the terminal and waits for a line. */
   ask(question: string): Promise<string>;
-  /** Writes to stderr as it is, control sequences included. */
+  /** Writes text to stderr as it is, control sequences included. */
   paint(text: string): void;
 }
 
-/** The rights of a file that the command line names: what the user's mask leaves of reading and writing. */
+/** The rights of a file named on the command line: reading and writing, as far as the user's umask allows. */
 export function namedMode({ umask }: Pick<Shell, 'umask'>): number {
   return 0o666 & ~umask;
 }

@@ -1,4 +1,4 @@
-/** What a status report says, as sentences and tables that the text and the page both render; pure. */
+/** The facts of a status report, as sentences and tables for both the text and the page; pure. */
 
 import { FEWEST_PERIODS } from '../insight/ripening.ts';
 import { AUDITED_DAYS } from '../status/status-report.ts';
@@ -16,7 +16,7 @@ import {
 } from './measure.ts';
 import { columnsOf, type Table } from './table.ts';
 
-/** The states in words, as a legend of the picture says them. */
+/** The states in words, for the legend of the picture. */
 export const cellWords: Readonly<Record<CellState, string>> = {
   final: 'final',
   maturing: 'maturing',
@@ -28,26 +28,26 @@ export const cellWords: Readonly<Record<CellState, string>> = {
   missing: 'missing',
 };
 
-/** A table with what its rows are about. */
+/** A table with its title. */
 export interface FactTable extends Table {
-  /** Empty where a heading, or the first column, says it. */
+  /** Empty if a heading or the first column says it. */
   readonly title: string;
 }
 
-/** A fact as a cell; nothing where it is not known. */
+/** A fact as a cell; empty if it is null. */
 function known<T>(fact: T | null, text: (fact: T) => string): string {
   return fact === null ? '' : text(fact);
 }
 
 const shareText = (share: number | null): string => known(share, (part) => percentText(part, 1));
 
-/** What was read, and the instant it is judged at. */
+/** The database that was read, and the instant of the report. */
 export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
   if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
   return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
 }
 
-/** How old the crawls of links are, in one line; none without a crawl. */
+/** When links were crawled, as one line; empty without a crawl. */
 export function crawlsText({ crawls }: StatusReport): string[] {
   const [oldest, newest] = [crawls[0], crawls.at(-1)];
   if (oldest === undefined || newest === undefined) return [];
@@ -70,10 +70,10 @@ export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable =>
   ]),
 });
 
-/** `2026-02-15 00:00` (UTC), or that something is due by now. */
+/** `2026-02-15 00:00` (UTC), or `now` if something is due already. */
 const dueText = (next: string, asOf: string): string => (next <= asOf ? 'now' : clockText(next));
 
-/** What is loaded of a slice, how fresh it is, whether it changes its meaning, and what audits found: a sentence each. */
+/** A sentence each: what is loaded of a slice, how fresh it is, whether its meaning changes, how many periods were released. */
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   const { periods, rows, cells, newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
   const { building_periods: building, released_periods: released } = slice;
@@ -95,20 +95,20 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
-/** The sentence about final cells that were fetched again; none before the first. */
+/** The sentence about final cells that were fetched again; empty before the first. */
 export function auditText({ audited }: SliceStatus): string[] {
   if (audited === null) return [];
   const { cells, periods, changed, drawn_periods: drawn, drawn_changed: wrong, wrong_share_below: below } = audited;
   const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
   if (below === null) return [counted];
-  // Never below what it is.
+  // Rounded up: never below the bound.
   const share = `fewer than ${Math.ceil(1000 * below) / 10} % of the final cells drawn from were wrong`;
   return [
     `${counted}; of ${countText(drawn, 'period')} drawn at random ${percentText(wrong, drawn)}: with 95 % confidence ${share}`,
   ];
 }
 
-/** What each metric means and whether it adds up, as the comment of its column says; when it is final, and by which rule. */
+/** What each loaded metric means and whether it adds up (its column's comment), when it is final, and by which rule. */
 export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
   title: 'What each metric means, and when it is final',
   columns: columnsOf('metric', '~meaning', 'final after', '~because'),
@@ -122,7 +122,7 @@ export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
     ]),
 });
 
-/** What moved in 7 days, by metric. The share is that of what was there before; a period that had no value has none. */
+/** What changed in 7 days, by metric. The last column is the change in percent, empty if a period had no value before. */
 export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
   title: '',
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
@@ -135,10 +135,10 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
   ]),
 });
 
-/** As many as stand beside a name on a usual terminal. */
+/** As many as fit beside a name on a usual terminal. */
 const MOST_AGES = 9;
 
-/** How much of a final total is known at each age, a row a metric; of many ages some, evenly chosen. */
+/** How much of a final total is known at each age, a row for each metric; of many ages an even selection. */
 export function maturationTable({ maturation }: SliceStatus): FactTable {
   const all = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const last = Math.min(all.length, MOST_AGES) - 1;
@@ -156,7 +156,7 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
   };
 }
 
-/** What projections would have come to, beside the values as they were; those that did poorly are not shown to readers. */
+/** The errors of past projections beside those of the values as they were. Readers do not see projections that did poorly. */
 export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
   title: 'Projections put to the test: median error against what became final',
   columns: columnsOf('~median error', '#age', '#periods', '#projected', '#as is', '#in interval', 'shown'),
@@ -171,7 +171,7 @@ export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
   ]),
 });
 
-/** The metrics of which it is not known how their values mature, as a sentence; none where it is known of each. */
+/** A sentence with the metrics that become final but whose maturation is not known yet; empty if there is none. */
 export function unknownMaturation({ maturation, histories }: SliceStatus): string[] {
   const unknown = histories
     .filter(({ horizon_days: horizon }) => horizon !== null)

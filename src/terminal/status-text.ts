@@ -1,4 +1,4 @@
-/** A status report for people: whether all is well, a line a slice, the last runs; on request one slice in detail; pure. */
+/** A status report for people: its health, a line for each slice, the last runs; on request slices in detail; pure. */
 
 import { type CellState, cellStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
 import { countText } from './measure.ts';
@@ -20,15 +20,15 @@ import {
 } from './status-facts.ts';
 import { indented, shortened, tableText, textWidth } from './table.ts';
 
-/** Where the text goes to a file or a program. */
+/** For output to a file or a program. */
 const USUAL_COLUMNS = 80;
-/** Wider lines of marks are hard to follow to their label. */
+/** In wider lines it is hard to match marks with their label. */
 const MOST_COLUMNS = 120;
-/** More would bury the rest; `--json` has them all. */
+/** More would hide the rest; `--json` has them all. */
 const SHOWN = 5;
 const INDENT = 2;
 
-/** What is shown besides the usual. */
+/** What is shown in addition. */
 export interface Shown {
   /** Whether each slice is shown in detail, not on one line. */
   readonly details?: boolean;
@@ -38,7 +38,7 @@ export interface Shown {
 
 const shownUsually: Shown = { maturation: false, backtest: false };
 
-/** Whether all is well, the slices, the last runs, and what was odd in the newest. */
+/** The health, the slices, the last runs, and the warnings of the newest run. */
 export function statusText(report: StatusReport, terminal: number | null = null, shown: Shown = shownUsually): string {
   const { health, slices, runs } = report;
   const hasDetails = shown.details === true || shown.maturation || shown.backtest;
@@ -65,7 +65,7 @@ export function statusText(report: StatusReport, terminal: number | null = null,
   ].join('\n');
 }
 
-/** An indented table's lines, of which only the first rows are shown. */
+/** The lines of a table that is to be indented: its first rows, and how many more there are. */
 function tableLines({ columns, rows }: FactTable, terminal: number | null, shown = SHOWN): string[] {
   if (rows.length === 0) return [];
   const text = tableText({ columns, rows: rows.slice(0, shown) }, terminal === null ? null : terminal - INDENT);
@@ -87,7 +87,7 @@ function sliceLines(slice: SliceStatus, asOf: string, shown: Shown, terminal: nu
   return [slice.name, ...lines.map(indented)];
 }
 
-/** From ink to nothing as there is less to rely on; what wants a look is a letter or a sign. */
+/** Less ink means less to rely on; a letter or sign needs attention. */
 const pictureMarks: Readonly<Record<CellState, string>> = {
   final: '█',
   maturing: '▒',
@@ -105,10 +105,10 @@ function legend(slices: readonly SliceStatus[]): string[] {
   return marks.length === 0 ? [] : [marks.map((state) => `${pictureMarks[state]} ${cellWords[state]}`).join('  '), ''];
 }
 
-/** A longer label leaves too little room for the picture; what it leaves out is in `--json`. */
+/** A longer label would leave too little room for the picture; `--json` has all metrics. */
 const MOST_LABEL = 28;
 
-/** A line of days, one for each group of metrics that ripen alike, and how many older periods did not fit; empty without a period or a metric. */
+/** The days, a line for each group of metrics that ripen alike, and how many older periods do not fit; empty without any. */
 function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[] {
   const alike = new Map<string, string[]>();
   for (const { metric, spans } of metrics) {
@@ -131,7 +131,7 @@ function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[
   ];
 }
 
-/** `installs +3`: the first of the metrics and how many ripen alike. */
+/** `installs +3`: the first metric, and how many others ripen alike. */
 function labelOf([first = '', ...others]: readonly string[], columns: number): string {
   const more = others.length === 0 ? '' : ` +${others.length}`;
   return shortened(first, columns - more.length) + more;

@@ -4,12 +4,12 @@ import type { SliceSummary, SyncSummary } from '../run/summary.ts';
 import { countText, elapsedText, groupedText, minuteText, namesText, runText, sizeText } from './measure.ts';
 import { columnsOf, tableText } from './table.ts';
 
-/** What was loaded per slice, what else was, and how the run ended. */
+/** What each slice loaded, partners, links, requests and copies, and how the run ended. */
 export function summaryText(summary: SyncSummary): string {
   const { slices, partners, links, service, published, failures } = summary;
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
   const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
-  // A run of the windows alone says nothing of partners and links.
+  // Partners and links are left out if the run had none.
   const account = [
     ...(partners.rows === 0 ? [] : [countText(partners.rows, 'partner')]),
     ...(links.rows + links.removed === 0
@@ -23,7 +23,7 @@ export function summaryText(summary: SyncSummary): string {
   // Few lines: a nightly log is read as a whole.
   return [
     ...(slices.length === 0 ? [] : [loadedTable(slices)]),
-    // Named, as a day without rows may be one whose rows were not there yet.
+    // Named, as the rows of such a day may not have been there yet.
     ...slices.flatMap(({ name, empty_periods: empty }) =>
       empty.length === 0 ? [] : [`${name}: no rows for ${namesText(empty)}`],
     ),
@@ -33,7 +33,6 @@ export function summaryText(summary: SyncSummary): string {
   ].join('\n');
 }
 
-/** What was loaded, a line a slice. */
 function loadedTable(slices: readonly SliceSummary[]): string {
   const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
   return tableText({
@@ -49,7 +48,7 @@ function loadedTable(slices: readonly SliceSummary[]): string {
   });
 }
 
-/** `1 new, 14 maturing`; `nothing due` when there were none. */
+/** `1 new, 14 maturing`, or `nothing due` if there were none. */
 export function reasonsText(reasons: Readonly<Record<string, number>>): string {
   const words = Object.entries(reasons).filter(([, count]) => count > 0);
   return words.length === 0
@@ -57,7 +56,7 @@ export function reasonsText(reasons: Readonly<Record<string, number>>): string {
     : words.map(([reason, count]) => `${groupedText(count)} ${reason}`).join(', ');
 }
 
-/** How often each reason was one, of several windows or nights together. */
+/** How often each reason occurs in several windows or nights together. */
 export function summedReasons(each: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const [reason, count] of each.flatMap(Object.entries<number>)) sums[reason] = (sums[reason] ?? 0) + count;

@@ -1,8 +1,7 @@
 /**
- * A table of text, columns aligned, as a terminal or a script reads it, and texts cut to fit; pure.
- *
- * Own and small: the kept libraries measure with a list of emoji of 2019, so that a later one moves their columns, and
- * none fits a table to a terminal. How wide a character is, a library says.
+ * Aligned text tables for terminals and scripts, and texts cut to fit; pure.
+ * Own code: the maintained libraries measure with an emoji list of 2019, so that a later emoji moves their columns, and none
+ * fits a table to a terminal. Only the width of a character comes from a library.
  */
 
 import stringWidth from 'string-width';
@@ -11,19 +10,19 @@ import { oneLine } from './printable.ts';
 
 export interface Column {
   readonly title: string;
-  /** Numbers stand to the right; text, the default, to the left. */
+  /** Right for numbers; left, the default, for text. */
   readonly align?: 'left' | 'right';
-  /** Whether its cells may be cut where the table is wider than the terminal; names may, what is copied may not. */
+  /** Whether its cells may be cut if the table is wider than the terminal: names may, texts that people copy may not. */
   readonly shrinks?: boolean;
 }
 
-/** What a table shows; cells may hold outside text. */
+/** The content of a table; cells may hold outside text. */
 export interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Columns by their titles; one that begins with `#` holds numbers, one with `~` may be cut. */
+/** Columns by their titles. A title that begins with `#` marks numbers; one with `~`, cells that may be cut. */
 export const columnsOf = (...titles: readonly string[]): Column[] =>
   titles.map((title) => ({
     title: title.replace(/^[#~]/, ''),
@@ -33,16 +32,16 @@ export const columnsOf = (...titles: readonly string[]): Column[] =>
 
 const GAP = '  ';
 const ELLIPSIS = '…';
-/** A name cut shorter than this tells nothing. */
+/** A name cut shorter than this says nothing. */
 const LEAST_WIDTH = 8;
 
-/** Columns: two for a wide character or an emoji, none for a combining mark. */
+/** The columns of a text: two for a wide character or an emoji, none for a combining mark. */
 export function textWidth(text: string): number {
-  // Plain text, which most is, needs no tables of characters: to compile them takes a tenth of a start.
+  // Plain text, the usual case, needs no character tables; compiling them takes a tenth of the start-up time.
   return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text in at most `columns`, cut in its middle, as names of one kind differ in how they end, between the characters a reader sees. */
+/** The text cut to `columns`, between visible characters, and in its middle, as similar names differ in their ends. */
 export function shortened(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   if (columns < 1) return '';
@@ -58,7 +57,7 @@ export function shortened(text: string, columns: number): string {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-/** The lines of a table, the titles first. Within `terminal` columns the widest cells that may are cut; without one (null) none is. */
+/** The lines of a table, titles first. The widest cells that may be cut are cut to fit `terminal` columns; null cuts none. */
 export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
   const lines = [
     columns.map(({ title }) => title),
@@ -82,12 +81,12 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
   return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
 
-/** A text in lines of at most so many columns, where its words allow it. */
+/** A text in lines of at most `columns`, as far as its words allow. */
 export function wrapped(text: string, columns: number): string {
   return filled(oneLine(text).split(' '), ' ', columns);
 }
 
-/** Parts that are never divided, as many on a line as its columns hold. */
+/** Parts that are never divided, as many on each line as fit. */
 export function filled(parts: readonly string[], gap: string, columns: number): string {
   const lines: string[] = [];
   for (const part of parts) {
@@ -98,7 +97,7 @@ export function filled(parts: readonly string[], gap: string, columns: number): 
   return lines.join('\n');
 }
 
-/** Every line of a text that is not empty, two blanks further in. */
+/** The text with every line that is not empty indented by two blanks. */
 export function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, GAP);
 }
