@@ -31,15 +31,9 @@ export interface Draws {
 }
 
 /**
-<<<<<<< HEAD
- * At most so many periods, of all slices together: each with the chance that one of all their final cells lies in it, whatever
- * else the night requests, as what is left out would never be found wrong. Only what was fetched on the same day is left out, as
- * that says nothing new, what is not covered any more, and a table that is being built. Each period has a number of its own
- * (Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir"), so that a run after a killed one draws the same.
-=======
  * Draws at most so many periods from all slices together, each with a chance in proportion to its final cells. Also draws
- * periods that the night requests anyway: what is left out would never be found wrong.
->>>>>>> 8195d6413bf4d86b74dd218498252d25c479770c
+ * periods that the night requests anyway: what is left out would never be found wrong. Each period has a number of its own
+ * (Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir"), so that a run after a killed one draws the same.
  */
 export function drawAudits(plans: readonly SlicePlan[], { periods, done }: Draws, planAt: Date): Draw[] {
   return plans
