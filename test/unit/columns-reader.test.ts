@@ -101,6 +101,22 @@ test('two saved bodies of one answer, one of them gzip, become one Parquet file 
   expect(await sumsOf(to)).toEqual(expectedSums(100, 2));
 });
 
+test('four plain bodies that are read at once each become a file of their own rows', async () => {
+  const own = openColumnReader();
+  const requests = await Promise.all(
+    [3000, 3000, 2900, 3100].map(async (rows, at) => {
+      return { bodies: [await saved(bodyOf(rows, `app ${at} `))], columns, to: fresh('parquet') };
+    }),
+  );
+  const read = await Promise.all(requests.map(async (request) => own.read(request)));
+  await own.close();
+  expect(read.map(({ rows }) => rows)).toEqual([3000, 3000, 2900, 3100]);
+  for (const [at, { to }] of requests.entries()) {
+    const apps = `select distinct split_part(app, ' ', 2) as app from read_parquet(${literal(to)})`;
+    expect(await warehouse.rows(apps, [], z.object({ app: z.string() }))).toEqual([{ app: String(at) }]);
+  }
+});
+
 test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
   const to = fresh('parquet');
   const body = await saved(bodyOf(130_000));

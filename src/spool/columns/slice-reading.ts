@@ -149,11 +149,10 @@ const PIECE_BYTES = 256 * 1024;
 const isGarbled = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
 
-/** Shared by all readings on a thread, so each piece must be taken before any other is read. */
-const piece = new Uint8Array(PIECE_BYTES);
-
 /** Reads a plain body without a stream: a trip to the thread pool and a buffer per piece would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
+  // Not shared: other readings of this thread go on between two pieces.
+  const piece = new Uint8Array(PIECE_BYTES);
   const file = openSync(path, 'r');
   try {
     for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece)) yield piece.subarray(0, bytes);
