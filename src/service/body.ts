@@ -4,7 +4,7 @@
  * Memory does not grow with a saved body. What is returned is complete. A failure leaves no file, if the disk can remove it.
  */
 
-import { open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 
 import { parse } from 'lossless-json';
 import { z } from 'zod';
@@ -63,12 +63,12 @@ export async function saveBody(
       waiting.push(chunk);
       bytes += chunk.length;
       if (waiting.reduce((sum, { length }) => sum + length, 0) >= WRITE_BYTES) {
-        await onDisk(path, () => file.appendFile(Buffer.concat(waiting)));
+        await onDisk(path, () => writeAll(file, waiting));
         waiting = [];
       }
       yield chunk;
     }
-    await onDisk(path, () => file.appendFile(Buffer.concat(waiting)));
+    await onDisk(path, () => writeAll(file, waiting));
   }
   try {
     try {
@@ -85,6 +85,13 @@ export async function saveBody(
     await rm(path, { force: true }).catch(() => {});
     throw error;
   }
+}
+
+/** Writes chunks without copying them; a disk may take less than it was given. */
+async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks);
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  if (bytesWritten < bytes) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten));
 }
 
 /** Turns an error of the disk into a `Failure`: unlike an error of the connection, it must not be retried. */
