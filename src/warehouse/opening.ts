@@ -16,7 +16,7 @@ import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
-import { MEMORY_LIMIT, isUnknownToEngine, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
+import { MEMORY_LIMIT, isUnknownToEngine, RELEASE, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
 
 /** How to open a warehouse, and what to do while another process has it open. */
 export interface OpenRequest {
@@ -64,6 +64,8 @@ export async function expectBatch(warehouse: Warehouse, bytes: number, metrics: 
 
 /** From this many rows on, an insertion runs in a single thread. */
 const MANY_ROWS = 20_000;
+/** From this many rows on, more than one of the engine's row groups, the pages of an insertion are worth their release. */
+const MANY_PAGES_ROWS = 150_000;
 
 /**
  * Runs `work` in one transaction, and in one thread if it inserts many rows: with two threads, one spins while it waits for the
@@ -77,6 +79,7 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
   } finally {
     // A database that failed accepts no setting either; only its first error matters.
     await warehouse.useThreads(engineThreads()).catch(() => null);
+    if (rows >= MANY_PAGES_ROWS) await warehouse.run(RELEASE).catch(() => null);
   }
 }
 

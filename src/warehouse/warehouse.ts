@@ -55,7 +55,7 @@ export const MEMORY_LIMIT = '400MB';
 /** Commits after which the engine releases the pages it only caches: they are not read again and would fill its memory. */
 const COMMITS_PER_RELEASE = 8;
 /** The engine refuses a limit below what is in use, but first releases everything it can. */
-const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
+export const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
 /** The warehouse on an instance that has its file open; `letGo` closes the instance. All sessions share one change count. */
 export async function warehouseOn(

@@ -5,7 +5,7 @@
  * machine, so the cost of writing counts more than the size. Its footer is in Thrift's compact protocol.
  */
 
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs';
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 
@@ -201,9 +201,11 @@ export class ParquetFile {
   }
 
   #write(parts: readonly Uint8Array[]): void {
-    const bytes = Buffer.concat(parts);
-    writeFileSync(this.#file, bytes);
-    this.#bytes += bytes.length;
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    const written = writevSync(this.#file, parts);
+    // A disk may take less than it was given.
+    if (written < bytes) writeFileSync(this.#file, Buffer.concat(parts).subarray(written));
+    this.#bytes += bytes;
   }
 }
 
@@ -239,8 +241,8 @@ function presence(nulls: Uint8Array, isFull: boolean): readonly Uint8Array[] {
   const groups = Math.ceil(nulls.length / GROUP_OF_BITS);
   const header = varint(isFull ? nulls.length * 2 : groups * 2 + 1);
   const levels = isFull ? Uint8Array.of(1) : new Uint8Array(groups);
-  for (const [row, isNull] of isFull ? [] : nulls.entries()) {
-    if (isNull === 0) levels[row >>> 3] = (levels[row >>> 3] ?? 0) | (1 << (row & 7));
+  for (let row = 0; row < nulls.length && !isFull; row += 1) {
+    if (nulls[row] === 0) levels[row >>> 3] = (levels[row >>> 3] ?? 0) | (1 << (row & 7));
   }
   return [lengthOf({ length: header.length + levels.length }), Uint8Array.from(header), levels];
 }

@@ -103,11 +103,11 @@ export class RowReader {
   /** Reads the row that begins at `at` into the cells of row `row`. Returns the offset after it, or `STOPPED`. */
   read(body: BodyWindow, at: number, row: number): number {
     const { reasons } = this.#into;
-    reasons.length = 0;
+    if (reasons.length > 0) reasons.length = 0;
     if (this.#otherRows < MOST_OTHERS) this.#keys ??= this.#learn(body, at);
     let end = this.#keys === null ? STOPPED : readAlike(this.#keys, body, at, row);
     if (end === STOPPED) {
-      reasons.length = 0;
+      if (reasons.length > 0) reasons.length = 0;
       end = this.#readMembers(body, at, row);
     } else {
       this.#alikeRows += 1;
