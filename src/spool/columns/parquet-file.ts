@@ -241,7 +241,8 @@ function presence(nulls: Uint8Array, isFull: boolean): readonly Uint8Array[] {
   const groups = Math.ceil(nulls.length / GROUP_OF_BITS);
   const header = varint(isFull ? nulls.length * 2 : groups * 2 + 1);
   const levels = isFull ? Uint8Array.of(1) : new Uint8Array(groups);
-  for (let row = 0; row < nulls.length && !isFull; row += 1) {
+  const listed = isFull ? 0 : nulls.length;
+  for (let row = 0; row < listed; row += 1) {
     if (nulls[row] === 0) levels[row >>> 3] = (levels[row >>> 3] ?? 0) | (1 << (row & 7));
   }
   return [lengthOf({ length: header.length + levels.length }), Uint8Array.from(header), levels];
