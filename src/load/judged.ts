@@ -37,7 +37,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         const empty = emptyStretches(window, answered);
         // Warnings about the whole answer belong to the first share that is loaded.
         const warnings = [...(share === first ? warningsOf(judged) : []), ...emptyWarning(empty)];
-        const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged) };
+        const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged, share === first) };
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
       } else if (fate !== 'newer') {
         const failure = lossFailure(share, counts, `${subjectOf(window)}${emptied.clause}`);
@@ -91,12 +91,11 @@ function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): Rea
   return answered;
 }
 
-/** The rejected rows of a share of a window. A row of unknown day counts in every share; the first share records all rows. */
-function rejectsIn(part: Window, { sound, rejects }: Judged): Pick<Rejects, 'recorded' | 'days'> {
-  const whole = sound.spooled.window;
-  if (rejects === null || part === whole) return rejects ?? { recorded: [], days: [] };
+/** The rejected rows of a share of a window. Rows of unknown day count in every share; the first loaded share records all. */
+function rejectsIn(part: Window, { sound, rejects }: Judged, isFirst: boolean): Pick<Rejects, 'recorded' | 'days'> {
+  if (rejects === null || part === sound.spooled.window) return rejects ?? { recorded: [], days: [] };
   const days = rejects.days.filter((day) => day === null || isWithin(day, part.replaced));
-  return { days, recorded: part.replaced.start === whole.replaced.start ? rejects.recorded : [] };
+  return { days, recorded: isFirst ? rejects.recorded : [] };
 }
 
 function emptyWarning(stretches: readonly string[]): LoadWarning[] {

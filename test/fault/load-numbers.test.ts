@@ -11,7 +11,7 @@ import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
 import { bareMetric, combined, limitedRows, replacedValue } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import type { ReportMutation } from '../support/simulator/mutations.ts';
+import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
@@ -186,6 +186,25 @@ describe('a window', () => {
     expect(spoiledDay(clean.stored)).toEqual(spoiledDay(clean.truth));
     expect(clean.stored).toHaveLength(truth.length);
     expect((await runNight(scenario, new Date('2026-06-03T02:30:00Z'))).slices[0]?.requests ?? 0).toBe(0);
+  });
+
+  test('with 1 bad row in its third day, and 1 row left of its first, which therefore stays, has the bad row on record', async () => {
+    await open({ maxRejects: 1, refresh: 'nightly', lifetimeMs: 90 * 86_400_000 });
+    await runNight(scenario, NOW);
+    const lost: ReportMutation = (document) => {
+      const kept = rowsOf(document).filter(
+        (row, at, all) => row['day'] !== '2026-05-28' || all[at - 1]?.['day'] !== row['day'],
+      );
+      const bad = kept.findIndex((row) => row['day'] === '2026-05-30');
+      const rows = kept.map((row, at) => (at === bad ? { ...row, installs: 'NaN' } : row));
+      return { ...document, rows, totals: {} };
+    };
+    script(Infinity, lost);
+    const summary = await runNight(scenario, new Date('2026-06-20T02:30:00Z'));
+    expect(summary.failures.map(({ code, window }) => `${code} ${window ?? ''}`)).toEqual([
+      'DATA_SHRUNK 2026-05-28:2026-05-28',
+    ]);
+    expect(await column(scenario, "select row ->> 'day' from ripen.rejected_rows")).toEqual(['2026-05-30']);
   });
 
   test('with 1 bad row under max_rejects 1 and 2 rows missing is divided: the totals of the other metrics show that some are', async () => {
