@@ -143,7 +143,7 @@ async function written(exitCode: number): Promise<number> {
   await setImmediate();
   if (unwritten === null || exitCode === exitCodes.storage) return exitCode;
   const failure = new Failure('STORAGE_FAILED', `The result could not be written to stdout: ${unwritten.message}`, {
-    hint: 'Free space where stdout goes to, and ask again.',
+    hint: 'Free space where stdout goes, and run the command again.',
     cause: unwritten,
   });
   shell.tell(failureLines(failure, form, shell.now()));

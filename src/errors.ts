@@ -156,7 +156,7 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;
   if (signal?.aborted === true) {
     const because = signal.reason instanceof Error ? `: ${textOf(signal.reason)}` : '';
-    return new Failure('INTERRUPTED', `The work was stopped before its end${because}`, {
+    return new Failure('INTERRUPTED', `The work was stopped before it finished${because}`, {
       cause: thrown,
       hint: 'Run it again: what was committed is kept, and only the rest is done.',
     });
@@ -167,7 +167,7 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
       hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
     });
   }
-  return new Failure('BUG', `Something unforeseen happened: ${textOf(thrown)}`, {
+  return new Failure('BUG', `An unexpected error occurred: ${textOf(thrown)}`, {
     cause: thrown,
     hint: 'Report it with the stack trace; `--verbose` prints one.',
   });

@@ -61,9 +61,7 @@ export function guarded(listener: (event: RunEvent) => unknown): Emit {
   const tell = (thrown: unknown): void => {
     if (isReported) return;
     isReported = true;
-    emit(
-      warningEvent('LISTENER_FAILED', `What listens to the events failed, and is not waited for: ${textOf(thrown)}`),
-    );
+    emit(warningEvent('LISTENER_FAILED', `The listener of events failed, and is not waited for: ${textOf(thrown)}`));
   };
   const emit = (event: RunEvent): void => {
     try {

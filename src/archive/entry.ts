@@ -128,7 +128,7 @@ export function parseDocument<T extends object>(text: string, shape: z.ZodType<T
   const [, sha256, content = ''] = /^\{"sha256":"(\w+)","content":(.*)\}\n$/s.exec(text) ?? [];
   if (sha256 !== checksumOf(content)) return 'did not match its checksum';
   const found = shape.safeParse(JSON.parse(content));
-  return found.success ? found.data : 'lacked what it should hold';
+  return found.success ? found.data : 'had missing or invalid fields';
 }
 
 const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -78,11 +78,11 @@ export async function adoptCatalog(
   const isConfigured = (id: string): boolean => names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
   const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
   if (emptied.length > 0) {
-    const message = `filters-data listed nothing in ${emptied.join(', ')}; what it listed there before was kept.`;
+    const message = `filters-data listed nothing in ${emptied.join(', ')}; the stored lists were kept.`;
     await warn('CATALOG_LIST_EMPTY', message, run);
   }
   if (kept.length > 0) {
-    const message = `filters-data left out what it said before of ${kept.join(', ')}; configured metrics stayed as they were last seen.`;
+    const message = `filters-data no longer lists in full: ${kept.join(', ')}; configured metrics stayed as they were last seen.`;
     await warn('CATALOG_METRIC_GONE', message, run);
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
@@ -100,7 +100,7 @@ async function warn(
 
 /** If all lists of metrics are empty, no slice's values can be typed. */
 function nothingListed(): Failure {
-  return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data was answered without a single metric.', {
+  return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data had not a single metric.', {
     hint: 'Run again later; the stored catalog is kept.',
   });
 }

@@ -72,7 +72,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   try {
     if (!warehouseExists(path)) {
       const occupants = await occupantFindings(publish, { path, id: null }, signal);
-      return [finding('works', `the first sync makes ${path}`), ...occupants];
+      return [finding('works', `the first sync creates ${path}`), ...occupants];
     }
     const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
       findings: [
@@ -192,7 +192,8 @@ function changeFinding(
   if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
     return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
   }
-  const lost = released === 0 ? '' : `; ${countText(released, 'period')} that Delta tables alone hold will go with it`;
+  const lost =
+    released === 0 ? '' : `; ${countText(released, 'period')} that only Delta tables have will be deleted with it`;
   const changed = 'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
   const served = 'beside the table that is served until they are complete';
   return [finding('warning', `${changed}: ${what}, ${served}${lost}`, hint, place)];

@@ -104,7 +104,7 @@ export const drop = offline(async (config, stated, args: Arguments<'drop'>, shel
 });
 
 const unconfirmed = (what: string): Failure =>
-  new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
+  new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to confirm it on. ${what}`, {
     hint: 'Add --yes to delete without being asked.',
   });
 
@@ -112,12 +112,12 @@ const countsOf = ({ periods, rows }: Loss): string => `${countText(periods, 'per
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
   const copies = publish.map((target) => {
-    if (target.kind !== 'delta' || target.keepMs === 0) return `It goes from ${target.path}, too.`;
-    return `It goes from ${target.path}, too; older versions there answer for ${elapsedText(target.keepMs)} more.`;
+    if (target.kind !== 'delta' || target.keepMs === 0) return `It is deleted from ${target.path}, too.`;
+    return `It is deleted from ${target.path}, too; older versions there answer for ${elapsedText(target.keepMs)} more.`;
   });
   return [
     `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`,
-    ...(loss.answers === 0 ? [] : [`It goes from ${countText(loss.answers, 'archived answer')}, too.`]),
+    ...(loss.answers === 0 ? [] : [`It is deleted from ${countText(loss.answers, 'archived answer')}, too.`]),
     ...copies,
     ...(loss.is_configured ? [again(loss)] : []),
   ].join(' ');

@@ -68,7 +68,7 @@ export const verbs = {
     'lock-wait': lockWait,
   }),
   backfill: verb(
-    'Load periods again, whatever their state, publish',
+    'Load periods again in any state, then publish',
     'backfill --slice network_daily --from 2026-01-01 --to 2026-01-31',
     {
       slice: needed('The slice'),

@@ -14,7 +14,7 @@ const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|
 
 const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(path), {
   error:
-    'is no place for a lake; must be a directory or s3://bucket/prefix, a bucket of 3 to 63 small letters, digits, dots and ' +
+    'is not a place for a lake; must be a directory or s3://bucket/prefix, a bucket of 3 to 63 small letters, digits, dots and ' +
     'hyphens, a prefix without empty steps, . or ..',
 });
 
@@ -78,8 +78,11 @@ export const publishTarget = z.union(
       delta: lakePath.describe('Directory of Delta tables, or s3://bucket/prefix.'),
       // A notebook left open on Friday can still read its version on Monday.
       keep: duration.prefault('3d').describe('How long older versions of Delta tables are kept. "3d".'),
-      keep_released: z.boolean().default(false).describe('Whether periods that retain deletes stay in these tables.'),
-      column_mapping: z.boolean().default(false).describe('Whether names of columns that engines refuse are mapped.'),
+      keep_released: z
+        .boolean()
+        .default(false)
+        .describe('Whether these tables keep periods that retain deletes from the warehouse.'),
+      column_mapping: z.boolean().default(false).describe('Whether to map column names that some engines refuse.'),
       ...lakeSettings,
     })
       .superRefine((stated, context) => refuseMisplaced(stated.delta, stated, context))

@@ -59,7 +59,7 @@ const parameterShape = {
   currency: listedText
     .nullish()
     .describe("Currency that money is converted to, such as USD. Left to the service's default unless set."),
-  limit: wholeNumber(1).nullish().describe('Most rows of one answer; as many rows as this are held incomplete.'),
+  limit: wholeNumber(1).nullish().describe('Most rows of one answer; an answer with as many counts as incomplete.'),
 } as const;
 
 export const parameterNames = z.object(parameterShape).keyof().options;
@@ -141,7 +141,7 @@ function filterKeyProblem(key: string): string | null {
     return `is not a filter; must be ${allowed}${suggestion(key, known)}`;
   }
   if (isServiceName(filter.name)) return null;
-  return 'filters by what is no name; must be text without commas, control characters and blanks around it';
+  return 'filters by something that is no name; must be text without commas, control characters and blanks around it';
 }
 
 /** What is wrong with the key of an extra parameter; null if nothing is. */

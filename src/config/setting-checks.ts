@@ -50,13 +50,13 @@ function sliceMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mist
 function verificationMistakes(environment: Environment): Mistake[] {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0') return [];
   const text = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates';
-  return [atKey(['service'], `${text}; unset it, and name an own authority in service.ca_file`)];
+  return [atKey(['service'], `${text}; unset it, and name your own certificate authority in service.ca_file`)];
 }
 
 function tokenMistakes(service: unknown): Mistake[] {
   if (!isMapping(service) || 'simulator' in service) return [];
   const [first, second] = ['token', 'token_file'].filter((key) => key in service);
-  if (second !== undefined) return [atKey(['service', second], 'is stated besides token; state one of the two')];
+  if (second !== undefined) return [atKey(['service', second], 'is stated together with token; state one of the two')];
   return first === undefined ? [atKey(['service', 'token'], 'is missing; must be stated here or in token_file')] : [];
 }
 
@@ -106,10 +106,10 @@ function cubeMistakes({ metrics, cohorts, dimensions, filters }: Mapping, path: 
   const ids = cubeMetrics(understoodCohorts(mappingOf(cohorts)));
   const repeated = ids.find(({ metric }, at) => ids.findIndex((other) => other.metric === metric) < at);
   const place = [...path, 'cohorts'];
-  const dateless = 'hold no date; a slice with cohorts needs one, such as day';
+  const dateless = 'contain no date dimension; a slice with cohorts needs one, such as day';
   const inParts = 'filters a metric; a slice with cohorts requests its metrics in parts, so filter by dimensions alone';
   return [
-    ...(metrics === undefined ? [] : [atKey(place, 'stands beside metrics; must be one of the two')]),
+    ...(metrics === undefined ? [] : [atKey(place, 'is stated together with metrics; state one of the two')]),
     ...(named.some(isDateDimension) ? [] : [atValue([...path, 'dimensions'], dateless)]),
     ...(repeated === undefined
       ? []

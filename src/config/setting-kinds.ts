@@ -57,7 +57,7 @@ function webAddressProblem(value: string, mayHaveQuery: boolean): string | null 
   const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ADDRESS}`;
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'is plain http, which shows to the network what is sent; must be https (http for loopback hosts only)';
+    return 'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
   }
   if (url.username !== '' || url.password !== '') return 'holds credentials; must be an address without';
   if (mayHaveQuery || !/[?#]/.test(value)) return null;

@@ -73,8 +73,8 @@ const namesIn = (text: string): string[] =>
 /** Settings of the service that are needed only to call it. */
 const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
 
-const UNKNOWN_ANCHOR = 'is an alias of an anchor that does not stand before it';
-const OWN_PART = 'is an alias of what it is a part of';
+const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
+const OWN_PART = 'is an alias of a value that contains it';
 
 /** The settings in a file's text. A value filled from the environment stays text, whatever it spells. */
 export class SettingsText {
@@ -172,7 +172,10 @@ export class SettingsText {
     for (const { key, value } of items) {
       const name = yaml.isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
-        this.#refuse(path, 'holds a key that no mapping can have, a list, a mapping or __proto__; keys are plain text');
+        this.#refuse(
+          path,
+          'contains a key that no mapping can have: a list, a mapping or __proto__; keys are plain text',
+        );
         continue;
       }
       const place = [...path, name];
@@ -213,7 +216,7 @@ export class SettingsText {
       if (yaml.isMap(node)) this.#readMapping(node.items, path, mapping);
       else for (const item of node.items) this.#merge(item, path, mapping);
       this.#open.delete(node);
-    } else this.#refuse(place, 'merges what is no mapping; must be a mapping or a list of them', 'key');
+    } else this.#refuse(place, 'merges something that is no mapping; must be a mapping or a list of them', 'key');
   }
 
   #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {

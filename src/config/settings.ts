@@ -52,7 +52,7 @@ function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T
   return z.record(name, value).superRefine((headers, context) => {
     const names = Object.keys(headers).map((header) => header.toLowerCase());
     for (const [index, header] of Object.keys(headers).entries()) {
-      const message = 'is a header that is stated twice; letter case does not tell headers apart';
+      const message = 'is a header that is stated twice; header names ignore letter case';
       if (names.indexOf(header.toLowerCase()) < index) context.addIssue({ code: 'custom', path: [header], message });
     }
   });
@@ -79,7 +79,7 @@ const httpSettings = block({
     .describe("The ad spend API's credential, whatever its form."),
   ca_file: text.optional().describe('PEM file with an authority to trust besides the usual ones.'),
   max_concurrency: simultaneous.describe('Simultaneous report and filters-data calls, 1 to 50.'),
-  max_starts_per_second: wholeNumber(1).default(50).describe('Calls started in a second, in bursts of twice as many.'),
+  max_starts_per_second: wholeNumber(1).default(50).describe('Calls started per second; bursts may be twice as large.'),
   campaign_concurrency: wholeNumber(1).default(8).describe('Simultaneous campaign API calls.'),
   request_timeout: duration
     .refine((ms) => ms >= 1000 && ms <= MS_PER_DAY, { error: 'is out of range; must be 1s to 1d' })
@@ -94,7 +94,7 @@ const httpSettings = block({
 });
 
 const simulator = block({
-  seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
+  seed: wholeNumber(0).default(1).describe('Which world is simulated; the same seed gives the same world.'),
   now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
   apps: wholeNumber(1).default(3).describe('Simulated apps.'),
   partners: wholeNumber(1).default(12).describe('Simulated partners.'),
@@ -135,7 +135,7 @@ const linksSettings = block({
     .union([z.literal('all'), z.array(appToken).min(1)], { error: 'must be all or a list of app tokens' })
     .default('all')
     .describe('all, or a list of app tokens.'),
-  every: duration.optional().describe('Least time between two crawls of an app, such as 7d; each night.'),
+  every: duration.optional().describe('Least time between two crawls of an app, such as 7d; every night.'),
   max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
 }).transform(({ apps, every, max_level: maxLevel }) => ({
   apps,
@@ -155,7 +155,7 @@ const notified = block({
     .array(z.enum(outcomes))
     .min(1)
     .default(['failed', 'recovered'])
-    .describe('Of which ends: succeeded, failed, recovered. [failed, recovered].'),
+    .describe('Which ends to report: succeeded, failed, recovered. [failed, recovered].'),
 });
 
 /** More would amount to a second nightly job. */
@@ -169,9 +169,11 @@ const archiveAge = understood(
 ).transform((age) => (age === 'off' ? null : age));
 
 export const settings = block({
-  name: text.optional().describe('The name of the account, where several are read as one.'),
+  name: text.optional().describe('The name of the account, if several are read as one.'),
   service: serviceSettings.describe('Where the data comes from; simulator for the bundled one.'),
-  warehouse: localPath.default('data/warehouse.duckdb').describe("ripen's own DuckDB file; paths start at this file."),
+  warehouse: localPath
+    .default('data/warehouse.duckdb')
+    .describe("ripen's own DuckDB file; paths are relative to this configuration."),
   publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),
   archive: archiveAge.prefault('off').describe('How long raw answers are kept for replay, such as 30d. off.'),
   audit: wholeNumber(0, MOST_AUDITS)
@@ -184,7 +186,7 @@ export const settings = block({
       error: 'must be a mapping of url and on, or a list of them',
     })
     .default([])
-    .describe('Who is told of the end of a sync or backfill; nobody.'),
+    .describe('Addresses to notify when a sync or backfill ends; none.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
     .union([z.literal(false).transform(() => null), linksSettings], {

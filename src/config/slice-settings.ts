@@ -118,7 +118,11 @@ const metricName = columnName('metric').refine((name) => dateDimensionOf(name) =
 
 const COHORT_AGES = `must be an age such as d7, w4 or m3, a range such as d0..d120, or a list of them; ${longestAgesText}`;
 
-const cohortAges = understood(agesIn, 'is no age of a cohort, nor a range from a younger to an older one', COHORT_AGES);
+const cohortAges = understood(
+  agesIn,
+  'is neither an age of a cohort nor a range from a younger to an older one',
+  COHORT_AGES,
+);
 
 /** A key of a cube. With an age in its slot, or after it if it has none, it is the service's name of a metric. */
 const cohortName = serviceName('metric').refine((name) => name.split(AGE_SLOT).length <= 2, {
@@ -169,7 +173,7 @@ const sliceShape = {
     .describe(
       'In place of metrics, for a table in long form: metrics by name, with {age} in it or at its end, and their ages.',
     ),
-  max_metrics: wholeNumber(1).default(MOST_STARRED).describe('Most metrics of a slice that names some by *. 200.'),
+  max_metrics: wholeNumber(1).default(MOST_STARRED).describe('Most metrics of a slice that uses *. 200.'),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
@@ -184,11 +188,11 @@ const sliceShape = {
     .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.'),
   max_rejects: wholeNumber(0)
     .default(0)
-    .describe('Rows of one window that may be rejected before the window is held. 0.'),
+    .describe('Rows of one window that may be rejected before the window fails. 0.'),
   completeness: z
     .enum(['require', 'warn'])
     .default('require')
-    .describe('What becomes of a window that is not proven complete: it fails (require, the default), or is loaded.'),
+    .describe('A window that is not proven complete fails (require, the default), or is loaded with a warning (warn).'),
   retain: wholeDays.optional().describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
   types: z
     .record(z.string(), columnType)
@@ -197,7 +201,7 @@ const sliceShape = {
   additive: z
     .record(z.string(), z.boolean())
     .default({})
-    .describe("Whether a metric's values add up over rows, where its name misleads, by metric."),
+    .describe('By metric, whether its values add up over rows, if its name misleads.'),
 } as const;
 
 /** The settings that every slice takes over unless it states them itself. */

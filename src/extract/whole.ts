@@ -139,7 +139,7 @@ async function requestBy(
       if (reports.length > 0 || repeats >= MOST_REPEATS) return statedIn(reports, unfollowed, window);
     } catch (error) {
       const failure =
-        error instanceof SyntaxError ? unusable(window, 'it was no whole JSON document') : asFailure(error);
+        error instanceof SyntaxError ? unusable(window, 'it was not a complete JSON document') : asFailure(error);
       // No request is lighter than the totals by year: a slow answer may have been slow only for a moment.
       const isWorthIt = failure.code === 'DATA_MALFORMED' || (isTooHeavy(failure) && dimensions.length === 1);
       if (!isWorthIt || repeats >= MOST_REPEATS) throw failure;
@@ -176,7 +176,10 @@ function statedIn(reports: readonly SavedReport[], unfollowed: string | null, wi
 }
 
 function unusable(window: Window, because: string): Failure {
-  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the answer for the whole was of no use: ${because}.`);
+  return new Failure(
+    'DATA_MALFORMED',
+    `${subjectOf(window)}: the answer for the undivided window was unusable: ${because}.`,
+  );
 }
 
 interface SavedReport {

@@ -102,11 +102,14 @@ const ofTotals =
 const projectedComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric; a projection, not a measurement'],
   ['age_days', 'Days from the last day of the period to the fetch the projection was made from'],
-  ['value', 'The value as it is, still maturing'],
-  ['projected', 'Projection, not a measurement: the final value to expect, by chain ladder from own history'],
+  ['value', 'The present value, still maturing'],
+  [
+    'projected',
+    'Projection, not a measurement: the final value to expect, by chain ladder from the history of the slice',
+  ],
   ['low', `Projection: lower end of the 80 % interval${ofTotals}`],
   ['high', `Projection: upper end of the 80 % interval${ofTotals}`],
-  ['periods', 'Projection: the fewest periods that any factor of it rests on'],
+  ['periods', 'Projection: the fewest periods behind any of its factors'],
 ];
 
 const maturationText = (slice: string): string =>

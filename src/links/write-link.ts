@@ -57,7 +57,7 @@ export async function updateLink(
   const stated = withChange(await service.updateLink(appToken, token, change, signal), change);
   const otherwise = unlike(change, stated);
   if (otherwise.length === 0) return linkOf(stated);
-  throw new Failure('SOURCE_REFUSED', `The link ${token} was not changed as asked: ${otherwise.join('; ')}`, {
+  throw new Failure('SOURCE_REFUSED', `The link ${token} was not changed as requested: ${otherwise.join('; ')}`, {
     facts: { token },
     hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
   });
@@ -78,10 +78,10 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
   const onOff = (is: boolean | undefined): string => (is === true ? 'on' : 'off');
   const words: string[] = [];
   if (partnerId !== undefined && stated.partnerId !== partnerId) {
-    words.push(`partner ${partnerId} was asked for, and it has ${stated.partnerId ?? 'none'}`);
+    words.push(`partner ${partnerId} was requested, and it has ${stated.partnerId ?? 'none'}`);
   }
   if (costDataEnabled !== undefined && stated.costDataEnabled !== costDataEnabled) {
-    words.push(`cost data ${onOff(costDataEnabled)} was asked for, and it is ${onOff(stated.costDataEnabled)}`);
+    words.push(`cost data ${onOff(costDataEnabled)} was requested, and it is ${onOff(stated.costDataEnabled)}`);
   }
   return words;
 }
@@ -94,6 +94,6 @@ function checkName(name: string): void {
   if (problem === null) return;
   throw new Failure('USAGE_INVALID', `The name ${JSON.stringify(name)} of the link ${problem}.`, {
     facts: { name },
-    hint: 'Give a name of printable characters, without blanks before or behind it.',
+    hint: 'Give a name of printable characters, without blanks before or after it.',
   });
 }

@@ -101,7 +101,7 @@ function warningsOf(
 }
 
 function notWhole(window: Window, because: string): LoadResult {
-  const message = `${subjectOf(window)}: the answer was not one whole report: ${because}.`;
+  const message = `${subjectOf(window)}: the answer was not one complete report: ${because}.`;
   const failure = new Failure('DATA_MALFORMED', message, { hint: 'Run again later; nothing was loaded.' });
   return { kind: 'request again', window, failure };
 }
@@ -117,7 +117,7 @@ function lackingKeys(window: Window, page: SoundPage, metrics: readonly string[]
   if (what === '') return null;
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the rows lacked the requested ${what}.`, {
     facts: { missing: [...dimensions, ...missing].join(', ') },
-    hint: 'Run `ripen check` to see whether the service still knows the name, or take it out of the slice.',
+    hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
   });
 }
 

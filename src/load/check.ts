@@ -189,7 +189,7 @@ async function readRepeated(
     const window = windows[windowNo];
     if (window === undefined) continue;
     const message = `${subjectOf(window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
-    const hint = 'Add the dimension that tells the rows apart, such as app_token or an id.';
+    const hint = 'Add the dimension that distinguishes the rows, such as app_token or an id.';
     const conflict = versions === 1 ? null : new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
     repeated.set(windowNo, { failure: failure ?? conflict, copies: copies + row.copies - 1 });
   }
@@ -280,6 +280,6 @@ function strayWeek(window: Window, rows: ReadonlyMap<Day, number>): Failure | nu
   const names = `${weekdayName(weekdayOf(stray))}, and the others on a ${weekdayName(begins)}`;
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: a week began on ${stray}, a ${names}.`, {
     facts: { example: stray },
-    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
+    hint: 'Ask the operator of the service on which day its weeks begin; until they are consistent, use the dimension day.',
   });
 }

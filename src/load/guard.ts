@@ -128,7 +128,7 @@ export function lossFailure({ window }: Share, { answered, known }: Counts, subj
   const { start, end } = window.requested;
   const message =
     before === 0
-      ? `${subject}: the service answered without rows.`
+      ? `${subject}: the answer had no rows.`
       : `${subject}: the service answered ${rows} rows where ${before} were loaded before.`;
   return new Failure('DATA_SHRUNK', message, {
     facts: { rows, before },

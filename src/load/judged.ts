@@ -100,7 +100,7 @@ function rejectsIn(part: Window, { sound, rejects }: Judged, isFirst: boolean): 
 
 function emptyWarning(stretches: readonly string[]): LoadWarning[] {
   if (stretches.length === 0) return [];
-  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, which is final once two runs after the end of a period agree on it.`;
+  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, which becomes final once two runs after the end of a period agree.`;
   return [{ code: 'EMPTY_PERIODS', message }];
 }
 

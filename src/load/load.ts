@@ -122,7 +122,7 @@ function overlapIn(windows: readonly Window[]): string | null {
 }
 
 function tooManyDigits(window: Window): LoadResult {
-  const message = `${subjectOf(window)}: the numbers of a metric have more digits than a decimal has that holds them all.`;
+  const message = `${subjectOf(window)}: no decimal has enough digits for all numbers of a metric.`;
   const hint =
     'State `types: { name: DOUBLE }` for the metric with the longest numbers, which stores the nearest doubles.';
   return { kind: 'failed', window, failure: new Failure('DATA_REJECTED', message, { hint }) };

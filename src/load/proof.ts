@@ -105,7 +105,7 @@ function proveAnswer(answer: JudgedAnswer, ofPart: readonly MetricSum[]): Answer
 function loadable(found: Found, proofs: readonly AnswerProof[], unverified: string | null): Judged {
   const warnings: LoadWarning[] = [];
   if (unverified !== null) {
-    const message = `The rows were requested in parts, and it could not be verified that no row is in neither part: ${unverified}.`;
+    const message = `The rows were requested in parts, and it could not be verified that the parts contain every row: ${unverified}.`;
     warnings.push({ code: 'PARTS_NOT_PROVEN', message });
   }
   // Rejected rows may hold all values of a metric: only a disagreement would show anything.
@@ -114,7 +114,7 @@ function loadable(found: Found, proofs: readonly AnswerProof[], unverified: stri
   }
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
   if (rounded !== null) {
-    const message = `The rows' ${rounded.metric} added up to ${rounded.sum}, the service's total was ${rounded.total}: either is rounded, or rows of so little are missing; no other total tells.`;
+    const message = `The rows' ${rounded.metric} added up to ${rounded.sum}, the service's total was ${rounded.total}: either one of them is rounded, or rows that add up to the difference are missing; no other total shows which.`;
     warnings.unshift({ code: 'TOTALS_ROUNDED', message });
   }
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
@@ -188,7 +188,7 @@ async function compareWhole(
 ): Promise<Compared> {
   const { window, whole } = spooled;
   if (window.parts.length > 1 && isFiltered(window)) {
-    return { ...agreed, unverified: 'a filter of a metric looks at rows as they are grouped, so that no total tells' };
+    return { ...agreed, unverified: 'a filter of a metric applies to grouped rows, so that no total can show it' };
   }
   if (whole === null) return agreed;
   if ('failure' in whole) {

@@ -69,7 +69,7 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
 }
 
 function horizonText(id: string, documented: DocumentedMetric | null): string {
-  if (documented === null) return 'no documented form: never final without a horizon of its own';
+  if (documented === null) return 'no documented form: never final unless the slice states a horizon';
   const { form, latest } = documented;
   return latest === id ? `documented as ${form}` : `documented as ${form}; its latest part is ${latest}`;
 }
@@ -114,7 +114,7 @@ export function unknownFormsText(metrics: readonly Metric[], { lifetimeMs }: Pic
   if (ids.length === 0) return null;
   const more = ids.length > MOST_NAMES ? ` and ${ids.length - MOST_NAMES} more` : '';
   const has = ids.length === 1 ? 'has' : 'have';
-  return `${ids.slice(0, MOST_NAMES).join(', ')}${more} ${has} no documented form: nobody knows when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
+  return `${ids.slice(0, MOST_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
 }
 
 /** The horizon that a slice states for a metric; null if it states none. */

@@ -144,7 +144,7 @@ export async function tellUnread(
     const found = await stat(metricsFile).catch(() => null);
     const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
     if (text !== '' && !text.startsWith(METRICS))
-      throw new Failure('USAGE_INVALID', 'it held something else than metrics of ripen');
+      throw new Failure('USAGE_INVALID', 'it had something other than metrics of ripen');
     await writeOutput(metricsFile, metricsText(endOf(telling, failure, startedMs), null), mode);
   } catch (error) {
     emit(unwritten(metricsFile ?? '', error));
@@ -170,7 +170,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
     const { postText } = await import('../service/notify.ts');
     const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
     for (const problem of problems) {
-      if (problem !== null) emit(warningEvent('NOTIFY_FAILED', `Nobody was notified of the run's end: ${problem}.`));
+      if (problem !== null) emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
     }
   }
   const { summary, failure, endedAt } = end;

@@ -152,7 +152,7 @@ export function swapBlockedBy({ slice, periods, table, planAt }: SlicePlan, live
   ).length;
   return doubtful === 0
     ? null
-    : `${doubtful} of ${periods.length} periods came without rows, which a later run has to confirm`;
+    : `${doubtful} of ${periods.length} periods came without rows, which a later run must confirm`;
 }
 
 function hasRowsIn(table: SliceTable, days: DayInterval): boolean {

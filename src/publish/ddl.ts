@@ -84,7 +84,7 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
   const words = queryWords(engine, lake);
   const texts = [
     `-- How ${engine} reads the ${isDelta ? 'Delta tables' : 'plain files'} in ${root}; made by \`ripen publish --ddl ${engine}\`.
--- Make and run the statements again after a slice or its columns changed.`,
+-- Make and run the statements again after a slice or its columns change.`,
     engineText(engine, 'lake', lake),
     ...tables.map((each) => {
       const { name, comment, key } = each;

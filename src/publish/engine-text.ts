@@ -83,7 +83,7 @@ export function ddlRefusal(
   if (store === null && !statement(`engines/${engine}`).includes('\n[disk] '))
     return `${engine} reads s3:// alone, not ${root}`;
   const hasWildcards = engine === 'clickhouse' && !isDelta && /[*?{}]/.test(root);
-  return hasWildcards ? `${engine} takes the * ? { } in ${root} for wildcards` : null;
+  return hasWildcards ? `${engine} takes the * ? { } in ${root} as wildcards` : null;
 }
 
 /** An engine's name for a type: the one its template lists, else the type in lower case. */

@@ -66,7 +66,7 @@ const unusable = (message: string, hint: string): Failure => new Failure('USAGE_
  */
 export function exportRequest(given: ExportOptions): { readonly slice: string; readonly format: ExportFormat } {
   const { slice = '', table = slice, output, stream, from = null, to = null } = given;
-  if (table === '') throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
+  if (table === '') throw unusable('The export named nothing to write.', 'Give --slice or --table.');
   if (output === '-' && stream === undefined) {
     const message = `The export of ${table} was given no stream to write to.`;
     throw unusable(message, 'Give a stream with the output -, or name a file.');
@@ -80,7 +80,7 @@ export function exportRequest(given: ExportOptions): { readonly slice: string; r
   const named = given.format ?? extension?.toLowerCase();
   const format = exportFormats.find((each) => each === named);
   if (format === undefined) {
-    const message = `The export to ${output} had no known format, as ${named ?? 'no extension'} is none.`;
+    const message = `The export to ${output} had an unknown format: ${named ?? 'no extension'} is none.`;
     const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
     throw unusable(message, hint);
   }

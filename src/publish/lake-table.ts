@@ -187,7 +187,7 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
   const order = 'order by slice, metric, period';
   if (!keepsReleased) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
   const kept = `select ${names}, true as released from ripen.released`;
-  const words = 'Whether the period left the warehouse by `retain` and is kept in copies alone';
+  const words = 'Whether `retain` deleted the period from the warehouse, so that only copies have it';
   return {
     ...table,
     columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
@@ -198,7 +198,7 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
 /** The columns as readers see them: the table's own, and for hours the day they are filed under. */
 export function shownColumns({ columns, key }: Pick<LakeTable, 'columns' | 'key'>): readonly LakeColumn[] {
   if (key === null || columns.some(({ name }) => name === key)) return columns;
-  return [...columns, { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }];
+  return [...columns, { name: key, type: 'DATE', comment: `The ${key} of the folder that the rows are in.` }];
 }
 
 /**
@@ -219,5 +219,5 @@ export function plainType(type: string): string {
   return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
-/** A path as SQL text; DuckDB takes some characters for wildcards and has no escape but brackets. */
+/** A path as SQL text; DuckDB takes some characters as wildcards and has no escape but brackets. */
 export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));

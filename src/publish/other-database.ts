@@ -80,7 +80,7 @@ export function foreignCopy(copy: string, stated: string | null, { path, id }: P
   const message = `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${path}, which is ${id ?? 'new'}.`;
   return new Failure('WAREHOUSE_FOREIGN', message, {
     facts: { target: copy, found: stated, expected: id },
-    hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to begin anew.',
+    hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to start again.',
   });
 }
 

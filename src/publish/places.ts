@@ -92,7 +92,7 @@ function misnamed({ what, path, written: [place = path] }: Destination): Failure
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
   const wrong: string[] = [];
-  if (isDatabase(what) && path.includes('?')) wrong.push('holds a ?, behind which DuckDB looks for no file');
+  if (isDatabase(what) && path.includes('?')) wrong.push('contains a ?, after which DuckDB looks for no file');
   if (isDatabase(what) && /^ripen(_internal)?$/i.test(name))
     wrong.push(`makes ${name} the name of the database, which is that of a schema in it`);
   if (!isDatabase(what) && folder !== undefined)
@@ -112,7 +112,7 @@ function overlap(one: Destination, other: Destination): Failure[] {
   if (path === undefined || around === undefined) return [];
   const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
   const message = `The ${one.what} ${one.path} and the ${other.what} ${other.path} overlapped: ${where}.`;
-  const hint = 'Give each a path of its own, outside of what is written for the others.';
+  const hint = 'Give each a path of its own that does not overlap with the others.';
   return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
 }
 
@@ -175,7 +175,7 @@ export async function refuseOutput(
     `The output ${path} was not written: it belongs to the ${found.what} ${found.path}.`,
     {
       facts: { output: path },
-      hint: 'Name a file outside of what ripen reads and writes by itself.',
+      hint: 'Name a file that ripen does not read or write itself.',
     },
   );
 }

@@ -90,7 +90,7 @@ export async function planTable(
   for (const { period, rows, content, sums } of contents) {
     if (period === '' && table.key !== null) {
       throw new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
-        hint: 'Backfill the slice; its copies have no place for rows without a period.',
+        hint: 'Backfill the slice; its copies cannot store rows without a period.',
       });
     }
     const stamp = unread.get(period);

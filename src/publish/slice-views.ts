@@ -14,7 +14,7 @@ type QueryWords = ReturnType<typeof queryWords>;
 export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   const { name, columns, metrics, cohorts } = table;
   if (metrics.length === 0) return [];
-  const note = table.isCube ? 'Final rows alone.' : 'Cells that are not final are NULL.';
+  const note = table.isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
   const rows = table.isCube ? finalRows(table, words) : finalCells(table, words);
   const final = { name: `${name}_final`, comment: `${table.comment ?? ''} ${note}`.trim(), columns, rows };
   if (cohorts === null) return [final];

@@ -59,7 +59,7 @@ function openSource(run: Run): Source {
         const { windows, damages } = await newestWhole(own, slice, table);
         for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
         if (windows.length === 0 && damages.length === 0) {
-          await tellEmpty('The archive held nothing that the warehouse does not hold from a later fetch.', slice, run);
+          await tellEmpty('The archive had nothing that the warehouse does not have from a later fetch.', slice, run);
         }
         const all = windows.map((window) => ({ spooled: spooledFrom(window, slice), asOf: window.entry.asOf }));
         for (const each of all) chosen.set(each.spooled.window.id, each);
@@ -89,7 +89,7 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
     const future = futureDamages(windows, run);
     for (const damage of [...damages, ...future]) recordFailed(damaged(damage), slice.name, run);
     const past = windows.filter(({ path }) => !future.some((damage) => damage.path === path));
-    if (past.length === 0) await tellEmpty('The archive held no answer that could be loaded.', slice, run);
+    if (past.length === 0) await tellEmpty('The archive had no answer that could be loaded.', slice, run);
     const meaning = fingerprintOf(slice);
     return await keeping(past, 'carried another meaning than the slice has now', slice, {
       run,
@@ -124,7 +124,7 @@ async function loadable(
   if (isNew && slice.grain === 'week') {
     await learnWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
   }
-  const ofWeeks = await keeping(entries, 'had weeks that begin on another day than those of the table', slice, {
+  const ofWeeks = await keeping(entries, 'had weeks that begin on another day than in the table', slice, {
     run,
     isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
   });
@@ -136,7 +136,7 @@ async function loadable(
   const starts = new Set(ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)));
   const left = [...starts].filter((start) => start < first).length;
   if (left > 0) {
-    const message = `${left} archived periods before ${first} were left in the archive: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
+    const message = `${left} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
     await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
   return ofWeeks.flatMap((window) => narrowed(window, ({ period }) => period.bucket.start >= first));
@@ -162,7 +162,7 @@ const tellEmpty = async (message: string, slice: Slice, run: Run): Promise<void>
 function damaged({ path, because }: Damage): Failure {
   return new Failure('DATA_MALFORMED', `${basename(path)} in the archive was skipped: ${because}.`, {
     facts: { path },
-    hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to no longer be told of it.',
+    hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
   });
 }
 
@@ -176,7 +176,11 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
     return adoptCatalog(kept.items, kept.seenAt, run);
   }
   if (seenAt !== null) return readCatalog(warehouse);
-  throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {
-    hint: 'Run `ripen sync` first, or `ripen replay` in the warehouse that the archive was made with.',
-  });
+  throw new Failure(
+    'STORAGE_FAILED',
+    'Neither the warehouse nor the archive had a catalog, which is needed to type the values.',
+    {
+      hint: 'Run `ripen sync` first, or `ripen replay` in the warehouse that the archive was made with.',
+    },
+  );
 }

@@ -108,6 +108,6 @@ function deadlineFailure(deadlineMs: number | null, { lastSetback = null }: Serv
   const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded${because}.`;
   return new Failure('DEADLINE_PASSED', message, {
     facts: { deadline_ms: deadlineMs, because: lastSetback },
-    hint: 'Run again: what was loaded is kept, and only the rest is asked for.',
+    hint: 'Run again: loaded data is kept, and only the rest is requested.',
   });
 }

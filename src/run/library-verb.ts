@@ -74,12 +74,12 @@ const reportShape = z.object({ as_of: z.string(), health: z.object({ state: z.st
 
 /** Throws `USAGE_INVALID` if the value is not a configuration. */
 export function checkConfig(given: unknown): void {
-  checkFirstArgument(configShape.safeParse(given), 'configuration', 'Give what `readConfig` resolves to.');
+  checkFirstArgument(configShape.safeParse(given), 'configuration', 'Pass the result of `readConfig`.');
 }
 
 /** Throws `USAGE_INVALID` if the value is not a status report. */
 export function checkReport(given: unknown): void {
-  checkFirstArgument(reportShape.safeParse(given), 'status report', 'Give what `status` resolves to.');
+  checkFirstArgument(reportShape.safeParse(given), 'status report', 'Pass the result of `status`.');
 }
 
 function checkFirstArgument({ error }: z.ZodSafeParseResult<unknown>, what: string, hint: string): void {

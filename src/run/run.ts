@@ -47,7 +47,7 @@ export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
   record.plan(plan);
   const periods = plan.windows.reduce((sum, window) => sum + window.periods.length, 0);
   if (plan.storedNewer > 0) {
-    const message = `${plan.storedNewer} periods are held from a fetch after the as-of instant, and were left as they are.`;
+    const message = `${plan.storedNewer} periods were fetched after the as-of instant and were left as they are.`;
     await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
   }
   emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
@@ -61,12 +61,12 @@ async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, 
   const [first, last] = [windows.at(0)?.requested.start, windows.at(-1)?.requested.end];
   const days = labelOf({ requested: forced });
   if (first === undefined || last === undefined) {
-    const message = `slice ${slice.name}: the days ${days} were not asked for: they ${because}.`;
-    const hint = 'Give days that the slice covers or may cover.';
+    const message = `slice ${slice.name}: the days ${days} were not requested: they ${because}.`;
+    const hint = 'Give days that the date period of the slice covers, and `retain` keeps.';
     recordFailed(new Failure('USAGE_INVALID', message, { hint }), slice.name, run);
   } else if (forced.start < first || last < forced.end) {
     const requested = labelOf({ requested: { start: first, end: last } });
-    const message = `Of the days ${days} only ${requested} were asked for: the others ${because}.`;
+    const message = `Of the days ${days} only ${requested} were requested: the others ${because}.`;
     await warn({ code: 'BACKFILL_CUT', message }, slice.name, run);
   }
 }

@@ -88,7 +88,7 @@ function openSource(run: Run, service: Service): Source {
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
       const before = new Date(run.planAt.getTime() - config.archiveMs);
-      await orWarn('Answers were not removed from the archive', null, run, async () =>
+      await orWarn('Old answers could not be removed from the archive', null, run, async () =>
         removeEntries(run.warehouse.path, before),
       );
     },

@@ -248,7 +248,7 @@ class WindowLoader {
     const target = this.#targets.get(name);
     if (target === undefined) return;
     for (const metric of metrics) {
-      const message = `The rows' ${metric} did not add up to the service's total, and smaller questions brought no more rows: it is not additive here, and no longer summed.`;
+      const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
       await warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
     }
     const shown = { notAdditive: metrics, addsUp: [] };

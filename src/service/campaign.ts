@@ -127,7 +127,7 @@ function isUndecided({ code, facts: { status } }: Failure): boolean {
 function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
     facts: { ...facts, outcome: 'unknown' },
-    hint: 'Run the command again in a minute: it makes no second link, and twice the same change is one.',
+    hint: 'Run the command again in a minute: it creates no second link, and a repeated change has no further effect.',
     cause,
   });
 }

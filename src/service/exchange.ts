@@ -112,7 +112,7 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
     const where = proxy === '' ? request.origin : `the proxy ${proxy}`;
-    return new Setback('untrusted', code, `found no certificate to trust at ${where}: ${code}`, { cause });
+    return new Setback('untrusted', code, `could not trust the certificate of ${where}: ${code}`, { cause });
   }
   if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
@@ -127,7 +127,8 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
     const way = proxy === '' ? request.origin : `${request.origin} through the proxy ${proxy}`;
     return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
   }
-  const met = code === NO_HTTP ? 'met something else than an answer' : 'lost its connection before an answer came';
+  const met =
+    code === NO_HTTP ? 'received something other than an answer' : 'lost its connection before an answer arrived';
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 

@@ -69,7 +69,7 @@ function listsSchema(filters: readonly CatalogFilter[]) {
   return answerSchema.transform((answer, context) => {
     if (!filters.some((filter) => Array.isArray(answer[filter]))) {
       const words = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
-      context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${words}` });
+      context.addIssue({ code: 'custom', message: `none of the requested lists was in ${words}` });
     }
     return filters.flatMap((filter) => {
       const list = z.array(z.unknown()).safeParse(answer[filter]);

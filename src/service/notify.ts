@@ -33,7 +33,7 @@ export async function postText({ url, proxy }: Omit<Notify, 'on'>, text: string)
       : error instanceof Error
         ? error.message
         : 'unknown';
-    return `${address.host} could not be told: ${reason}`;
+    return `${address.host} could not be notified: ${reason}`;
   } finally {
     await dispatcher.destroy();
   }

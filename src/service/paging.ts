@@ -50,7 +50,7 @@ export async function* pages<T>({ origin, first, readPage }: Paged<T>): AsyncGen
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
       facts: { pages: visited.size },
-      hint: 'Run again later, and report it to the operator of the service if it stays.',
+      hint: 'Run again later, and report it to the operator of the service if it persists.',
     });
   }
 }
@@ -96,10 +96,10 @@ export function nextTarget(pagination: unknown, target: string, origin: string):
   const isEnd = data !== undefined && isLast(data, Object.keys(Object(pagination)));
   if (named === null && !isEnd) {
     const words = firstWords(JSON.stringify(pagination));
-    const message = `The pagination of ${pathOf(target)} named no next page and no end that is known: ${words}`;
+    const message = `The pagination of ${pathOf(target)} named neither a next page nor a known end: ${words}`;
     throw new Failure('DATA_MALFORMED', message, {
       facts: { response: words },
-      hint: 'Narrow the slice until the service answers in one page, and report what it said.',
+      hint: 'Narrow the slice until the service answers in one page, and report the pagination.',
     });
   }
   return named;

@@ -112,14 +112,14 @@ export class PlainGauge {
       const message = `The answer grew beyond ${this.#maxBytes} bytes after decompression and was cut off`;
       throw new Failure('SOURCE_OVERSIZED', message, {
         facts: { maxBytes: this.#maxBytes },
-        hint: 'Ask for less at once, or raise service.max_response_bytes if such a size is to be expected.',
+        hint: 'Request less at once, or raise service.max_response_bytes if answers of this size are expected.',
       });
     }
     if (this.#secrets.finds(chunk)) {
-      const message = `The answer held the credential it was asked with, found within its first ${this.bytes} bytes, and was discarded`;
+      const message = `The answer contained the credential of the request, found within its first ${this.bytes} bytes, and was discarded`;
       throw new Failure('DATA_MALFORMED', message, {
         facts: { bytes: this.bytes },
-        hint: 'Reset the token and report it to the operator of the service; a header that is no secret is stated as plain text.',
+        hint: 'Reset the token and report it to the operator of the service; state a header that is no secret as plain text.',
       });
     }
     const room = HEAD_BYTES - this.#head.length;

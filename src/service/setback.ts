@@ -26,11 +26,11 @@ const policy = (
 ): Policy => ({ code, sign, hint, tries });
 
 const CHECK_ADDRESS = 'Check the address in the service section and the network, then run again.';
-const NAME_AUTHORITY = 'Name the certificate authority of the address in service.ca_file.';
+const NAME_AUTHORITY = 'Set service.ca_file to the certificate authority of the address.';
 const ALONE = 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.';
 const LOOK_AT_ADDRESS = 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
-const LESS = 'Ask for less at once: fewer dimensions, fewer metrics or a shorter period.';
-const LESS_OR_LONGER = 'Ask for less at once, or raise service.request_timeout.';
+const LESS = 'Request less at once: fewer dimensions, fewer metrics or a shorter period.';
+const LESS_OR_LONGER = 'Request less at once, or raise service.request_timeout.';
 
 export const policies = {
   /** No connection was established; nothing was sent. */

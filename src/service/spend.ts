@@ -61,7 +61,10 @@ async function doubtOf(answer: WireAnswer): Promise<string | null> {
 
 function undocumented(status: number, stated: string): SpendOutcome {
   const words = stated === '' ? '' : `: ${stated}`;
-  return { outcome: 'unknown', reason: `was answered ${status}, of which the interface says nothing${words}` };
+  return {
+    outcome: 'unknown',
+    reason: `was answered ${status}, a status that the interface does not document${words}`,
+  };
 }
 
 function outcomeOfFailure(failure: Failure): SpendOutcome {

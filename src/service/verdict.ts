@@ -16,19 +16,22 @@ import { originWords, Setback, type SetbackKind } from './setback.ts';
 const refusals = {
   refused: {
     code: 'SOURCE_REFUSED',
-    hint: 'Correct what the service names; of a slice `ripen check` finds every unknown name.',
+    hint: 'Correct what the service names; `ripen check` finds every unknown name of a slice.',
   },
-  credentials: { code: 'CREDENTIALS_REFUSED', hint: 'Check the credentials: a token that was reset is void at once.' },
+  credentials: {
+    code: 'CREDENTIALS_REFUSED',
+    hint: 'Check the credentials: a token becomes invalid as soon as it is reset.',
+  },
   forbidden: { code: 'ACCESS_FORBIDDEN', hint: 'Ask for access to what was requested, or leave it out.' },
   missing: {
     code: 'SOURCE_MISSING',
-    hint: 'Check the addresses in the service section, and the app or link that was asked for.',
+    hint: 'Check the addresses in the service section, and the requested app or link.',
   },
   'too long': {
     code: 'SOURCE_REFUSED',
     hint: 'Set service.max_url_bytes below the length of this address, so that metrics are requested in smaller batches.',
   },
-  unexpected: { code: 'SOURCE_REFUSED', hint: 'Check what answers at the configured address.' },
+  unexpected: { code: 'SOURCE_REFUSED', hint: 'Check which server answers at the configured address.' },
 } as const satisfies Readonly<Record<string, { readonly code: FailureCode; readonly hint: string }>>;
 
 /** An answer to read, a valid one without content, a redirect, a setback that another try may fix, or a refusal. */

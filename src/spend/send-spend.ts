@@ -207,13 +207,13 @@ function rejectedFailure(file: string, counts: Counts): Failure | null {
   if (rejected + refused === 0) return null;
   const broken = `${rejected} of ${lines} lines of ${file} broke a rule and were not sent`;
   return new Failure('SPEND_REJECTED', `${broken}; the service rejected ${refused} of ${sent} that were.`, {
-    hint: `Mend the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
+    hint: `Correct the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
   });
 }
 
 function unknownFailure(file: string, { unknown }: Counts): Failure | null {
   if (unknown === 0) return null;
-  const message = `Whether ${unknown} lines of ${file} were accepted is unknown: no answer came that says so.`;
+  const message = `Whether ${unknown} lines of ${file} were accepted is unknown: no answer confirmed it.`;
   return new Failure('SPEND_UNKNOWN', message, {
     hint: 'Ask the service operator, or send them again with --resend-unknown if counting one twice is better than not at all.',
   });

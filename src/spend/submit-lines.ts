@@ -103,7 +103,7 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
   if (batch.length < AT_ONCE) return null;
   if (accepted === 0 && batch.every(({ status }) => status === FORBIDDEN)) {
     const message = `The ad spend API answered 403 to ${AT_ONCE} lines before it accepted any; no more were sent.`;
-    const hint = 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out.';
+    const hint = 'Set service.cost_headers to a credential that may post this spend, or remove the refused lines.';
     return new Failure('ACCESS_FORBIDDEN', message, { hint });
   }
   if (batch.some(({ outcome, status }) => outcome !== 'unknown' || status !== null)) return null;

@@ -32,7 +32,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
     if (value !== '') return value;
-    throw new Failure('USAGE_INVALID', `The account could not be asked, as ${name} was not stated.`, {
+    throw new Failure('USAGE_INVALID', `The account's catalog could not be requested, as ${name} was not stated.`, {
       hint: `Set ${variable} in the environment.`,
     });
   };
@@ -110,7 +110,7 @@ defaults: # for every slice that does not state its own
   currency: ${quoted(chosenCurrency(apps, idsOf('currencies'), options))} # money is converted to it
   attribution_type: all
   reattributed: all # leaving it out doubles some reports against the dashboard
-  ${onlyIf(idsOf('ad_spend_mode').includes('network'))}ad_spend_mode: network # or as your dashboard has it
+  ${onlyIf(idsOf('ad_spend_mode').includes('network'))}ad_spend_mode: network # or the setting of your dashboard
   ${onlyIf(idsOf('iap_revenue_mode').includes('GROSS_100'))}iap_revenue_mode: GROSS_100 # share of gross revenue
   metrics: [*base, *cohorts]
   date_period: -60d:yesterday # begin earlier to load more

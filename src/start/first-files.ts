@@ -26,11 +26,11 @@ export interface FirstFiles {
 /** Beside `ripen.yaml`, so that editors need no network to find it. */
 const SCHEMA_FILE = 'ripen.schema.json';
 
-const environmentText = `# Copy to .env beside ripen.yaml, fill in, keep out of version control. ripen reads .env for what the environment lacks.
+const environmentText = `# Copy to .env beside ripen.yaml, fill in, keep out of version control. ripen reads .env for variables that the environment lacks.
 RIPEN_TOKEN=
 `;
 
-const ignoredText = `# What ripen writes, and what nobody else is to read.
+const ignoredText = `# Secrets, and files that ripen writes.
 .env
 data/
 analytics/
@@ -92,7 +92,7 @@ function isThere(path: string): boolean {
 
 function refuseExisting(existing: readonly string[]): void {
   if (existing.length === 0) return;
-  throw new Failure('USAGE_INVALID', `Nothing was written, as this existed already: ${existing.join(', ')}`, {
-    hint: 'Give `ripen init` another directory, or move these files away.',
+  throw new Failure('USAGE_INVALID', `Nothing was written, as these files existed already: ${existing.join(', ')}`, {
+    hint: 'Run `ripen init` in another directory, or move these files away.',
   });
 }

@@ -87,7 +87,7 @@ function headlineOf(state: HealthState, last: RunStatus | undefined): string {
   if (last === undefined) return 'There is no run yet.';
   const run = `The last ${last.command}, as of ${minuteOf(last.as_of)}, ${endOf(last)}`;
   if (state === 'well') return `All is well. ${run}.`;
-  return `${run}${state === 'watch' && last.status === 'succeeded' ? ', but something wants a look' : ''}.`;
+  return `${run}${state === 'watch' && last.status === 'succeeded' ? ', but something needs attention' : ''}.`;
 }
 
 const ends = new Map([
@@ -108,11 +108,11 @@ function capped(findings: readonly Finding[]): Finding[] {
   return [...sorted.slice(0, MOST_FINDINGS), ...(more > 0 ? [finding('well', `And ${more} more like these.`)] : [])];
 }
 
-const RUN_AGAIN = 'Run `ripen sync` again; what was loaded is kept.';
+const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
 
 function runFindings({ status, failures }: RunStatus): Finding[] {
   if (status === 'running') {
-    const message = `The process was killed, its machine stopped, or it could not record its end, as when the disk is full.`;
+    const message = `The process was killed, its machine stopped, or it could not record its end, for example because the disk was full.`;
     return [finding('failed', message, RUN_AGAIN)];
   }
   return [
@@ -131,7 +131,7 @@ function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_o
   const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
   if (latest === undefined || agoMs <= LATE_MS) return [];
   const message = `No run for ${counted(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteOf(latest)}.`;
-  return [finding('watch', message, 'See whether the nightly job is still scheduled.')];
+  return [finding('watch', message, 'Check that the nightly job is still scheduled.')];
 }
 
 /** Periods that were never loaded, and loaded periods whose next fetch is overdue. */
@@ -141,7 +141,7 @@ function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
     const about = (what: string, [oldest, ...others]: readonly PeriodStatus[]): Finding[] => {
       if (oldest === undefined) return [];
       const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
-      return [finding('watch', message, `Run \`ripen sync --slice ${name}\`; what then fails says why.`)];
+      return [finding('watch', message, `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`)];
     };
     const missing = ages.filter(({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS);
     const overdue = ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince);

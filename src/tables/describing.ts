@@ -45,7 +45,7 @@ function viewStatements(target: Target): string[] {
   const cohortsText = isCube ? null : cohortsView(target);
   const dimensions = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
   const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${slice.dimensions.join(', ')}, metric and age that has a value.`;
-  const shown = isCube ? 'Final rows alone.' : 'Cells that are not final are NULL.';
+  const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
   return [
     isCube ? finalRows(target) : finalView(target),
     ...commentOn('view', final, `${tableComment(target)} ${shown}`, comments),
@@ -100,8 +100,8 @@ function columnComments(target: Target): Map<string, string> {
     ...dimensions,
     ...(isCube ? cubeComments : metrics),
     ['attr_dependency', 'Ids the service attached to the row; part of its key.'],
-    ...(isCube ? [] : [['_extra', 'Keys the service sent unasked; else NULL.'] as const]),
-    ['_load_id', 'The load that brought the row: ripen.loads.load_id.'],
+    ...(isCube ? [] : [['_extra', 'Keys the service sent without being requested; else NULL.'] as const]),
+    ['_load_id', 'The load that stored the row: ripen.loads.load_id.'],
   ]);
 }
 
@@ -109,18 +109,15 @@ function unitOf({ slice }: Target, formatting: string): string {
   const currency = slice.parameters['currency'] ?? "the account's currency";
   if (formatting.startsWith('money')) return `money in ${currency}`;
   if (formatting === 'percent') return 'a fraction: 0.25 is 25 %';
-  return formatting === '' ? 'unit unknown to the catalog' : formatting;
+  return formatting === '' ? 'unit not in the catalog' : formatting;
 }
 
 const cubeComments: readonly (readonly [string, string])[] = [
-  [
-    'cohort',
-    'What is measured: the metric without its age, as configured; rows of several must not be summed together',
-  ],
+  ['cohort', 'The metric without its age, as configured; do not sum rows of several'],
   ['metric', 'The metric as the service names it; ripen.slice_metrics says whether its values add up'],
-  ['age', 'Age of the cohort as the service writes it, such as d7; rows of several ages must not be summed together'],
+  ['age', 'Age of the cohort as the service writes it, such as d7; do not sum rows of several ages'],
   ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
-  ['value', 'The value; a value that is NULL is no row, and a zero is one'],
+  ['value', 'The value. NULL values have no row; zeros have one'],
 ];
 
 /** How a metric may be taken over several rows. */
@@ -164,7 +161,7 @@ function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
 }
 
 const cohortComments: readonly (readonly [string, string])[] = [
-  ['metric', 'Name of the metric without its age; rows of several metrics or ages must not be summed together'],
+  ['metric', 'Name of the metric without its age; do not sum rows of several metrics or ages'],
   ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
   [
     'value',

@@ -181,15 +181,15 @@ export async function refuseUnloadable(
     .find((view) => tables.has(view));
   if (other !== undefined) {
     const message = `slice ${name}: a view of it would have the name of the table ${other}, which the warehouse holds.`;
-    const hint = `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`;
+    const hint = `Give the slice another name, or delete the other with \`ripen drop --slice ${other}\`.`;
     throw new Failure('CONFIG_INVALID', message, { facts: { slice: name }, hint });
   }
   const periods = live?.periods.size ?? 0;
   if (grain !== null || periods === 0) return;
   const columns = await storedColumnTypes(warehouse, liveTable(name), name);
   if (![...columns.keys()].some(isDateDimension)) return;
-  const message = `slice ${name}: it has no date dimension any more, and its table holds ${periods} periods, which would be lost.`;
-  const hint = `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`;
+  const message = `slice ${name}: it no longer has a date dimension, and its table has ${periods} periods, which would be lost.`;
+  const hint = `Give the report without a date another name, or delete the periods with \`ripen drop --slice ${name}\`.`;
   throw new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 

@@ -103,7 +103,7 @@ async function tokenHint({ file }: Config): Promise<string> {
   const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;
   const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
   const what = variable === undefined ? place : `the variable ${variable}, which ${place} reads,`;
-  return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; one that was reset is void at once.`;
+  return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; a token becomes invalid as soon as it is reset.`;
 }
 
 /** The failure without slice and window: the disk was full for all of them. */

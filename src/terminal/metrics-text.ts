@@ -46,10 +46,10 @@ function runMetrics({ command, summary, failure, endedAt, exitCode, durationMs }
       one(summary?.status === 'succeeded' ? 1 : 0),
     ],
     ['run_exit_code', 'The exit code of its gravest failure, or of the signal that stopped it.', one(exitCode)],
-    ['run_duration_seconds', 'How long it took.', one(durationMs / 1000)],
+    ['run_duration_seconds', 'Duration of the last run.', one(durationMs / 1000)],
     ['run_requests', 'Requests sent to the service.', one(requests)],
-    ['run_retries', 'Requests that were tried again.', one(retries)],
-    ['run_received_bytes', 'Bytes of the answers.', one(bytes)],
+    ['run_retries', 'Requests that were retried.', one(retries)],
+    ['run_received_bytes', 'Bytes received.', one(bytes)],
     ['run_failures', 'Failures by code; all is their number.', [[{ command, code: 'all' }, codes.length], ...failures]],
     ['run_rows', 'Rows of the last run.', rows],
     ['run_restated_periods', 'Loaded periods whose values the last run changed.', restated],
@@ -68,13 +68,13 @@ function statusMetrics({ slices, health }: StatusReport): Metric[] {
   );
   const unproven = each(({ unproven_periods: count }) => count);
   return [
-    ['health', 'How all is: 1 for the state that holds.', states],
-    ['slice_rows', 'Rows held.', each(({ rows }) => rows)],
+    ['health', 'Overall health: 1 for the present state, 0 for the others.', states],
+    ['slice_rows', 'Rows stored.', each(({ rows }) => rows)],
     ['slice_newest_period_timestamp_seconds', 'First instant of the newest period with rows, as a day in UTC.', newest],
     ['slice_fetched_timestamp_seconds', 'When the newest answer was fetched.', fetched],
     ['slice_periods', 'Periods of the coverage by state.', periods],
     ['slice_cells', 'Cells, periods times metrics, of the coverage.', each(({ cells }) => cells.expected)],
-    ['slice_final_cells', 'Of them those that can no longer change.', each(({ cells }) => cells.final)],
+    ['slice_final_cells', 'Cells that can no longer change.', each(({ cells }) => cells.final)],
     ['slice_unproven_periods', 'Periods whose rows could not be proven complete.', unproven],
   ];
 }

@@ -28,7 +28,7 @@ const REPORT_MS = 60_000;
 const LOG_COLUMNS = 120;
 const ERASE_LINE = '\r\u001b[2K';
 const ERASE_REST = '\u001b[K';
-const STOPPING = 'stopping once what is under way has ended; Ctrl-C again ends at once';
+const STOPPING = 'stopping once the current work has ended; press Ctrl-C again to end at once';
 
 export interface ProgressOptions {
   readonly log: 'text' | 'json';

@@ -89,9 +89,7 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   if (building !== null)
     facts.push(`its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`);
   if (released > 0)
-    facts.push(
-      `${countText(released, 'period')} released by \`retain\`, held by Delta tables with keep_released alone`,
-    );
+    facts.push(`${countText(released, 'period')} released by \`retain\`, kept only by Delta tables with keep_released`);
   return facts;
 }
 
@@ -158,7 +156,7 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
 
 /** The errors of past projections beside those of the values as they were. Readers do not see projections that did poorly. */
 export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
-  title: 'Projections put to the test: median error against what became final',
+  title: 'Projections in the backtest: median error compared with what became final',
   columns: columnsOf('~median error', '#age', '#periods', '#projected', '#as is', '#in interval', 'shown'),
   rows: backtest.map((age) => [
     age.metric,

@@ -180,7 +180,7 @@ export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Look
     `slice ${name}: ${periods} of its periods, from ${facts.from} to ${facts.to}, were recorded as fetched up to ${facts.fetched_at}, but this machine's clock says ${now.toISOString()}.`,
     {
       facts,
-      hint: `Set this machine's clock if it is behind; otherwise run \`${wayOut}\`, as a clock that was ahead recorded them.`,
+      hint: `Set this machine's clock if it is behind; otherwise run \`${wayOut}\`, as they were recorded by a clock that was ahead.`,
     },
   );
 }

@@ -131,7 +131,7 @@ async function acquire(
     const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));
     if (!('holder' in attempt)) return attempt;
     if (Date.now() >= giveUpAt) {
-      throw new Failure('WAREHOUSE_LOCKED', `The warehouse ${file} was held by ${attempt.holder}.`, {
+      throw new Failure('WAREHOUSE_LOCKED', `The warehouse ${file} was in use by ${attempt.holder}.`, {
         facts: { warehouse: file, holder: attempt.holder, waited_ms: lockWaitMs },
         hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
       });
@@ -163,7 +163,7 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
     throw new Failure('WAREHOUSE_FOREIGN', `The file ${file} could not be read as a DuckDB warehouse: ${text}`, {
       hint:
         statSync(file).size === 0
-          ? 'The file is empty: remove it, and the next sync makes a new one.'
+          ? 'The file is empty: remove it, and the next sync creates a new one.'
           : 'Point `warehouse` at another path, or restore the file from a copy.',
       cause: error,
     });
@@ -182,8 +182,8 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
       return null;
     });
   if (applied === null && (mode === 'read' || (await holdsTables(warehouse)))) {
-    throw new Failure('WAREHOUSE_FOREIGN', `The database ${path} held tables or views that are not ripen's.`, {
-      hint: 'Point `warehouse` at a path of its own.',
+    throw new Failure('WAREHOUSE_FOREIGN', `The database ${path} had tables or views that are not ripen's.`, {
+      hint: 'Set `warehouse` to a path that nothing else uses.',
     });
   }
   const missing = known.slice(applied?.length ?? 0);

@@ -104,9 +104,9 @@ export async function storedColumnTypes(
 ): Promise<ReadonlyMap<string, string>> {
   return columnTypes(warehouse, table).catch((error: unknown) => {
     if (!isUnknownToEngine(error)) throw error;
-    throw new Failure('STORAGE_FAILED', `The table ${table} of the slice ${slice} was gone from the warehouse.`, {
+    throw new Failure('STORAGE_FAILED', `The table ${table} of the slice ${slice} was missing from the warehouse.`, {
       facts: { slice, table },
-      hint: `Restore the warehouse from a copy, or let the slice go with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
+      hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
       cause: error,
     });
   });

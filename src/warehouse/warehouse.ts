@@ -171,7 +171,7 @@ export function isUnknownToEngine(error: unknown): boolean {
 /** The failure of an engine that was given too much at once; the disk has nothing to do with it. */
 function outOfMemory(error: unknown): Failure {
   const text = textOf(error).split('\n')[0] ?? '';
-  return new Failure('ENGINE_MEMORY', `The database ran out of its memory: ${text}`, {
+  return new Failure('ENGINE_MEMORY', `The database ran out of memory: ${text}`, {
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
     cause: error,
   });
@@ -180,7 +180,7 @@ function outOfMemory(error: unknown): Failure {
 /** The failure for an error of the disk, or of DuckDB about it. */
 export function storageFailure(what: string, error: unknown): Failure {
   return storageFailed(what, error, {
-    hint: 'Check free space and permissions of the directory; what was committed is kept.',
+    hint: 'Check free space and permissions of the directory; committed data is kept.',
   });
 }
 

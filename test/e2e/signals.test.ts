@@ -79,7 +79,7 @@ async function runs(): Promise<unknown[]> {
 const reportsAsked = (): number => simulator.requested.requests.filter(({ path }) => path.endsWith('/report')).length;
 
 describe('a signal in the middle, while a request hangs', () => {
-  test('SIGTERM ends with 143: nothing new is asked, what was loaded is kept and summed up as JSON', async () => {
+  test('SIGTERM ends with 143: nothing new is asked, loaded data is kept and summed up as JSON', async () => {
     const letCome = hangJanuary();
     const running = await hangingSync('--json');
     const requested = reportsAsked();

@@ -97,7 +97,7 @@ test('a list of metrics that is empty for one night changes no horizon', async (
   expect(await known()).toEqual(before);
   expect(await changes()).toEqual([]);
   expect(told('CATALOG_LIST_EMPTY')).toEqual([
-    'filters-data listed nothing in overview_metrics; what it listed there before was kept.',
+    'filters-data listed nothing in overview_metrics; the stored lists were kept.',
   ]);
 });
 

@@ -100,7 +100,7 @@ describe('an answer that says something else than what was asked for', () => {
     const failure = await failureFrom(updateLink(writing, app, network, change));
     expect([failure.code, failure.message]).toEqual([
       'SOURCE_REFUSED',
-      `The link ${network} was not changed as asked: partner 174 was asked for, and it has 4321; cost data on was asked for, and it is off`,
+      `The link ${network} was not changed as requested: partner 174 was requested, and it has 4321; cost data on was requested, and it is off`,
     ]);
   });
 

@@ -136,7 +136,7 @@ test('an engine that commits a moment earlier keeps its version, and the next pu
   };
   await expect(sample.publish([target])).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
-    message: `Another program committed version 1 to ${target.path}/network_daily while this one was at work.`,
+    message: `Another program committed version 1 to ${target.path}/network_daily during this publish.`,
   });
   expect((await store.objects()).get(key)?.toString()).toBe(other);
   const [published] = await sample.publish([target]);

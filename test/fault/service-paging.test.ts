@@ -157,7 +157,7 @@ describe('the pagination of a page', () => {
   ].flat();
   test.each(unread.map((pagination) => [pagination]))('%j is none that is known, and so no end', (pagination) => {
     expect(() => next(pagination)).toThrow(Failure);
-    expect(() => next(pagination)).toThrow('named no next page and no end that is known');
+    expect(() => next(pagination)).toThrow('named neither a next page nor a known end');
   });
 });
 

@@ -72,7 +72,7 @@ describe('ad spend', () => {
     [
       '422',
       { status: 422, body: '{"message":"cost_id is known"}' },
-      '422, of which the interface says nothing: cost_id is',
+      '422, a status that the interface does not document: cost_id is',
     ],
     ['200 with a web page', page, 'with a web page'],
     [

@@ -174,7 +174,7 @@ describe('a slice that is no longer configured', () => {
     const older = await readDelta(path('tables', 'daily'), 0);
     expect(await dropped({ slice: 'daily' })).toBe(0);
     expect(shell.told.join()).toContain(
-      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}. It goes from ${path('analytics.duckdb')}, too. It goes from ${path('lake')}, too. It goes from ${path('tables')}, too; older versions there answer for 3 days more.`,
+      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}. It is deleted from ${path('analytics.duckdb')}, too. It is deleted from ${path('lake')}, too. It is deleted from ${path('tables')}, too; older versions there answer for 3 days more.`,
     );
     expect(shell.requested).toEqual(['Delete it? [y/N] ']);
     expect(await relationsOf('daily')).toEqual([]);

@@ -135,7 +135,7 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
   const told = (await findingsOf(changed, { at: at(3), stated: unplaced, signal: patience.signal }, () => {}))
     .map(({ message }) => message)
     .join('\n');
-  expect(told).toContain('1 period that Delta tables alone hold will go with it');
+  expect(told).toContain('1 period that only Delta tables have will be deleted with it');
   await scenario.night(at(4), { ...change, slices: changed.slices });
   expect(await released()).toEqual([]);
   expect(await inLake(root)).toEqual(await inWarehouse());

@@ -54,7 +54,7 @@ test('a backfill covers only days that have begun and that are kept, says which,
   expect(askedReports(scenario).at(-1)?.period).toBe('2026-06-02:2026-06-05');
   expect(await periods()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05']);
   expect(await column(scenario, "select message from ripen.warnings where code = 'BACKFILL_CUT'")).toEqual([
-    'Of the days 2026-05-30:2026-06-19 only 2026-06-02:2026-06-05 were asked for: the others have not begun, or are older than `retain` allows.',
+    'Of the days 2026-05-30:2026-06-19 only 2026-06-02:2026-06-05 were requested: the others have not begun, or are older than `retain` allows.',
   ]);
 
   for (const [start, end] of [
@@ -64,7 +64,7 @@ test('a backfill covers only days that have begun and that are kept, says which,
     const { failures } = await again(start, end);
     expect(failures).toMatchObject([{ code: 'USAGE_INVALID', slice: 'daily' }]);
     expect(failures[0]?.message).toContain(
-      'were not asked for: they have not begun, or are older than `retain` allows',
+      'were not requested: they have not begun, or are older than `retain` allows',
     );
   }
   expect(await periods()).toHaveLength(4);
@@ -84,7 +84,7 @@ test('a replay brings nothing back that `retain` had let go of by the newest arc
     expect(await days()).toEqual(kept);
     expect(await periods()).toEqual(kept);
     expect(scenario.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toEqual([
-      '3 archived periods before 2026-06-05 were left in the archive: by 2026-06-08, `retain` had removed them.',
+      '3 archived periods before 2026-06-05 were not loaded: by 2026-06-08, `retain` had removed them.',
     ]);
   }
   // A replay as of an earlier night has what that night kept.

@@ -148,8 +148,8 @@ describe('filters-data', () => {
 
   test.each([
     ['an error object', '{"error":"catalog is being built"}', 'an error: catalog is being built'],
-    ['an empty object', '{}', 'none of the lists asked for was in {}'],
-    ['another list', '{"networks":[]}', 'none of the lists asked for was in {"networks":[]}'],
+    ['an empty object', '{}', 'none of the requested lists was in {}'],
+    ['another list', '{"networks":[]}', 'none of the requested lists was in {"networks":[]}'],
     ['a bare list', '[{"id":"a"}]', 'expected record, received array'],
     ['a word', '"maintenance"', 'expected record, received string'],
   ])(

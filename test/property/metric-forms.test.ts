@@ -208,7 +208,7 @@ describe('a metric', () => {
       metricOf('new', item('cost_metrics', 'new', { formatting })),
     );
     expect(known.map(({ type }) => formatColumnType(type))).toEqual(['BIGINT', 'DECIMAL(18,6)', 'DOUBLE']);
-    const horizonFrom = 'no documented form: never final without a horizon of its own';
+    const horizonFrom = 'no documented form: never final unless the slice states a horizon';
     expect(known[0]).toMatchObject({ kind: 'unknown', horizonFrom, additivity: 'assumed' });
   });
 

@@ -54,7 +54,7 @@ describe('problems', () => {
   const endpoint = (address: string): string => `publish: [{ delta: "s3://bucket/x", endpoint: "${address}" }]`;
   const notified = (address: string): string => `notify: { url: "${address}" }`;
   const plainHttp =
-    'is plain http, which shows to the network what is sent; must be https (http for loopback hosts only)';
+    'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
   test.each([
     [notified('http://hooks.example.com/S3CRET'), `notify.url: the value ${plainHttp}`],
     [notified('https://hooks.example.com/S3CRET '), 'notify.url: the value is not an address'],
@@ -70,7 +70,7 @@ describe('problems', () => {
     [endpoint('https://AKIA:S3CRET@a.example.com'), 'the value holds credentials; must be an address without'],
     [endpoint('https://a.example.com/?a=b'), 'holds a query or a fragment; must be an origin and at most a path'],
     [endpoint('AKIA:S3CRET@minio.example.com'), 'the value is not an address'],
-    ['publish: [{ delta: "s3://AKIA:S3CRET@bkt/x" }]', 'publish[0].delta: the value is no place for a lake'],
+    ['publish: [{ delta: "s3://AKIA:S3CRET@bkt/x" }]', 'publish[0].delta: the value is not a place for a lake'],
     [
       'publish: [{ duckdb: "https://a.example.com/a?X-Signature=S3CRET" }]',
       'publish[0].duckdb: the value is an address',
@@ -146,7 +146,7 @@ describe('problems', () => {
     ['max_concurrency: 0', 'must be at least 1'],
     ['max_concurrency: 1.5', 'must be a whole number, 1 to 50'],
     ['max_response_bytes: 5XB', 'must be bytes, or text such as 500MB'],
-    ['token: t0ken, token_file: f', 'is stated besides token'],
+    ['token: t0ken, token_file: f', 'is stated together with token'],
   ])('the service setting %j is refused (%s) without repeating what it holds', (settings, words) => {
     const token = settings.includes('token') ? '' : ', token: t0ken';
     const url = settings.includes('base_url') ? '' : ', base_url: https://c.example.com';
@@ -197,7 +197,7 @@ describe('problems', () => {
     ['horizons: { "a_*": 36601d }', 'is too long; must be at most 36600d'],
     ['additive: { installs: 1 }', 'must be true or false'],
     ['additive: { instals: false }', 'is not a metric of this slice; allowed: installs; did you mean installs?'],
-    ['additive: { __proto__: false }', 'holds a key that no mapping can have'],
+    ['additive: { __proto__: false }', 'contains a key that no mapping can have'],
     ['completeness: required', 'must be one of require, warn; did you mean require?'],
     ['retain: 400', 'is a number; must be whole days, 1d to 36600d, such as 400d'],
     ['retain: 0d', 'is not a number of whole days'],
@@ -210,8 +210,8 @@ describe('problems', () => {
     ['extra_parameters: { day__in: [a] }', 'restates a parameter or a filter'],
     ['extra_parameters: { "a&b": 1 }', 'is not a parameter name'],
     ['filters: { contry_code__inn: [DE] }', 'is not a filter; must be <dimension>__ in, not_in'],
-    ['filters: { " sdk__in": [a] }', 'filters by what is no name'],
-    ['filters: { "a,b__in": [a] }', 'filters by what is no name'],
+    ['filters: { " sdk__in": [a] }', 'filters by something that is no name'],
+    ['filters: { "a,b__in": [a] }', 'filters by something that is no name'],
     ['filters: { installs__gtee: 1 }', 'did you mean installs__gte?'],
     ['filters: { os_name__gt: 1 }', 'is not a filter'],
     ['filters: { os_name: ios }', 'must be <dimension>__ in'],

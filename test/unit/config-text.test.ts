@@ -130,8 +130,8 @@ describe('YAML', () => {
     ['a tag of its own', 'service: !s3cret-word simulator', '1:', 'carries a YAML tag'],
     ['a tag of an unknown family', 'service: !s3cret!word simulator', '1:', 'carries a YAML tag'],
     ['a set', 'service: simulator\nlinks: !!set { a, b }', '2:', 'carries a YAML tag'],
-    ['an alias of nothing', 'service: *s3cret-word', '1:10', 'is an alias of an anchor that does not stand before it'],
-    ['an alias of itself', 'service: &a { headers: *a }', '1:24', 'is an alias of what it is a part of'],
+    ['an alias of nothing', 'service: *s3cret-word', '1:10', 'is an alias of an anchor that is not defined before it'],
+    ['an alias of itself', 'service: &a { headers: *a }', '1:24', 'is an alias of a value that contains it'],
     ['a second document', 'service: simulator\n---\npartners: true', '2:1', 'not YAML'],
     ['a tab', 'service:\n\ttoken: s3cret-word', '2:1', 'not YAML'],
     ['an open bracket', 'service: [s3cret-word', '1:', 'not YAML'],
@@ -141,9 +141,19 @@ describe('YAML', () => {
     ['the key __proto__', 'service: simulator\n__proto__: { partners: false }', '1:1', 'keys are plain text'],
     ['a variable between braces', 'service: { token: ${s3cret} }', '1:20', 'braces must stand in quotes here'],
     ['a variable in a key', 'service: simulator\n${KEY}: true', '2:1', 'variables are filled in values only'],
-    ['a merge of nothing', 'service: simulator\nslices: [{ <<: *none }]', '2:16', 'that does not stand before it'],
-    ['a merge of a text', 'service: simulator\nslices: [{ <<: s3cret-word }]', '2:16', 'merges what is no mapping'],
-    ['a merge of itself', 'service: simulator\nslices: [&a { <<: *a }]', '2:19', 'is an alias of what it is a part of'],
+    ['a merge of nothing', 'service: simulator\nslices: [{ <<: *none }]', '2:16', 'that is not defined before it'],
+    [
+      'a merge of a text',
+      'service: simulator\nslices: [{ <<: s3cret-word }]',
+      '2:16',
+      'merges something that is no mapping',
+    ],
+    [
+      'a merge of itself',
+      'service: simulator\nslices: [&a { <<: *a }]',
+      '2:19',
+      'is an alias of a value that contains it',
+    ],
     ['an x- key that is not at the top', 'service: simulator\ndefaults: { x-a: [1] }', '2:13', 'is not a known key'],
     ['a list for a key', 'service: simulator\n? [a]\n: 1', '1:1', 'keys are plain text'],
   ])('%s is refused at its place', (_, text, position, words) => {
@@ -251,7 +261,7 @@ describe('lists within lists', () => {
 
   test('are refused when they are a part of themselves or nest without end', () => {
     expect(() => parse(withMetrics('&a [installs, *a]'))).toThrow(
-      /:6:28: slices\[0\]\.metrics\[1\]: is an alias of what it is a part of/,
+      /:6:28: slices\[0\]\.metrics\[1\]: is an alias of a value that contains it/,
     );
     expect(() => parse(withMetrics(`${'['.repeat(60)}a${']'.repeat(60)}`))).toThrow(/nested more than 50 levels deep/);
   });

@@ -221,7 +221,7 @@ describe('the status line of a terminal', () => {
     stop.abort();
     expect(shell.told).toStrictEqual([
       'warning: CLOCK_OFF: the clock was 6 minutes behind',
-      'stopping once what is under way has ended; Ctrl-C again ends at once',
+      'stopping once the current work has ended; press Ctrl-C again to end at once',
     ]);
     progress.close();
   });

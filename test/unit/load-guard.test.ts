@@ -205,7 +205,7 @@ test('a loss is told with what came and what is held, and with the command that 
     hint: 'If that is right, run `ripen backfill --slice daily --from 2026-01-03 --to 2026-01-04 --accept-loss`.',
   });
   const never = share && lossFailure(share, counts([], []), 'slice daily');
-  expect(never?.message).toBe('slice daily: the service answered without rows.');
+  expect(never?.message).toBe('slice daily: the answer had no rows.');
 });
 
 test('stretches without rows are told by their first and last day, and no day with rows is in one', () => {

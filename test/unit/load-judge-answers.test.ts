@@ -35,7 +35,7 @@ function answer(change: Partial<SoundPage> = {}): SoundPage {
   };
 }
 
-const broken: AnswerPage = { because: 'it held no rows' };
+const broken: AnswerPage = { because: 'it had no member rows' };
 const lacking = (...names: readonly string[]): ReadonlySet<string> =>
   new Set([...ALL].filter((key) => !names.includes(key)));
 
@@ -71,7 +71,7 @@ const cases: readonly Case[] = [
     'a file that is no report',
     [part(broken)],
     'request again DATA_MALFORMED',
-    /was not one whole report: it held no rows\.$/,
+    /was not one complete report: it had no member rows\.$/,
   ],
   ['one file of two that is no report', [part(answer()), part(broken)], 'request again DATA_MALFORMED'],
   ['a second page that is no report', [part(answer(), broken)], 'request again DATA_MALFORMED'],

@@ -76,9 +76,9 @@ describe('the status as text', () => {
 
   test('reads so in 80 columns', () => {
     expect(statusText(report).split('\n')).toStrictEqual([
-      'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something wants a look.',
+      'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something needs attention.',
       '  daily: 1 period never loaded, the oldest 2026-01-29.',
-      '    hint: Run `ripen sync --slice daily`; what then fails says why.',
+      '    hint: Run `ripen sync --slice daily`; if it fails, the failure says why.',
       '',
       '/srv/warehouse.duckdb, as of 2026-02-14 03:00 UTC',
       '',
@@ -144,8 +144,9 @@ describe('whether all is well', () => {
     const { state, headline, findings } = sampleReport([sound], { runs: [sampleRun(killed)] }).health;
     expect([state, headline]).toStrictEqual(['failed', 'The last sync, as of 2026-02-14 02:30 UTC, did not finish.']);
     expect(findings[0]).toStrictEqual({
-      message: 'The process was killed, its machine stopped, or it could not record its end, as when the disk is full.',
-      hint: 'Run `ripen sync` again; what was loaded is kept.',
+      message:
+        'The process was killed, its machine stopped, or it could not record its end, for example because the disk was full.',
+      hint: 'Run `ripen sync` again; loaded data is kept.',
     });
   });
 

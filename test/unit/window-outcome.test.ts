@@ -33,7 +33,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly requ
     if (files === 0) return Promise.resolve(0);
     requested.push(files);
     return files > most
-      ? Promise.reject(new Failure('ENGINE_MEMORY', 'The database ran out of its memory: 1 GiB of 1 GiB used'))
+      ? Promise.reject(new Failure('ENGINE_MEMORY', 'The database ran out of memory: 1 GiB of 1 GiB used'))
       : Promise.resolve(files);
   };
   const warehouse: Warehouse = {

@@ -120,7 +120,7 @@ export async function commitVersion(
   const placeNew = async (path: string): Promise<void> => {
     if (await store.placeNew(path)) return;
     const taken = `${store.root}/${name}`;
-    const message = `Another program committed version ${version} to ${taken} while this one was at work.`;
+    const message = `Another program committed version ${version} to ${taken} during this publish.`;
     throw new Failure('STORAGE_FAILED', message, {
       facts: { table: taken, version },
       hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
@@ -165,7 +165,7 @@ async function readCommit(store: LakeStore, path: string, bytes: number | undefi
   if (text !== null && Buffer.byteLength(text) === bytes) return actionsIn(`${store.root}/${path}`, text);
   throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
     facts: { target: store.root, path, bytes: bytes ?? null },
-    hint: 'Run `ripen publish` again once the store gives what it lists.',
+    hint: 'Run `ripen publish` again once the store returns what it lists.',
   });
 }
 

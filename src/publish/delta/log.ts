@@ -120,7 +120,7 @@ export function actionsIn(path: string, text: string): Action[] {
 export function garbled(path: string, cause: unknown): Failure {
   const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
   const words = reason.replaceAll(/\s+/g, ' ').slice(0, MOST_LETTERS);
-  return new Failure('STORAGE_FAILED', `The file ${path} of a table's log could not be understood: ${words}`, {
+  return new Failure('STORAGE_FAILED', `The file ${path} of a table's log was invalid: ${words}`, {
     facts: { path },
     hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
     cause,
@@ -197,7 +197,7 @@ function refuseUnknown(
     (reader === 1 && (writer <= 2 || writer === 7)) || (reader === 2 && writer === 5) || (reader === 3 && writer === 7);
   if (isKnown && unknown.size === 0) return;
   const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
-  const message = `The table ${name} was changed by another engine; writing to it takes ${needs}.`;
+  const message = `The table ${name} was changed by another engine; writing to it requires ${needs}.`;
   throw new Failure('WAREHOUSE_FOREIGN', message, {
     facts: { table: name, needs },
     hint: 'Drop those features in the engine that added them, or move the table away.',

@@ -78,7 +78,7 @@ export class ReportReader {
     if (because !== null) return because;
     if (this.#bytes === 0) return 'it was empty';
     if (!this.#isWhole) return `it ended too early, after ${this.#bytes} bytes`;
-    return this.#hasRows ? null : 'it held no rows';
+    return this.#hasRows ? null : 'it had no member rows';
   }
 
   #goOn(): string | null {
@@ -102,7 +102,7 @@ export class ReportReader {
     this.#isWhole = true;
     for (;;) {
       this.#at = skipBlanks(body.bytes, this.#at);
-      body.stop(this.#at, 'it held something behind the document');
+      body.stop(this.#at, 'it had more data after the document');
       yield;
     }
   }

@@ -151,7 +151,7 @@ export class RowReader {
     if (end === STOPPED) return STOPPED;
     if (others.length > 0) {
       this.hasExtra = true;
-      if (!extra.put(row, `{${others.join(',')}}`)) return body.stop(at, 'a value that JSON has not');
+      if (!extra.put(row, `{${others.join(',')}}`)) return body.stop(at, 'a value that is not valid JSON');
     }
     for (const name of names) this.#count(name, 1);
     this.#otherRows += 1;

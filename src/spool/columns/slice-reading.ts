@@ -167,7 +167,7 @@ async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
   file.on('error', (error) => decoder.destroy(error));
   try {
     for await (const chunk of file.pipe(decoder)) {
-      if (!(chunk instanceof Uint8Array)) throw new TypeError('A body came as something else than bytes.');
+      if (!(chunk instanceof Uint8Array)) throw new TypeError('A body was not received as bytes.');
       yield chunk;
     }
   } finally {
@@ -183,7 +183,7 @@ async function readBody({ path, encoding }: SavedBytes, reading: SliceReading): 
     reading.endBody();
   } catch (error) {
     if (!isGarbled(error)) throw error;
-    reading.endBody(`it was not whole gzip: ${error.message}`);
+    reading.endBody(`it was not complete, valid gzip: ${error.message}`);
   }
 }
 

@@ -159,7 +159,7 @@ export class TextColumn extends DictionaryColumn {
   }
 
   protected refuse(body: BodyWindow, at: number): number {
-    return body.stop(at, `a value of ${this.name} that is not UTF-8, or that JSON has not`);
+    return body.stop(at, `a value of ${this.name} that is not UTF-8, or not valid JSON`);
   }
 }
 

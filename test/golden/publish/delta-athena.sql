@@ -1,5 +1,5 @@
 -- How athena reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl athena`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of Athena engine version 3.
 -- Run each statement by itself, as Athena takes one at a time.

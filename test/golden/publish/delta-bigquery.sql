@@ -1,5 +1,5 @@
 -- How bigquery reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl bigquery`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of BigLake tables for Delta Lake.
 -- Needs a connection that may read the bucket, here called us.ripen; of Amazon S3 one of BigQuery Omni, in the region of the bucket.

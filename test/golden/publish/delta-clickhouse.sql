@@ -1,5 +1,5 @@
 -- How clickhouse reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl clickhouse`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Run by the tests (npm run test:lake): in chDB 3.4.0, which is ClickHouse 26.7, from disk and from S3.
 -- A server takes the credentials of a bucket from its environment (use_environment_credentials).
@@ -34,7 +34,7 @@ create or replace view `lake`.`by_hour`
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
     `cost` Nullable(Decimal(18,6)) comment 'Cost',
-    `day` Nullable(Date32) comment 'The day the rows are filed under.'
+    `day` Nullable(Date32) comment 'The day of the folder that the rows are in.'
 )
 as select
     `hour`,

@@ -1,5 +1,5 @@
 -- How databricks reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl databricks`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of Databricks SQL with Unity Catalog.
 -- Needs an external location of Unity Catalog that covers the bucket.

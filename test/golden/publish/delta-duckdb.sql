@@ -1,5 +1,5 @@
 -- How duckdb reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl duckdb`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- The views are run by the tests (npm test) over a reader in the place of delta_scan; its extension is not in the registry.
 -- An older night takes an extension whose delta_scan knows the parameter version.
@@ -55,7 +55,7 @@ comment on view "lake"."by_hour" is '';
 comment on column "lake"."by_hour"."hour" is 'Hour';
 comment on column "lake"."by_hour"."year" is 'Year';
 comment on column "lake"."by_hour"."cost" is 'Cost';
-comment on column "lake"."by_hour"."day" is 'The day the rows are filed under.';
+comment on column "lake"."by_hour"."day" is 'The day of the folder that the rows are in.';
 
 create or replace view "lake"."undated" as
 select

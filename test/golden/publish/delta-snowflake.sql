@@ -1,5 +1,5 @@
 -- How snowflake reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl snowflake`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of Iceberg tables over Delta files.
 -- Needs an external volume whose location is the folder of the tables, here called ripen_volume.

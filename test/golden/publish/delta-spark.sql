@@ -1,5 +1,5 @@
 -- How spark reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl spark`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
 -- The views show night 12 for as long as keep says: make them again each night.

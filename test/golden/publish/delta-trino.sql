@@ -1,5 +1,5 @@
 -- How trino reads the Delta tables in s3://example-bucket/mobile/lake; made by `ripen publish --ddl trino`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
 -- Put the name of your catalog of that connector in the place of hive.

@@ -1,5 +1,5 @@
 -- How spark reads the plain files in s3://example-bucket/mobile/lake; made by `ripen publish --ddl spark`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
 -- Needs Spark 3.4 or newer, for timestamp_ntz.
@@ -31,7 +31,7 @@ create table `lake`.`by_hour` (
     `hour` timestamp_ntz comment 'Hour',
     `year` date comment 'Year',
     `cost` decimal(18,6) comment 'Cost',
-    `day` date comment 'The day the rows are filed under.'
+    `day` date comment 'The day of the folder that the rows are in.'
 )
 using parquet
 partitioned by (`day`)

@@ -1,5 +1,5 @@
 -- How trino reads the plain files in s3://example-bucket/mobile/lake; made by `ripen publish --ddl trino`.
--- Make and run the statements again after a slice or its columns changed.
+-- Make and run the statements again after a slice or its columns change.
 
 -- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
 -- Put the name of your catalog of that connector in the place of hive.
@@ -35,7 +35,7 @@ create table hive."lake"."by_hour" (
     "hour" timestamp(3) comment 'Hour',
     "year" date comment 'Year',
     "cost" decimal(18,6) comment 'Cost',
-    "day" date comment 'The day the rows are filed under.'
+    "day" date comment 'The day of the folder that the rows are in.'
 )
 comment ''
 with (
