@@ -97,13 +97,13 @@ function paragraphs(
   return [
     `${NIGHTS} consecutive nights over the simulated world, ${nights.length} of them with a run: single nights are missing by chance, and a week by an outage. One slice by ${slice.dimensions.join(', ')}, ${slice.metrics.length} metrics (${slice.metrics.join(', ')}), a date period from ${HISTORY_DAYS} days before the first night to yesterday. Conversion values are left out, as they are not reported by country: in a slice of their own they ask for one period more a night. A cell is one metric of one row; the truth is what the service says ${TRUTH_AFTER_DAYS} days later. Windows are as large under every policy. All of it is counted, none timed.`,
     `The first ${SYNCED_NIGHTS} runs were also made by the real pipeline, over HTTP into DuckDB: the same requests and rows, run by run, and ${grouped(synced.finalCells)} cells in the \`_final\` view, ${grouped(synced.wrongFinalCells)} of them other than the truth.`,
-    `In the last ${LATE_RUNS} runs, when the oldest periods are final already, ripen asked for ${percentText(lateRows(milestones), lateRows(immature))} of the rows of everything immature, and for ${percentText(lateRows(milestones), lateRows(recent))} of those of the last ${LOOKBACK_DAYS} days.`,
+    `In the last ${LATE_RUNS} runs, when the oldest periods are final already, ripen requested ${percentText(lateRows(milestones), lateRows(immature))} of the rows of everything immature, and ${percentText(lateRows(milestones), lateRows(recent))} of those of the last ${LOOKBACK_DAYS} days.`,
   ];
 }
 
 function policiesTable(outcomes: readonly Outcome[], immature: Outcome, recent: Outcome): FoundTable {
   return {
-    caption: `Fetched in ${setting.nights.length} runs. A cell is late when a run at or past its horizon left it unfinal, counted per period, metric and run; frozen when it is wrong and will never be asked for again.`,
+    caption: `Fetched in ${setting.nights.length} runs. A cell is late when a run at or past its horizon left it unfinal, counted per period, metric and run; frozen when it is wrong and will never be requested again.`,
     columns: [
       'policy, each night',
       'requests',

@@ -2,7 +2,7 @@
  * Nights under several policies against the simulated world, without a warehouse, and what became of every cell. Pure.
  *
  * A cell is one metric of one row. The world's answer for a day does not depend on the window it was asked in, so each
- * night is asked for once and handed to every policy.
+ * night is requested once and handed to every policy.
  */
 
 import { UTC, type Day } from '../../../src/model/calendar.ts';

@@ -21,7 +21,7 @@ export interface Policy {
   readonly name: string;
   /** The windows of one night, given what was loaded before; every policy's windows are as large as ripen's. */
   windows(night: PlannedNight): readonly Window[];
-  /** Whether a period that was loaded will never be asked for again. */
+  /** Whether a period that was loaded will never be requested again. */
   isSettled(period: Period, loaded: LoadedPeriod, night: PlannedNight): boolean;
 }
 
