@@ -79,9 +79,11 @@ export function scrubEcho(text: string): string {
 /** Changes only ASCII, which credentials consist of: some other letters become longer in the other case. */
 const lowerCase = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** A value as JSON with its texts scrubbed. Numbers, names and structure are unchanged. */
+/** A value as JSON with its texts scrubbed, and without half surrogate pairs, which DuckDB refuses. Everything else is unchanged. */
 export function scrubbedJson(value: unknown): string {
-  return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));
+  return JSON.stringify(value, (_name, inner: unknown) =>
+    typeof inner === 'string' ? scrub(inner).toWellFormed() : inner,
+  );
 }
 
 /** Searches a stream of bytes for secrets, however it is divided into chunks. */

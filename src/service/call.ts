@@ -120,8 +120,8 @@ export class Channel {
         if (!(error instanceof Setback)) throw error;
         seen.push(error.setback);
         await this.#pause(request, error, seen, ends.waiting).catch((ended: unknown) => {
-          // A write that is stopped before its next try ends with the setback of its last one.
-          throw request.method === 'GET' || ended instanceof Failure ? ended : error;
+          // A stopped write that is repeated after any setback ends with its last one, which may have had an effect.
+          throw request.method === 'GET' || request.repeats !== 'all' || ended instanceof Failure ? ended : error;
         });
       }
     }

@@ -90,13 +90,13 @@ export class Setback extends Error {
 
 const MAX_CHARACTERS = 200;
 
-/** The first words of a foreign text, at most `maxCharacters` characters; empty for blank text. */
+/** The first words of a foreign text, at most `maxCharacters` characters, without half a surrogate pair; empty for blank text. */
 export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string {
   // Scrubbed before it is cut: half a token is still half a token.
   const clean = scrubEcho(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
-  return clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`;
+  return (clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`).toWellFormed();
 }
 
 /** The origin of an address, as path and query may carry credentials; its first words if it has no origin. */

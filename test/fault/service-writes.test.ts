@@ -117,6 +117,19 @@ describe('ad spend', () => {
     expect(await failureFrom(spend())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
   });
 
+  test('aborted while it waits to be sent again after 429 is certainly not accepted', async () => {
+    await serve(() => ({ status: 429 }));
+    const controller = new AbortController();
+    Object.assign(connection.clock, {
+      sleep: async (_: number, signal: AbortSignal) => {
+        controller.abort(new Error('SIGTERM'));
+        return Promise.resolve(signal.throwIfAborted());
+      },
+    });
+    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow('SIGTERM');
+    expect(server.received).toHaveLength(1);
+  });
+
   test('aborted on the wire is unknown, aborted before is not sent', async () => {
     await serve(() => 'hang');
     const controller = new AbortController();

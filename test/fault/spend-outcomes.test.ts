@@ -206,6 +206,14 @@ describe('what stops everything', () => {
   });
 });
 
+test.each([
+  ['cut in an emoji', JSON.stringify({ message: `${'x'.repeat(498)}😀 tail` })],
+  ['with half an emoji as an escape', String.raw`{"message":"bad tag \ud83d"}`],
+])('a rejection in words %s is recorded beside the accepted lines', async (_, body) => {
+  reply = (_request, costId) => (costId === 'sender-000003' ? { status: 400, body } : { status: 200 });
+  expect(await send(await fileOf(ids(20)))).toMatchObject({ sent: 20, accepted: 19, refused: 1, unknown: 0 });
+});
+
 test('a line is recorded as being sent before its call, and no more than 8 at once', async () => {
   const file = await fileOf(ids(40));
   const row = z.object({ lines: count, mine: count });
