@@ -117,6 +117,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
     window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), requested, replaced },
     // The service cannot be asked again; archived answers were accepted when they were loaded.
     attempt: 1,
+    isDoubted: true,
     answers: answers.map(({ partNo, metrics: batch, bodies, unfollowed }) => {
       // Long numbers are already quoted: the archive keeps an answer as it was loaded.
       const pages = bodies.map(({ no, ...body }) => Object.assign(body, { path: join(path, bodyName(no)) }));

@@ -45,6 +45,8 @@ export interface PendingWindow {
   readonly window: Window;
   /** How often an answer of this window was discarded. */
   readonly attempt: number;
+  /** Whether an answer took most rows of a settled period, or had none of one, so that this one confirms or refutes it. */
+  readonly isDoubted: boolean;
   /** The answers that this run already has; they are not requested again. */
   readonly answered: TimedAnswers;
   /** What the service states for the whole; null if that was not answered yet. */
@@ -52,8 +54,8 @@ export interface PendingWindow {
 }
 
 /** A window without any answer yet. */
-export const unanswered = (window: Window, attempt = 0): PendingWindow => {
-  return { window, attempt, answered: new Map(), whole: null };
+export const unanswered = (window: Window, attempt = 0, isDoubted = false): PendingWindow => {
+  return { window, attempt, isDoubted, answered: new Map(), whole: null };
 };
 
 export interface Missed extends PendingWindow {
@@ -203,7 +205,8 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction): Prom
 }
 
 /** A window with all its answers; finality is judged by its `requestedAt`, the instant of the first request. */
-function spooledOf({ window, attempt, answered, whole }: PendingWindow, extraction: Extraction): Spooled {
+function spooledOf(pending: PendingWindow, extraction: Extraction): Spooled {
+  const { window, attempt, isDoubted, answered, whole } = pending;
   const answers = requestsOf(window).flatMap((request) => {
     const answer = answered.get(requestId(request));
     // Its part may have another number now, if another part was divided since.
@@ -221,7 +224,7 @@ function spooledOf({ window, attempt, answered, whole }: PendingWindow, extracti
   });
   const ofWhole = wholeRequests(window, extraction.adding(window.slice));
   const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), ofWhole);
-  return { window, attempt, answers, whole, requests, requestedAt, receivedAt };
+  return { window, attempt, isDoubted, answers, whole, requests, requestedAt, receivedAt };
 }
 
 async function fetchRequest(window: Window, request: Request, extraction: Extraction): Promise<TimedAnswer> {

@@ -29,7 +29,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
     const answered = answeredRows(judged);
     const emptied = await emptiedBy(judged, request);
     const counts = { answered: new Map([...answered, ...emptied.periods]), known };
-    const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
+    const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.isDoubted });
     const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
       const { fate, window } = share;

@@ -52,6 +52,8 @@ class WindowLoader {
   readonly #weekStarts = new Map<string, WeekStart>();
   /** Slices planned before anything was known of their size; their first answer shows how long their other windows may be. */
   readonly #unsized: Set<string>;
+  /** Files of answers that windows put back during this batch still need; some may be under way again before it ends. */
+  readonly #kept = new Set<string>();
   /** Ends all requests, if credentials are refused or loading ends. */
   readonly #stop = new AbortController();
 
@@ -76,6 +78,7 @@ class WindowLoader {
         for (const result of results) await this.#afterLoad(result, batch.spooled);
         await this.#source.keep(batch.spooled, results);
         await this.#discardUnneeded(batch.spooled.flatMap(({ answers }) => answers));
+        this.#kept.clear();
       }
     } finally {
       // After a disk failure, requests still under way would be written for nothing.
@@ -87,6 +90,7 @@ class WindowLoader {
   #putBack({ slice }: Window, pending: readonly PendingWindow[]): void {
     this.#run.record.planMore(slice.name, pending.length - 1);
     this.#waiting.unshift(...pending);
+    for (const path of pending.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf))) this.#kept.add(path);
   }
 
   /** Replaces the waiting windows of a slice; the new ones go to the end of the queue. */
@@ -97,8 +101,7 @@ class WindowLoader {
   }
 
   async #discardUnneeded(answers: Answers): Promise<void> {
-    const needed = new Set(this.#waiting.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf)));
-    await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !needed.has(path))));
+    await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !this.#kept.has(path))));
   }
 
   /** Loads a batch, except windows whose weeks the target no longer has. */
@@ -158,7 +161,7 @@ class WindowLoader {
     } else if (result.kind === 'failed') recordFailed(result.failure, window, this.#run);
     else if (result.kind === 'split' && spooled !== undefined) await this.#afterSplit(result, spooled);
     else if (result.kind === 'week start') await this.#afterWeekStart(window, result.weekStartsOn);
-    else this.#afterDoubt(window, result.failure, spooled?.attempt ?? 0);
+    else this.#afterDoubt(window, result.failure, spooled);
   }
 
   /** After a slice's first answer, joins its waiting windows if half as many or fewer suffice. */
@@ -172,14 +175,15 @@ class WindowLoader {
   }
 
   /** Requests a window again; fails it if that was done often enough or is impossible. */
-  #afterDoubt(window: Window, failure: Failure, attempt: number): void {
+  #afterDoubt(window: Window, failure: Failure, spooled: Spooled | undefined): void {
+    const { attempt, isDoubted } = spooled ?? { attempt: 0, isDoubted: false };
     if (!this.#source.canRequest || attempt >= MOST_REPEATS) {
       recordFailed(failure, window, this.#run);
       return;
     }
     const where = { slice: window.slice.name, window: labelOf(window) };
     this.#run.emit({ type: 'window_asked_again', ...where, because: failure.message });
-    this.#putBack(window, [unanswered(window, attempt + 1)]);
+    this.#putBack(window, [unanswered(window, attempt + 1, isDoubted || failure.code === 'DATA_SHRUNK')]);
   }
 
   /** Divides a window that fell short or is too large, accepts its rows as complete, or fails it. */
@@ -191,7 +195,7 @@ class WindowLoader {
     if (course === 'not additive' && shortfall !== null) {
       await this.#stopSumming([...shortfall.differences.keys()], spooled);
       const undivided = canRequest ? windowOf(window.slice, window.fingerprint, window.periods) : window;
-      this.#putBack(window, [unanswered(undivided, spooled.attempt)]);
+      this.#putBack(window, [unanswered(undivided, spooled.attempt, spooled.isDoubted)]);
     } else if (course === 'fail') {
       recordFailed(canRequest ? failure : beyondReplay(failure, window), window, this.#run);
     } else {
@@ -207,7 +211,7 @@ class WindowLoader {
    * cannot be divided. Returns the window in more parts, otherwise null.
    */
   async #divide(missed: Missed, seen: KnownValues = new Map()): Promise<Window | null> {
-    const { window, failure, heavy, attempt } = missed;
+    const { window, failure, heavy, attempt, isDoubted } = missed;
     const { slice, fingerprint } = window;
     const { warehouse, planAt, emit } = this.#run;
     // A slice with a window that was too heavy must not get longer ones.
@@ -238,7 +242,7 @@ class WindowLoader {
     const wanted = new Set(requestsOf(divided).map(requestId));
     // Without the batches of a part that was divided.
     const answered = new Map([...missed.answered].filter(([id]) => wanted.has(id)));
-    this.#putBack(window, [{ window: divided, attempt, answered, whole }]);
+    this.#putBack(window, [{ window: divided, attempt, isDoubted, answered, whole }]);
     return divided;
   }
 

@@ -51,6 +51,8 @@ export interface Spooled {
   readonly window: Window;
   /** How many answers of this window were discarded before. */
   readonly attempt: number;
+  /** Whether this answer confirms or refutes one that would have lost settled rows. */
+  readonly isDoubted: boolean;
   /** One per request of the window, in the order of its parts. */
   readonly answers: readonly SpooledAnswer[];
   /** null for a window of one part, for one whose parts cannot be compared with it, and in the archive. */

@@ -284,3 +284,24 @@ describe('of settled days', () => {
     expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-10'")).toEqual(['0']);
   });
 });
+
+test('no rows after an answer that was none is no second word on a day: it is requested once more, and its rows stay', async () => {
+  const recent = slice({
+    ...month,
+    datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-30') } },
+  });
+  scenario = await openScenario([{ ...recent, refresh: 'nightly' }], { simulator: { world } });
+  await runNight(scenario, FIRST);
+  scenario.simulator.requested.reset();
+  const nullRows: ReportMutation = (document) => ({ ...document, rows: null });
+  const lists = { 1: { kind: 'report', mutate: nullRows }, 2: nothing } as const;
+  for (const [at, fault] of Object.entries<Fault>(lists)) {
+    const match = (request: Parameters<ReturnType<typeof reports>>[0]): boolean =>
+      reports()(request) && scenario.simulator.requested.counts.report === Number(at);
+    scenario.simulator.script({ match, times: 1, fault });
+  }
+  expect(await runNight(scenario, SECOND)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(askedReports(scenario)).toHaveLength(3);
+  const { stored, truth } = await storedAndTrue(scenario, recent, '2026-05-30:2026-05-30', SECOND);
+  expect(stored).toEqual(truth);
+});

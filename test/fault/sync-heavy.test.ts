@@ -267,3 +267,23 @@ test('2 heavy days of nothing but a ratio by network fail with the way out, and 
   expect((await runNight(scenario, NOW, { slices: [loose] })).failures).toEqual([]);
   expect(await column(scenario, 'select count(*) > 6 from loose')).toEqual(['true']);
 });
+
+test('days that are divided more than once keep what was answered of them, whatever else lands meanwhile', async () => {
+  const large = slice({ name: 'large', dimensions: ['day', 'network', 'country_code'], metrics: ['installs', 'cost'] });
+  const declared = { ...large, datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } } } as const;
+  const world = { apps: 1, partners: 4, links: 20, rowsPerDay: 100, quirks: { cap: 20 } } as const;
+  scenario = await openScenario([declared], { simulator: { world } });
+  for (const everyMs of [1, 31]) {
+    let count = 0;
+    const isOwn = everyMs === 1 ? 0 : 1;
+    const match = (request: Parameters<ReturnType<typeof reports>>[0]): boolean => {
+      if (!reports()(request)) return false;
+      count += 1;
+      return count % 2 === isOwn;
+    };
+    scenario.simulator.script({ match, times: Infinity, fault: { kind: 'drip', bytes: 500, everyMs } });
+  }
+  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
+  const { stored, truth } = await storedAndTrue(scenario, declared, '2026-05-22:2026-05-31', NOW);
+  expect(stored).toEqual(truth);
+});

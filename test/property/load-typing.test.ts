@@ -78,6 +78,7 @@ async function spooledOf(texts: readonly string[], columns: Columns, isBare: boo
     ],
     whole: null,
     attempt: 0,
+    isDoubted: false,
     requests: 1,
     requestedAt: new Date(0),
     receivedAt: new Date(0),

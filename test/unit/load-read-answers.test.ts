@@ -43,6 +43,7 @@ const spooledOf = (...answers: readonly (readonly SavedBody[])[]): Spooled => ({
   answers: answers.map((pages, partNo) => ({ partNo, metrics: daily.metrics, pages, unfollowed: null })),
   whole: null,
   attempt: 0,
+  isDoubted: false,
   requests: 1,
   requestedAt: new Date(0),
   receivedAt: new Date(0),

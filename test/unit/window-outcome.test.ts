@@ -19,6 +19,7 @@ function spooledOn(first: string, plainBytes: number, days = 1): Spooled {
     answers: [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }],
     whole: null,
     attempt: 0,
+    isDoubted: false,
     requests: 1,
     requestedAt: at,
     receivedAt: at,
