@@ -33,18 +33,19 @@ export async function carryOut(
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {
   const { config, request, emit, signal } = from;
-  const startedAt = new Date();
-  const startedMs = performance.now();
-  checkAsOf(request.asOf, startedAt);
+  checkAsOf(request.asOf, new Date());
   const slices = chosenSlices(config, request.slices);
   await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
-  const planAt = request.asOf ?? startedAt;
-  const record = new RunRecord({ runId, command, planAt, startedAt });
   const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(deadlineMs)))];
   const stop = AbortSignal.any([signal, ...deadline]);
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
+  // After the wait: nothing that the run before stored is newer than this run.
+  const startedAt = new Date();
+  const startedMs = performance.now();
+  const planAt = request.asOf ?? startedAt;
+  const record = new RunRecord({ runId, command, planAt, startedAt });
   const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
@@ -53,8 +54,10 @@ export async function carryOut(
     else await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
-    await recordingFailure(run, async () => refresh(run));
-    if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs, statistics()));
+    const isCut = await recordingFailure(run, async () => refresh(run));
+    if (!signal.aborted && stop.aborted && (isCut || record.hasUnfinished)) {
+      record.fail(deadlineFailure(deadlineMs, statistics()));
+    }
     const publishing = { ...run, signal };
     if (!signal.aborted) {
       await recordingFailure(publishing, async () => {
@@ -94,12 +97,15 @@ async function finish(
   }
 }
 
-/** Records the failure of a stage, unless the run was stopped. */
-async function recordingFailure({ record, signal }: Run, stage: () => Promise<void>): Promise<void> {
+/** Records the failure of a stage. Returns whether the stage was cut by the signal, which is no failure of its own. */
+async function recordingFailure({ record, signal }: Run, stage: () => Promise<void>): Promise<boolean> {
   try {
     await stage();
+    return false;
   } catch (error) {
-    if (!signal.aborted) record.fail(asFailure(error));
+    const isCut = signal.aborted && asFailure(error, signal).code === 'INTERRUPTED';
+    if (!isCut) record.fail(asFailure(error));
+    return isCut;
   }
 }
 

@@ -124,6 +124,11 @@ export class RunRecord {
     this.#interrupted = true;
   }
 
+  /** Whether a planned window was neither loaded nor failed. */
+  get hasUnfinished(): boolean {
+    return [...this.#slices.values()].some(({ windows }) => windows.loaded + windows.failed < windows.planned);
+  }
+
   get hasLoaded(): boolean {
     return [...this.#slices.values()].some(({ windows }) => windows.loaded > 0);
   }

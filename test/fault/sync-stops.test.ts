@@ -177,3 +177,16 @@ test('365 days of few rows, requested one after the other, take 5 requests: the 
   expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([7, 92, 92, 92, 82]);
   expect(await column(scenario, 'select count(distinct day) from year')).toEqual(['365']);
 });
+
+test('a deadline that passes after the last window was loaded is no failure', async () => {
+  const last = { ...daily, datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } } };
+  const deadline = passingDeadline(2500);
+  const summary = await runNight(scenario, NOW, {
+    slices: [last],
+    request: { deadlineMs: 2500 },
+    onEvent: ({ type }) => {
+      if (type === 'window_loaded') setImmediate(() => deadline.abort());
+    },
+  });
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+});

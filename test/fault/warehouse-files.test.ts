@@ -8,7 +8,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
-import { day } from '../../src/model/calendar.ts';
+import { addDays, day, dayAt, UTC } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { checkingAt } from '../support/checking.ts';
 import { textWith } from '../support/matching.ts';
@@ -140,4 +140,23 @@ test('a run waits for a holder that lets go within --lock-wait, says whom it wai
   expect(waits).toMatchObject([{ waitMs: 30_000 }]);
   expect(JSON.stringify(waits)).toContain(String(holder.pid));
   expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['2']);
+});
+
+test('a backfill that waited for a sync loads its days again: it plans for the instant at which it got the warehouse', async () => {
+  const today = dayAt(new Date(), UTC);
+  const slices = [dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } })];
+  const request = {
+    command: 'backfill',
+    slices: ['daily'],
+    forced: { start: addDays(today, -5), end: today },
+    lockWaitMs: 30_000,
+  } as const;
+  let waiting: ReturnType<typeof runNight> | null = null;
+  await runNight(scenario, 'now', {
+    slices,
+    onEvent: ({ type }) => {
+      if (type === 'run_started') waiting ??= runNight(scenario, 'now', { slices, request });
+    },
+  });
+  expect(await waiting).toMatchObject({ status: 'succeeded', slices: [{ periods: { forced: 5 } }] });
 });
