@@ -13,6 +13,7 @@ import { addDays, bucketOf, type Day, type DayInterval, meet, parseDay } from '.
 import type { Evidence } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import { subjectOf, type Window } from '../model/window.ts';
+import { namesNextPage } from '../service/paging.ts';
 import { type BesideRows, besideRowsIn, errorIn, parsedOf, saysCut, warningsIn } from '../spool/beside-rows.ts';
 import type { Envelope } from '../spool/columns/reading.ts';
 import type { SpooledAnswer } from '../spool/spool.ts';
@@ -65,7 +66,11 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedAnswer
     sound.push(...own);
     const rowCount = own.reduce((sum, page) => sum + page.rowCount, 0);
     const totals = own.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
-    answers.push({ ...answer, metrics, rowCount, totals, doubt: doubtOf(window, own, rowCount) });
+    const isCut = answer.unfollowed === null && own.at(-1)?.leadsOn === true;
+    const unfollowed = isCut
+      ? 'the last page named a further one, too far from its ends to be followed'
+      : answer.unfollowed;
+    answers.push({ ...answer, unfollowed, metrics, rowCount, totals, doubt: doubtOf(window, own, rowCount) });
   }
   const maturity = maturityOf(
     window,
@@ -153,6 +158,8 @@ export interface SoundPage extends Pick<Envelope, 'badLabel'> {
   readonly commonKeys: ReadonlySet<string>;
   /** Total per metric, as the service wrote it; empty if it sent none. */
   readonly totals: ReadonlyMap<string, string>;
+  /** Whether its own pagination names a further page. */
+  readonly leadsOn: boolean;
   readonly warnings: readonly string[];
   readonly maturity: StatedMaturity;
 }
@@ -181,6 +188,7 @@ export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: E
     commonKeys: new Set(commonKeys),
     badLabel,
     totals: totalsIn(beside.totals),
+    leadsOn: namesNextPage(parsedOf(beside.pagination)),
     warnings: warningsIn(beside),
     maturity: statedMaturity(beside),
   };
@@ -189,7 +197,7 @@ export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: E
 /** Total by metric; numbers keep the text they were written with. Empty if the JSON is not an object. */
 function totalsIn(json: string | null): Map<string, string> {
   if (json === null || !z.record(z.string(), z.unknown()).safeParse(JSON.parse(json)).success) return new Map();
-  const written = [...json.matchAll(/"((?:[^"\\]|\\.)*)":\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g)];
+  const written = [...json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g)];
   return new Map(
     written.map(([, key = '', text, number]) => [z.string().parse(JSON.parse(`"${key}"`)), text ?? number ?? '']),
   );

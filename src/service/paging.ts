@@ -105,6 +105,15 @@ export function nextTarget(pagination: unknown, target: string, origin: string):
   return named;
 }
 
+/** Whether a parsed pagination names a further page, wherever that lies. */
+export function namesNextPage(pagination: unknown): boolean {
+  try {
+    return nextTarget(pagination, '/', 'http://service') !== null;
+  } catch {
+    return true;
+  }
+}
+
 function namedTarget({ next, cursor, cursors }: Pagination, target: string, origin: string): string | null {
   if (next === null) return null;
   if (next !== undefined && ADDRESS.test(next)) return addressedTarget(next, target, origin);

@@ -39,7 +39,7 @@ export const besideRowsOf = (document: Readonly<Record<string, unknown>>): Besid
 
 /** Whether a member states nothing. */
 export const isNothing = (json: string | null): boolean =>
-  json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json);
+  json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json.replaceAll(/\s/g, ''));
 
 /** Characters of an error that a message quotes. */
 const MOST_SAID = 200;

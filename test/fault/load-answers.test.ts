@@ -183,7 +183,7 @@ const failed: readonly Row[] = [
   ['a next page with the rows of the page before', report(repeating()), endless(2, '/report?page=2')],
   ['a next page at another origin', report(paginated(elsewhere)), endless(1, 'led to https://elsewhere.')],
   ['a next page by number', report(firstOf({ page: 1, total_pages: 4 })), endless(1, '"total_pages":4')],
-  ['rows that are null, always', report(nullRows()), malformed(3, 'no rows')],
+  ['rows that are null, always', report(nullRows()), malformed(3, 'no member rows')],
   ['an error object under 200', json('{"error":"try later"}'), malformed(3, 'try later')],
   [
     'an inner status of 500',
@@ -203,7 +203,7 @@ const failed: readonly Row[] = [
   [
     'two documents in one body',
     { kind: 'garbled', edit: 'two_documents' },
-    malformed(3, 'something behind the document'),
+    malformed(3, 'more data after the document'),
   ],
   ['HTML under 200', json(html, 'text/html'), fails('SOURCE_GARBLED', 2, 'Please sign in')],
   ['HTML that says it is JSON', json(html), fails('SOURCE_GARBLED', 2, 'Please sign in')],

@@ -117,6 +117,19 @@ test('four plain bodies that are read at once each become a file of their own ro
   }
 });
 
+test('a body that breaks off amid a row leaves nothing of it in the rows of the next body', async () => {
+  const to = fresh('parquet');
+  const whole = '{"rows":[{"day":"2026-01-01","app":"a","installs":"1","cost":"1.0"}]}';
+  const bodies = [await saved('{"rows":[{"attr_dependency":{"partner_id":"7"}'), await saved(whole)];
+  const { envelopes } = await reader.read({ bodies, columns, to });
+  expect(envelopes.map(({ rows, because }) => [rows, because === null])).toEqual([
+    [0, false],
+    [1, true],
+  ]);
+  const query = `select attr_dependency::varchar as ids from read_parquet(${literal(to)})`;
+  expect(await warehouse.rows(query, [], z.object({ ids: z.string().nullable() }))).toEqual([{ ids: null }]);
+});
+
 test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
   const to = fresh('parquet');
   const body = await saved(bodyOf(130_000));

@@ -7,6 +7,7 @@ import {
   type Doubt,
   type InspectedAnswer,
   judgeAnswers,
+  pageOf,
   type SoundPage,
 } from '../../src/load/answers.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
@@ -29,6 +30,7 @@ function answer(change: Partial<SoundPage> = {}): SoundPage {
     commonKeys: ALL,
     badLabel: null,
     totals: new Map(),
+    leadsOn: false,
     warnings: [],
     maturity: { computedAt: null, immature: [], unread: [] },
     ...change,
@@ -96,6 +98,25 @@ describe('an answer', () => {
       warnings: [],
       maturity: { computedAt: null, immature: [], unread: null },
     });
+  });
+
+  test('whose last page names a further one was not followed to its end', () => {
+    const judged = judgeAnswers(windowWith(), [part(answer({ leadsOn: true }), answer({ leadsOn: true }))]);
+    expect(judged).toMatchObject({ answers: [{ unfollowed: textWith('the last page named a further one') }] });
+  });
+
+  test('is read alike whatever blanks its JSON has between values', () => {
+    const members = new Map([
+      ['totals', '{ "installs" : 1000 , "cost" : "1.50" }'],
+      ['errors', '[ ]'],
+      ['pagination', '{ "next" : "p2" }'],
+    ]);
+    const shown = { rows: 3, members, keys: [...ALL], commonKeys: [...ALL], badLabel: null, because: null };
+    const totals = new Map([
+      ['installs', '1000'],
+      ['cost', '1.50'],
+    ]);
+    expect(pageOf(shown)).toMatchObject({ rowCount: 3, totals, leadsOn: true });
   });
 
   test('in 2 pages has the rows and the totals of both; a last page with neither states nothing', () => {

@@ -81,6 +81,8 @@ export class SliceReading {
   /** Ends the current body, as broken if a reason is given; another may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
+    // A row that broke off may have left cells, which the next row would keep where it has none.
+    if (this.#row < this.#bodies.length) for (const column of this.#columns) column.blank(this.#row);
     const { rows, members } = this.#report;
     const labels = this.#dates.map((column) => column.takeBadLabel());
     this.#envelopes.push({
