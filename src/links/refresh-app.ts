@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
 import type { Link } from '../model/link.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
@@ -30,6 +31,23 @@ export async function refreshApp(run: Refreshing, appToken: string, maxLevel: nu
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
+/** The pages below a listed link. The list is only unavailable if the service no longer knows the link: it changed meanwhile. */
+async function* listedBelow(
+  pages: AsyncIterable<readonly Link[]>,
+  { link }: ListedLink,
+): AsyncGenerator<readonly Link[]> {
+  try {
+    yield* pages;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'SOURCE_MISSING') throw error;
+    const message = `The link ${link.token} was listed, and its own list was missing: ${error.message}`;
+    throw new Failure('SOURCE_UNAVAILABLE', message, {
+      hint: 'Run again later; its app kept its links.',
+      cause: error,
+    });
+  }
+}
+
 /** Reads the lists of an app, down to a level. Throws what listing throws, and requests nothing more after that. */
 async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
@@ -43,7 +61,8 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const readList = async (above: ListedLink | null): Promise<readonly ListedLink[]> => {
     const below: ListedLink[] = [];
     let pages = 0;
-    for await (const page of run.service.links(appToken, above?.link.token ?? null, signal)) {
+    const found = run.service.links(appToken, above?.link.token ?? null, signal);
+    for await (const page of above === null ? found : listedBelow(found, above)) {
       pages += 1;
       for (const link of page) {
         const listed = links.get(link.token) ?? { link, above, depth: (above?.depth ?? 0) + 1 };

@@ -18,7 +18,7 @@ import { refreshPartners } from '../links/refresh-partners.ts';
 import { confirmedNow, type MachineClock, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { hasSucceededAt } from '../warehouse/runs.ts';
+import { hasPartnersOf } from '../warehouse/runs.ts';
 import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceDoor } from './source.ts';
 import { planTargets, withNightlyAudits } from './tables.ts';
@@ -133,14 +133,15 @@ async function orWarn(what: string, window: Window | null, run: Run, act: () => 
 }
 
 /**
- * Requests partners and links as configured, unless an earlier run of the same instant succeeded. A failure is recorded and
- * leaves the stored ones as they were. Refused credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
+ * Requests partners and links as configured, except those stored by an earlier run of the same instant. A failure is recorded
+ * and leaves the stored ones as they were. Refused credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
  */
 async function refreshDimensions(run: Run, service: Service, clock: MachineClock): Promise<void> {
   const { partners, links } = run.config;
   const crawl = { ...run, service, clock };
-  if (run.request.command !== 'sync' || (await hasSucceededAt(run.warehouse, run.planAt))) return;
-  if (partners) await orRecord(run, async () => refreshPartners(crawl));
+  if (run.request.command !== 'sync') return;
+  const isStored = await hasPartnersOf(run.warehouse, run.planAt);
+  if (partners && !isStored) await orRecord(run, async () => refreshPartners(crawl));
   if (links !== null) await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
 }
 

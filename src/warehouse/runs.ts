@@ -25,10 +25,11 @@ export async function startRun(warehouse: Warehouse, run: RunStart): Promise<voi
   await warehouse.run(statement('ledger/record_run'), begun);
 }
 
-/** Whether a sync for exactly this instant has succeeded before. */
-export async function hasSucceededAt(warehouse: Warehouse, planAt: Date): Promise<boolean> {
+/** Whether a sync for exactly this instant has succeeded before, and listed partners are stored. */
+export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise<boolean> {
   const [found] = await warehouse.rows(
-    `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp`,
+    `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp
+     and exists (from main.partners where is_listed)`,
     [timestamp(planAt)],
     z.object({ runs: count }),
   );

@@ -170,7 +170,7 @@ describe('a token the service says back', () => {
     befallReports(['debug']);
     const ended = await sync();
     expect(ended.code).toBe(65);
-    expect(ended.err).toContain('DATA_MALFORMED: debug 2026-01-01:2026-01-01: The answer held the credential');
+    expect(ended.err).toContain('DATA_MALFORMED: debug 2026-01-01:2026-01-01: The answer contained the credential');
     const archived = (await installation.files()).filter((file) => file.includes('.archive/'));
     expect(new Set(archived.map((file) => file.split('/').at(2)))).toStrictEqual(new Set(['catalog.json', 'daily']));
     expect(await marksIn(ended)).toStrictEqual([]);

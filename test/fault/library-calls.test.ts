@@ -122,7 +122,7 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
               engine: 'duckdb',
             }),
           ),
-        ]).toMatchObject([name, { code: 'USAGE_INVALID', hint: textWith('Give what `') }]);
+        ]).toMatchObject([name, { code: 'USAGE_INVALID', hint: textWith('Pass the result of `') }]);
       }
     }
   });

@@ -127,3 +127,21 @@ test('a token that is reset mid-crawl ends the refresh, and no app is half repla
   await expect(scene.crawl(secondNight)).rejects.toMatchObject({ code: 'CREDENTIALS_REFUSED' });
   expect(await storedTree(scene)).toEqual(before);
 });
+
+test('a link that vanishes between the list it is in and its own list leaves its app as it was, until a later run', async () => {
+  const [broken] = await crawledAndChanged();
+  let path = '';
+  scene.simulator.script({
+    match: (request) => {
+      if (path === '' && request.path.includes(broken) && request.path.endsWith('/children'))
+        path = request.path.slice(11);
+      return path !== '' && request.path.endsWith(path);
+    },
+    times: 2,
+    fault: { kind: 'status', status: 404, message: 'no such link' },
+  });
+  const { failures } = await scene.crawl(secondNight);
+  expect(failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([['SOURCE_UNAVAILABLE', broken]]);
+  expect((await scene.crawl(secondNight)).failures).toEqual([]);
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+});

@@ -117,7 +117,7 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
   const signal = new AbortController().signal;
   const refused = {
     code: 'CONFIG_INVALID',
-    message: textWith('no date dimension any more, and its table holds 20 periods'),
+    message: textWith('no longer has a date dimension, and its table has 20 periods'),
   };
 
   const found = await warehouseFindings(undated, checkingAt(NOW));

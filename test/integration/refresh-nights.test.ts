@@ -75,6 +75,16 @@ test('a second sync at the same instant requests nothing, changes nothing, makes
   expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
 });
 
+test('partners and links that are turned on are loaded by a second sync of the same instant, and not by a third', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, FIRST);
+  const change = { partners: true, links: { apps: 'all', maxLevel: 1 } } as const;
+  const second = await scenario.night(FIRST, change);
+  expect(second.partners.rows).toBeGreaterThan(0);
+  expect(second.links.rows).toBeGreaterThan(0);
+  expect((await scenario.night(FIRST, change)).service.requests).toBe(0);
+});
+
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {
   scenario = await openScenario([daily], { simulator });
   const snapshot = (): Promise<Record<string, unknown>[]> =>
