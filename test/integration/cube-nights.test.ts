@@ -13,7 +13,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
-import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -133,6 +133,24 @@ test('a batch of metrics that the service refuses fails alone: the other metrics
   expect(await query(scenario, 'select count(distinct age) as ages, count(distinct day) as days from curve')).toEqual([
     { ages: '21', days: '32' },
   ]);
+});
+
+test('under `mature`, a curve is final only once all days of its month are: May on June 16 at 14 days, not at 30; and not while a day is missing', async () => {
+  const parameters = { ...curve.parameters, cohort_maturity: 'mature' };
+  const small = cubeOf({ all_revenue_total: ['d0', 'd14', 'd30'] }, { parameters });
+  scenario = await openScenario([small], { simulator });
+  const isFinal = async (): Promise<unknown[]> => {
+    const report = await status(scenario.config, { asOf: nightAt(16) });
+    const [shown] = report.slices[0]?.curves ?? [];
+    const ofMay = shown?.points.filter(({ month }) => month === '2026-05') ?? [];
+    return ofMay.map(({ age_days: age, is_final: final }) => [age, final]);
+  };
+  const isRefused = reports({ date_period: holds('2026-05-10') });
+  scenario.simulator.script({ match: isRefused, times: 1, fault: { kind: 'status', status: 400, body: 'message' } });
+  expect((await runNight(scenario, nightAt(16))).failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
+  expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, false]));
+  expect((await runNight(scenario, nightAt(16))).failures).toEqual([]);
+  expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, age < 30]));
 });
 
 test('a replay into an empty warehouse brings back every cell of the archived nights, each from its newest answer', async () => {
