@@ -56,6 +56,8 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
   const expected = expectedPeriods(slice, periods, table?.week_starts_on ?? null, planAt);
   const ages = expected.map(({ status }) => status);
   const stretches = await read('status/finality', storedStretch);
+  // Before the next sync, the table may have another form or date dimension than the slice.
+  const hasCurves = ['age_days', slice.grain].every((needed) => columns.some(({ name: column }) => column === needed));
   const meanings = new Map(columns.map((column) => [column.name, column.comment]));
   const metrics = metricStatuses(slice.metrics, expected, stretches, meanings);
   return {
@@ -74,7 +76,7 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     backtest: await read('status/backtest', backtestAge),
     histories: await read('status/metric_histories', metricHistory, since(AUDITED_DAYS)),
     audited: audits === undefined || audits.cells === 0 ? null : audits,
-    curves: warehouse === null || columns.length === 0 ? [] : await readCurves(warehouse, slice, expected),
+    curves: warehouse === null || !hasCurves ? [] : await readCurves(warehouse, slice, expected),
     metrics,
     ages,
   };
@@ -87,7 +89,7 @@ async function readCurves(
 ): Promise<CohortCurve[]> {
   const curves: CohortCurve[] = [];
   const starts = JSON.stringify(expected.map(({ start }) => start));
-  for (const cohort of grain === null ? [] : new Set(cube.map((metric) => metric.cohort))) {
+  for (const cohort of new Set(cube.map((metric) => metric.cohort))) {
     if (curves.length === CURVED_KEYS) break;
     const of = [name, cohort, CURVED_MONTHS, starts];
     const points = await warehouse.rows(curveSql(name, grain ?? 'day'), of, curvePoint);

@@ -153,6 +153,21 @@ test('under `mature`, a curve is final only once all days of its month are: May 
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, age < 30]));
 });
 
+test('the status of a cube whose table still has another date dimension, or wide form, shows no curve', async () => {
+  const byDay = cubeOf({ all_revenue_total: ['d0', 'd7'] }, recent);
+  const byWeek = { ...byDay, dimensions: ['week', 'app_token'], grain: 'week' } as const;
+  const { cube: _cube, ...wideByDay } = byDay;
+  for (const [stored, stated] of [
+    [byDay, byWeek],
+    [wideByDay, byDay],
+  ] as const) {
+    scenario = await openScenario([stored], { simulator });
+    await runNight(scenario, nightAt(1));
+    const report = await status({ ...scenario.config, slices: [stated] }, { asOf: nightAt(1) });
+    expect(report.slices).toMatchObject([{ name: 'curve', curves: [] }]);
+  }
+});
+
 test('a replay into an empty warehouse brings back every cell of the archived nights, each from its newest answer', async () => {
   const small = cubeOf({ all_revenue_total: ages }, recent);
   scenario = await openScenario([small], { simulator });
