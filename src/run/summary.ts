@@ -184,14 +184,15 @@ export function namesOf(about: Window | string | null): Pick<FailureSummary, 'sl
   return { slice: about.slice.name, window: labelOf(about) };
 }
 
-/** Stretches of days, `first:last`, in order; adjacent ones are joined, whichever windows they are from. */
+/** Stretches of days, `first:last`, in order; adjacent and overlapping ones are joined, whichever windows they are from. */
 function joinedStretches(stretches: readonly string[]): string[] {
   const joined: { readonly first: string; last: Day }[] = [];
   for (const stretch of stretches.toSorted()) {
     const [first = '', last = ''] = stretch.split(':');
     const before = joined.at(-1);
-    if (before !== undefined && addDays(before.last, 1) === first) before.last = day(last);
-    else joined.push({ first, last: day(last) });
+    // Windows with different metrics of a cube may have days in common.
+    if (before === undefined || first > addDays(before.last, 1)) joined.push({ first, last: day(last) });
+    else if (last > before.last) before.last = day(last);
   }
   return joined.map(({ first, last }) => `${first}:${last}`);
 }
