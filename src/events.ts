@@ -18,6 +18,7 @@ interface EventFields {
   /** A window's requests were handed to the service client, where they may still wait for their turn. */
   window_asked: Named & { requests: number };
   window_fetched: Named & { bytes: number; ms: number };
+  /** `restatedPeriods` are those that no other window of the run had restated before, as a cube requests a period in several. */
   window_loaded: Named & { rows: number; restatedPeriods: number };
   window_split: Named & { into: number; because: string };
   window_asked_again: Named & { because: string };

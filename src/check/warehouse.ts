@@ -179,17 +179,17 @@ async function changeFindings(
 
 /** What a changed meaning, or added metrics, will cost. */
 function changeFinding(
-  { windows, released_periods: released = 0 }: PlannedSlice,
+  { windows, reasons, released_periods: released = 0 }: PlannedSlice,
   added: readonly string[],
   place: FindingPlace,
 ): Finding[] {
-  const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
-  if (again.length === 0) return [];
-  const periods = again.reduce((sum, window) => sum + window.periods, 0);
+  const periods = (reasons['meaning changed'] ?? 0) + (reasons['metric added'] ?? 0);
+  if (periods === 0) return [];
+  const again = windows.filter((window) => 'meaning changed' in window.reasons || 'metric added' in window.reasons);
   const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
   const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
   const hint = '`ripen plan` shows the windows.';
-  if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
+  if (reasons['meaning changed'] === undefined) {
     return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
   }
   const lost =

@@ -3,7 +3,7 @@
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
 import { countText, daysText, groupedText, minuteText, namesText, percentText } from '../terminal/measure.ts';
-import { reasonsText, summedReasons } from '../terminal/summary-text.ts';
+import { reasonsText } from '../terminal/summary-text.ts';
 import { columnsOf, indented, tableText } from '../terminal/table.ts';
 import { offline } from './verb.ts';
 import type { Arguments } from './words.ts';
@@ -61,10 +61,9 @@ function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string
 
 /** Why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {
-  const { windows, periods, released_periods: released = 0 } = slice;
+  const { windows, periods, reasons, released_periods: released = 0 } = slice;
   if (windows.length === 0) return `nothing due: ${idleText(slice)}`;
-  const reasons = summedReasons(windows.map((window) => window.reasons));
-  if (isNeverLoaded(slice)) return `never loaded, ${countText(reasons['new'] ?? periods, 'period')}`;
+  if (isNeverLoaded(slice)) return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
   // Only the copies have these periods, and lose them for good as the meaning changed.
   const lost = released === 0 ? '' : `; ${countText(released, 'released period')} will go from the copies`;
   return reasonsText(reasons) + lost;
@@ -78,8 +77,8 @@ function idleText({ reversed_period: reversed, periods, unfinal_periods: unfinal
 }
 
 /** Whether the number of rows is unknown, and not because the meaning changed. */
-const isNeverLoaded = ({ windows, rows_expected: rows }: PlannedSlice): boolean =>
-  rows === null && !windows.some(({ reasons }) => (reasons['meaning changed'] ?? 0) > 0);
+const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice): boolean =>
+  rows === null && reasons['meaning changed'] === undefined;
 
 function detailsText(slice: PlannedSlice): string {
   const { name, windows, requests, rows_expected: expected, unfinal_periods: unfinal, saved_periods: saved } = slice;

@@ -15,7 +15,8 @@ export type LoadResult =
       readonly rows: number;
       readonly fetched: number;
       readonly rejected: number;
-      readonly restatedPeriods: number;
+      /** The start of each period in which a total changed. */
+      readonly restated: readonly string[];
       /** Stretches of periods without rows, `first:last`. */
       readonly empty: readonly string[];
       readonly warnings: readonly LoadWarning[];

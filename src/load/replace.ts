@@ -69,7 +69,7 @@ export async function replaceWindows(
         fetched: window === judged.sound.spooled.window ? fetchedRows(judged) : load.rows,
         rows: rowsIn(window, counted.rows),
         rejected: load.rejects.days.length,
-        restatedPeriods: restated.get(load.loadId)?.size ?? 0,
+        restated: [...(restated.get(load.loadId) ?? [])],
         empty,
         warnings,
       };

@@ -99,6 +99,18 @@ const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: fore
 const foremost = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (ranks[each] < ranks[first] ? each : first));
 
+/** The number of due periods by reason. A period of a cube counts once, although several windows request its metrics. */
+export function periodsByReason(windows: readonly Window[]): Partial<Record<DueReason, number>> {
+  const due = new Map<string, DueReason>();
+  for (const { period, reason } of windows.flatMap(({ periods }) => periods)) {
+    const { start } = period.bucket;
+    due.set(start, foremost([due.get(start) ?? reason, reason]));
+  }
+  const counts: Partial<Record<DueReason, number>> = {};
+  for (const reason of due.values()) counts[reason] = (counts[reason] ?? 0) + 1;
+  return counts;
+}
+
 /** Whether a table holds the period (with another grain, a part of it) from a fetch after the as-of instant. */
 function isStoredNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
   if (grain === null) return newer.length > 0;

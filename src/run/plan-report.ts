@@ -16,7 +16,7 @@ import { reversedAt, type Period } from '../model/period.ts';
 import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
-import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
+import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices, type FullCircumstances, onScratchWarehouse, onWarehouse } from './circumstances.ts';
 import { countReleased, readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { drawnTonight } from './tables.ts';
@@ -50,6 +50,8 @@ export interface PlannedSlice {
   readonly windows: readonly PlannedWindow[];
   /** Deleted periods that only copies still hold, and that are lost with the old meaning; absent if there are none. */
   readonly released_periods?: number;
+  /** Number of due periods by the reason they are due. */
+  readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
   /** Of all windows; null before the first load. */
   readonly rows_expected: number | null;
@@ -175,6 +177,7 @@ function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSl
     ...(stars.length === 0 ? {} : { stars }),
     windows,
     ...(released === 0 ? {} : { released_periods: released }),
+    reasons: periodsByReason(plan.windows),
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
     refetch_all_rows: rowsOf === null ? null : rowsOf(unfinal, slice),
@@ -186,8 +189,6 @@ function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSl
 }
 
 function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null): PlannedWindow {
-  const reasons: Partial<Record<DueReason, number>> = {};
-  for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
   const { requested, periods } = window;
   const rows = rowsOf?.(
     periods.map(({ period }) => period),
@@ -198,7 +199,7 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
     first_day: requested.start,
     last_day: lastDay(requested),
     periods: periods.length,
-    reasons,
+    reasons: periodsByReason([window]),
     requests,
     rows_expected: rows ?? null,
   };

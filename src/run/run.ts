@@ -7,7 +7,7 @@ import type { LoadWarning } from '../load/load-result.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
-import type { SlicePlan } from '../plan/plan.ts';
+import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import { learnParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -45,7 +45,7 @@ export interface Run {
 export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
   const { record, emit } = run;
   record.plan(plan);
-  const periods = plan.windows.reduce((sum, window) => sum + window.periods.length, 0);
+  const periods = Object.values(periodsByReason(plan.windows)).reduce((sum, each) => sum + each, 0);
   if (plan.storedNewer > 0) {
     const message = `${plan.storedNewer} periods were fetched after the as-of instant and were left as they are.`;
     await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
@@ -73,9 +73,9 @@ async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, 
 
 /** Counts and reports a loaded window, and remembers the parts it had to be divided into. */
 export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void> {
-  const { window, rows, restatedPeriods, warnings } = result;
+  const { window, rows, warnings } = result;
   const { name } = window.slice;
-  run.record.load(result);
+  const restatedPeriods = run.record.load(result);
   if (window.parts.length > 1) {
     await learnParts(run.warehouse, { slice: name, fingerprint: window.fingerprint }, window.parts, run.planAt);
   }

@@ -5,7 +5,7 @@ import type { LoadResult } from '../load/load-result.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
-import type { SlicePlan } from '../plan/plan.ts';
+import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import type { Published } from '../publish/publish.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import type { RunStart } from '../warehouse/runs.ts';
@@ -72,6 +72,8 @@ export class RunRecord {
   readonly #slices = new Map<string, ReturnType<typeof nothingDone>>();
   readonly #failures: { readonly slice: string | null; readonly window: string | null; readonly failure: Failure }[] =
     [];
+  /** `slice start` of each restated period. */
+  readonly #restated = new Set<string>();
   #interrupted = false;
   partnerRows = 0;
   links = { rows: 0, removed: 0 };
@@ -82,10 +84,7 @@ export class RunRecord {
   }
 
   plan({ slice, windows }: SlicePlan): void {
-    const { periods } = this.#of(slice.name);
-    for (const { reason } of windows.flatMap((window) => window.periods)) {
-      periods[reason] = (periods[reason] ?? 0) + 1;
-    }
+    Object.assign(this.#of(slice.name).periods, periodsByReason(windows));
   }
 
   /** Adds to the number of windows planned for a slice; subtracts if `windows` is negative. */
@@ -97,14 +96,20 @@ export class RunRecord {
     this.#of(slice.name).requests += requests;
   }
 
-  load({ window, fetched, rows, rejected, restatedPeriods, empty }: LoadedWindow): void {
-    const counts = this.#of(window.slice.name);
+  /** Returns how many periods it restated that no other window of the run had restated before. */
+  load({ window, fetched, rows, rejected, restated, empty }: LoadedWindow): number {
+    const { name } = window.slice;
+    const counts = this.#of(name);
+    const before = this.#restated.size;
+    for (const start of restated) this.#restated.add(`${name} ${start}`);
+    const restatedPeriods = this.#restated.size - before;
     counts.windows.loaded += 1;
     counts.rows.fetched += fetched;
     counts.rows.loaded += rows;
     counts.rows.rejected += rejected;
     counts.restated_periods += restatedPeriods;
     counts.empty_periods = joinedStretches([...counts.empty_periods, ...empty]);
+    return restatedPeriods;
   }
 
   /** Records a failure of a window, of a slice by its name, or once of the whole run (credentials, deadline). */
@@ -184,14 +189,15 @@ export function namesOf(about: Window | string | null): Pick<FailureSummary, 'sl
   return { slice: about.slice.name, window: labelOf(about) };
 }
 
-/** Stretches of days, `first:last`, in order; adjacent ones are joined, whichever windows they are from. */
+/** Stretches of days, `first:last`, in order; adjacent and overlapping ones are joined, whichever windows they are from. */
 function joinedStretches(stretches: readonly string[]): string[] {
   const joined: { readonly first: string; last: Day }[] = [];
   for (const stretch of stretches.toSorted()) {
     const [first = '', last = ''] = stretch.split(':');
     const before = joined.at(-1);
-    if (before !== undefined && addDays(before.last, 1) === first) before.last = day(last);
-    else joined.push({ first, last: day(last) });
+    // Windows with different metrics of a cube may have days in common.
+    if (before === undefined || first > addDays(before.last, 1)) joined.push({ first, last: day(last) });
+    else if (last > before.last) before.last = day(last);
   }
   return joined.map(({ first, last }) => `${first}:${last}`);
 }

@@ -9,6 +9,7 @@ import { columnsOf } from '../warehouse/relations.ts';
 import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
+  type Expected,
   expectedPeriods,
   storedPeriod,
   storedStretch,
@@ -55,6 +56,8 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
   const expected = expectedPeriods(slice, periods, table?.week_starts_on ?? null, planAt);
   const ages = expected.map(({ status }) => status);
   const stretches = await read('status/finality', storedStretch);
+  // Before the next sync, the table may have another form or date dimension than the slice.
+  const hasCurves = ['age_days', slice.grain].every((needed) => columns.some(({ name: column }) => column === needed));
   const meanings = new Map(columns.map((column) => [column.name, column.comment]));
   const metrics = metricStatuses(slice.metrics, expected, stretches, meanings);
   return {
@@ -73,23 +76,32 @@ export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, pla
     backtest: await read('status/backtest', backtestAge),
     histories: await read('status/metric_histories', metricHistory, since(AUDITED_DAYS)),
     audited: audits === undefined || audits.cells === 0 ? null : audits,
-    curves: warehouse === null || columns.length === 0 ? [] : await readCurves(warehouse, slice),
+    curves: warehouse === null || !hasCurves ? [] : await readCurves(warehouse, slice, expected),
     metrics,
     ages,
   };
 }
 
-async function readCurves(warehouse: Warehouse, { name, cube = [], grain }: Slice): Promise<CohortCurve[]> {
+async function readCurves(
+  warehouse: Warehouse,
+  { name, cube = [], grain }: Slice,
+  expected: readonly Expected[],
+): Promise<CohortCurve[]> {
   const curves: CohortCurve[] = [];
-  for (const cohort of grain === null ? [] : new Set(cube.map((metric) => metric.cohort))) {
+  const starts = JSON.stringify(expected.map(({ start }) => start));
+  for (const cohort of new Set(cube.map((metric) => metric.cohort))) {
     if (curves.length === CURVED_KEYS) break;
-    const points = await warehouse.rows(curveSql(name, grain ?? 'day'), [name, cohort, CURVED_MONTHS], curvePoint);
+    const of = [name, cohort, CURVED_MONTHS, starts];
+    const points = await warehouse.rows(curveSql(name, grain ?? 'day'), of, curvePoint);
     if (points.length > 0) curves.push({ cohort, points });
   }
   return curves;
 }
 
-/** $1 slice, $2 key, $3 number of months. */
+/**
+ * A withheld value is no row: that a month is final is read from the ledger, for every period that it should have.
+ * $1 slice, $2 key, $3 number of months, $4 the start of each expected period (JSON list).
+ */
 function curveSql(slice: string, grain: string): string {
   const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;
   return `with cells as (
@@ -100,16 +112,26 @@ function curveSql(slice: string, grain: string): string {
     group by all
 ),
 
-months as (select distinct date_trunc('month', period) as month from cells order by month desc limit $3::integer)
+months as (select distinct date_trunc('month', period) as month from cells order by month desc limit $3::integer),
+
+periods as (select unnest(cast($4 as json)::date []) as period union select period from cells),
+
+finality as (
+    select date_trunc('month', p.period) as month, m.metric, bool_and(coalesce(f.is_final, false)) as is_final
+    from periods as p
+    cross join (select distinct metric from cells) as m
+    left join ripen.finality as f on f.slice = $1 and f.metric = m.metric and f.period = p.period
+    group by all
+)
 
 select
     strftime(n.month, '%Y-%m') as month,
     c.age_days,
     sum(c.value) as value,
-    bool_and(coalesce(f.is_final, false)) as is_final
+    bool_and(f.is_final) as is_final
 from cells as c
 join months as n on n.month = date_trunc('month', c.period)
-left join ripen.finality as f on f.slice = $1 and f.metric = c.metric and f.period = c.period
+join finality as f on f.month = n.month and f.metric = c.metric
 group by all
 order by month, age_days`;
 }

@@ -55,10 +55,3 @@ export function reasonsText(reasons: Readonly<Record<string, number>>): string {
     ? 'nothing due'
     : words.map(([reason, count]) => `${groupedText(count)} ${reason}`).join(', ');
 }
-
-/** How often each reason occurs in several windows or nights together. */
-export function summedReasons(each: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
-  const sums: Record<string, number> = {};
-  for (const [reason, count] of each.flatMap(Object.entries<number>)) sums[reason] = (sums[reason] ?? 0) + count;
-  return sums;
-}

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
@@ -101,6 +102,16 @@ test('31 days that are empty in fact are confirmed by the second night, final th
   scenario.simulator.requested.reset();
   await runNight(scenario, new Date('2026-07-21T02:30:00Z'));
   expect(scenario.simulator.requested.counts.report).toBe(0);
+});
+
+test('a cube that is empty in every batch of its metrics names its empty days once', async () => {
+  const cube = cubeMetrics({ all_revenue_total: agesIn('d0..d30') ?? [] });
+  const metrics = cube.map(({ metric }) => metric);
+  scenario = await openScenario([slice({ ...month, cube, metrics, maxUrlBytes: 900 })], { simulator: { world } });
+  script(Infinity, nothing);
+  const [summary] = (await runNight(scenario, FIRST)).slices;
+  expect(summary?.windows.loaded).toBeGreaterThan(5);
+  expect(summary?.empty_periods).toEqual([MAY]);
 });
 
 const nightly = slice({

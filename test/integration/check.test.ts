@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { catalogFilters } from '../../src/model/catalog.ts';
+import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import { checkingAt } from '../support/checking.ts';
@@ -183,6 +184,19 @@ describe.concurrent('a service that is not there', () => {
     },
     25_000,
   );
+});
+
+test('metrics added to a cube will be requested for its 5 periods, however many requests they take', async () => {
+  const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
+  const cubeOf = (...ages: string[]): Slice => {
+    const cube = cubeMetrics({ all_revenue_total: ages, retained_users: ages });
+    return slice({ ...daily, cube, metrics: cube.map(({ metric }) => metric), maxUrlBytes: 500 });
+  };
+  const scenario = await openScenario([cubeOf('d0')], { simulator: { world: smallWorld } });
+  await scenario.night(NOW);
+  const change = { ...scenario.config, slices: [cubeOf('d0', 'd1', 'd2', 'd3')] };
+  const found = (await warehouseFindings(change, checkingAt(NOW))).find(({ severity }) => severity === 'note');
+  expect(found?.message).toMatch(/: 5 periods with about [\d,]+ rows will be requested again$/);
 });
 
 test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {

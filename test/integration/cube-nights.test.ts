@@ -6,14 +6,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { status } from '../../src/index.ts';
+import { planText } from '../../src/commands/plan.ts';
+import { plan, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { reasonsText } from '../../src/terminal/summary-text.ts';
+import { statement } from '../../src/warehouse/sql.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
-import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -49,6 +52,8 @@ const wide: Slice = {
   refresh: 'nightly',
   parameters: { ...curve.parameters, sort: 'day' },
 };
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);
 
 /** So few days that a night is quick. */
 const recent = { datePeriod: { first: { day: day('2026-05-20') }, last: { daysAgo: 1 } } } as const;
@@ -133,6 +138,65 @@ test('a batch of metrics that the service refuses fails alone: the other metrics
   expect(await query(scenario, 'select count(distinct age) as ages, count(distinct day) as days from curve')).toEqual([
     { ages: '21', days: '32' },
   ]);
+});
+
+test('a day of a cube that several requests load counts as one period in the plan, the summary, the events and the query for freshness', async () => {
+  const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { ...recent, maxUrlBytes: 1000 });
+  scenario = await openScenario([small], { simulator });
+  expect(planText(await plan(scenario.config, { asOf: nightAt(1) }), false)).toContain('never loaded, 12 periods\n');
+  const [first] = (await runNight(scenario, nightAt(1))).slices;
+  expect(first?.windows.planned).toBeGreaterThan(2);
+  expect(first?.periods).toMatchObject({ new: 12 });
+  const planned = await plan(scenario.config, { asOf: nightAt(2) });
+  scenario.events.length = 0;
+  const [second] = (await runNight(scenario, nightAt(2))).slices;
+  const fetched = `select count(distinct start_day) from ripen.periods where fetched_at = '2026-06-02 02:30'`;
+  const due = Number(await column(scenario, fetched));
+  const restated = Number(await column(scenario, 'select count(distinct period) from ripen.restatements'));
+  const reasons = Object.entries(second?.periods ?? {}).filter(([, periods]) => periods > 0);
+  expect(sumOf(reasons.map(([, periods]) => periods))).toBe(due);
+  expect(planned.slices[0]?.reasons).toEqual(Object.fromEntries(reasons));
+  expect(planText(planned, false)).toContain(` ${reasonsText(planned.slices[0]?.reasons ?? {})}\n`);
+  expect(second?.restated_periods).toBe(restated);
+  const reported = scenario.events.flatMap((event) => (event.type === 'window_loaded' ? [event.restatedPeriods] : []));
+  expect(sumOf(reported)).toBe(restated);
+  expect(scenario.events).toContainEqual(expect.objectContaining({ type: 'slice_planned', periods: due }));
+  expect(await query(scenario, statement('examples/freshness'))).toMatchObject([
+    { last_day: '2026-06-01', maturing_periods: '13', final_periods: '0' },
+  ]);
+});
+
+test('under `mature`, a curve is final only once all days of its month are: May on June 16 at 14 days, not at 30; and not while a day is missing', async () => {
+  const parameters = { ...curve.parameters, cohort_maturity: 'mature' };
+  const small = cubeOf({ all_revenue_total: ['d0', 'd14', 'd30'] }, { parameters });
+  scenario = await openScenario([small], { simulator });
+  const isFinal = async (): Promise<unknown[]> => {
+    const report = await status(scenario.config, { asOf: nightAt(16) });
+    const [shown] = report.slices[0]?.curves ?? [];
+    const ofMay = shown?.points.filter(({ month }) => month === '2026-05') ?? [];
+    return ofMay.map(({ age_days: age, is_final: final }) => [age, final]);
+  };
+  const isRefused = reports({ date_period: holds('2026-05-10') });
+  scenario.simulator.script({ match: isRefused, times: 1, fault: { kind: 'status', status: 400, body: 'message' } });
+  expect((await runNight(scenario, nightAt(16))).failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
+  expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, false]));
+  expect((await runNight(scenario, nightAt(16))).failures).toEqual([]);
+  expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, age < 30]));
+});
+
+test('the status of a cube whose table still has another date dimension, or wide form, shows no curve', async () => {
+  const byDay = cubeOf({ all_revenue_total: ['d0', 'd7'] }, recent);
+  const byWeek = { ...byDay, dimensions: ['week', 'app_token'], grain: 'week' } as const;
+  const { cube: _cube, ...wideByDay } = byDay;
+  for (const [stored, stated] of [
+    [byDay, byWeek],
+    [wideByDay, byDay],
+  ] as const) {
+    scenario = await openScenario([stored], { simulator });
+    await runNight(scenario, nightAt(1));
+    const report = await status({ ...scenario.config, slices: [stated] }, { asOf: nightAt(1) });
+    expect(report.slices).toMatchObject([{ name: 'curve', curves: [] }]);
+  }
 });
 
 test('a replay into an empty warehouse brings back every cell of the archived nights, each from its newest answer', async () => {

@@ -186,6 +186,7 @@ describe('a plan', () => {
   const idle = {
     name: 'idle',
     windows: [],
+    reasons: {},
     requests: 0,
     rows_expected: 0,
     refetch_all_rows: 0,
@@ -195,12 +196,19 @@ describe('a plan', () => {
     saved_periods: 0,
   };
   const due = { ...idle, requests: 2, rows_expected: 600, periods: 60, unfinal_periods: 31, saved_periods: 28 };
-  const slice = { ...due, name: 'network_daily', windows: [window, { ...day, requests: 1, rows_expected: 200 }] };
+  const reasons = { ...both, 'became final': 1 };
+  const slice = {
+    ...due,
+    name: 'network_daily',
+    reasons,
+    windows: [window, { ...day, requests: 1, rows_expected: 200 }],
+  };
   const unknown = { ...due, requests: 1, rows_expected: null };
-  const never = { ...unknown, name: 'fresh', windows: [{ ...window, rows_expected: null }] };
+  const never = { ...unknown, name: 'fresh', reasons: both, windows: [{ ...window, rows_expected: null }] };
   const changed = {
     ...unknown,
     name: 'changed',
+    reasons: { 'meaning changed': 2 },
     windows: [{ ...window, reasons: { 'meaning changed': 2 }, rows_expected: null }],
   };
   const reversed = { ...idle, reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' } };
