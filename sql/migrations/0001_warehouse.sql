@@ -125,7 +125,7 @@ comment on column ripen.loads.start_day is 'First day that was requested';
 comment on column ripen.loads.end_day is 'Exclusive';
 comment on column ripen.loads.reasons is 'Why the window was due';
 comment on column ripen.loads.parameters is 'The query parameters that were sent';
-comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here';
+comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here, and all of them with the table of an earlier meaning';
 comment on column ripen.loads.requests is 'Requests it took';
 comment on column ripen.loads.bytes is 'Bytes received, as they were encoded';
 comment on column ripen.loads.rows_fetched is 'Rows the service sent';

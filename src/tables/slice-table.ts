@@ -210,9 +210,13 @@ export async function turnWeeks(
   });
 }
 
-/** Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. */
+/**
+ * Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. Its loads
+ * stay, without metrics: if the meaning returns, they say nothing of the values that are loaded then.
+ */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
+  await warehouse.run(statement('load/forget_metric'), [slice, fingerprint, null]);
   await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
   await warehouse.run(statement('load/forget_released'), [slice, fingerprint, null, null]);
   await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
