@@ -129,7 +129,7 @@ async function rebuildTable(
   }
 }
 
-/** Removes the rows of metrics that a cube no longer has. If one returns, its periods are due again. */
+/** Removes the rows of metrics that a cube no longer has, and counts the rest. If one returns, its periods are due again. */
 async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
@@ -139,9 +139,14 @@ async function removeMetrics(
   const removed = recorded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
   const ages = JSON.stringify([...metricsByAge(slice, columns.metrics).keys()]);
+  const date = identifier(slice.grain ?? 'day');
   await warehouse.transact(async () => {
     await warehouse.run(`delete from ${table} where metric in (${removed.map(literal).join(', ')})`);
     await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);
+    // The next load of a period compares what it brings with these.
+    const counted = `select count(*) from ${table} as t where t.${date}::date = p.start_day and t.age = p.age and t."value" <> 0`;
+    const recount = `update ripen.periods as p set rows = (${counted}) where slice = $1 and fingerprint = $2`;
+    await warehouse.run(recount, [slice.name, fingerprint]);
     for (const name of removed) {
       await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
       const change = { name, change: 'metric removed', before: name, after: null };

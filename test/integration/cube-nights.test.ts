@@ -119,6 +119,19 @@ test('a metric that is added is loaded for every period, one that is removed lea
   expect(await column(scenario, "select count(*) from ripen.periods where age = 'd1'")).toEqual(['0']);
 });
 
+test('after the densest metrics of an age are removed, the rest of that age is loaded each night like any other', async () => {
+  const dense = cubeOf({ cohort_size: ['d7'], retained_users: ['d7'], paying_users: ['d7'] }, recent);
+  scenario = await openScenario([dense], { simulator });
+  await runNight(scenario, nightAt(1));
+  const sparse = cubeOf({ paying_users: ['d7'] }, recent);
+  for (const night of [2, 3]) {
+    const { failures, slices } = await runNight(scenario, nightAt(night), { slices: [sparse] });
+    expect([failures, slices[0]?.windows.failed]).toEqual([[], 0]);
+  }
+  const stored = `select sum(rows) - (select count_if("value" <> 0) from curve) as others from ripen.periods`;
+  expect(await column(scenario, stored)).toEqual(['0']);
+});
+
 test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
   const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { maxUrlBytes: 1000 });
   scenario = await openScenario([small], { simulator });
