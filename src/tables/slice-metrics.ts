@@ -84,7 +84,7 @@ const recordedMetric = z.object({
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
 /** The metrics of a slice as last recorded, in order; read once between two changes. */
-export const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
   const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
   const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
   return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));

@@ -22,7 +22,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { readAdditivity, readRecorded, recordedUnknown } from './slice-metrics.ts';
+import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
 import {
   castExactly,
   columnsOf,
@@ -129,14 +129,16 @@ async function rebuildTable(
   }
 }
 
+const loadedMetric = z.object({ metric: z.string() });
+
 /** Removes the rows of metrics that a cube no longer has, and counts the rest. If one returns, its periods are due again. */
 async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
   runId: string,
 ): Promise<void> {
-  const recorded = await readRecorded(warehouse, slice.name);
-  const removed = recorded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
+  const loaded = await warehouse.rows(statement('load/loaded_metrics'), [slice.name, fingerprint], loadedMetric);
+  const removed = loaded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
   const ages = JSON.stringify([...metricsByAge(slice, columns.metrics).keys()]);
   const date = identifier(slice.grain ?? 'day');

@@ -13,7 +13,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
-import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -130,6 +130,21 @@ test('after the densest metrics of an age are removed, the rest of that age is l
   }
   const stored = `select sum(rows) - (select count_if("value" <> 0) from curve) as others from ripen.periods`;
   expect(await column(scenario, stored)).toEqual(['0']);
+});
+
+test('a metric that is removed while a changed meaning is being built leaves no row in the table that is swapped in', async () => {
+  const [base, ios] = [{ retained_users: ['d0', 'd7'] }, { ...recent, parameters: { os_name__in: 'ios' } }];
+  scenario = await openScenario([cubeOf(base, recent)], { simulator });
+  await runNight(scenario, nightAt(1));
+  const match = reports({ date_period: holds('2026-05-21') });
+  const restore = scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 400 } });
+  await runNight(scenario, nightAt(2), { slices: [cubeOf({ ...base, cohort_size: ['d7'] }, ios)] });
+  restore();
+  const metrics = 'select distinct metric from ripen_internal.building_curve order by 1';
+  expect(await column(scenario, metrics)).toEqual(['cohort_size_d7', 'retained_users_d0', 'retained_users_d7']);
+  expect((await runNight(scenario, nightAt(3), { slices: [cubeOf(base, ios)] })).failures).toEqual([]);
+  const live = await column(scenario, 'select distinct metric from curve order by 1');
+  expect(live).toEqual(['retained_users_d0', 'retained_users_d7']);
 });
 
 test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
