@@ -147,6 +147,14 @@ test('a metric that is removed while a changed meaning is being built leaves no 
   expect(live).toEqual(['retained_users_d0', 'retained_users_d7']);
 });
 
+test('a key written with {age} at its end is the same cohort as one without, before and after it is written so', async () => {
+  const keyed = (key: string): Slice => cubeOf({ [key]: ['d0', 'd1'] }, recent);
+  scenario = await openScenario([], { simulator });
+  await runNight(scenario, nightAt(1), { slices: [keyed('all_revenue_total')] });
+  await runNight(scenario, nightAt(2), { slices: [keyed('all_revenue_total_{age}')] });
+  expect(await column(scenario, 'select distinct cohort from curve')).toEqual(['all_revenue_total']);
+});
+
 test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
   const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { maxUrlBytes: 1000 });
   scenario = await openScenario([small], { simulator });
