@@ -732,7 +732,7 @@ create table ripen_internal.additivity (
 comment on table ripen_internal.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown';
 comment on column ripen_internal.additivity.slice is 'Name of the slice';
 comment on column ripen_internal.additivity.metric is 'Name of the metric';
-comment on column ripen_internal.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
+comment on column ripen_internal.additivity.adds_up is 'Whether the rows add up to the total, false, also beside true: the metric is not additive here and is no longer summed';
 comment on column ripen_internal.additivity.seen_at is 'When an answer first showed it (UTC)';
 
 create table ripen_internal.warehouse_identity (
