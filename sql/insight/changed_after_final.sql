@@ -1,6 +1,5 @@
--- Final totals that a run found changed, and those that earlier runs found but could not report before they were killed. Unproven
--- answers, and those with rejected rows, are no evidence.
--- $1 run_id
+-- Final totals that were found changed and not yet warned of: by this run, or by earlier ones that were killed or failed before they
+-- could warn. Unproven answers, and those with rejected rows, are no evidence.
 -- Returns one row per slice and metric: how many periods, the horizon in days, and the age in days at which the latest of these
 -- changes was found.
 select
@@ -17,9 +16,11 @@ join ripen.periods as p
     on p.slice = r.slice and p.fingerprint = l.fingerprint and p.start_day = r.period and p.age = m.age
 where
     r.after_final
-    and (
-        n.run_id = $1
-        or n.run_number > (select coalesce(max(e.run_number), 0) from ripen.runs as e where e.finished_at is not null)
+    and not exists (
+        select 1
+        from ripen.warnings as w
+        join ripen.runs as e on e.run_id = w.run_id
+        where w.code = 'FINAL_CHANGED' and w.slice = r.slice and e.run_number >= n.run_number
     )
 group by r.slice, r.metric
 order by r.slice, r.metric

@@ -1,5 +1,5 @@
--- The slices whose live tables changed since they were last measured, in this run or in killed runs before it, and the first day
--- of the history from which their maturation is read.
+-- The slices whose live tables changed since they were surely measured, in this run or since the last one that succeeded, and the
+-- first day of the history from which their maturation is read.
 -- $1 run_id, $2 days of history
 -- Returns one row per slice: slice, start_day (of its oldest whole period; NULL without one) and how many periods the history has.
 with unmeasured_runs as (
@@ -10,7 +10,7 @@ with unmeasured_runs as (
         or n.run_number > (
             select coalesce(max(e.run_number), 0)
             from ripen.runs as e
-            where e.finished_at is not null
+            where e.status = 'succeeded'
         )
 ),
 

@@ -1,4 +1,5 @@
--- The totals that each fetch found in the periods of some slices: the present totals, led back through the restatements.
+-- The totals that each fetch found in the periods of some slices: the present totals, led back through the restatements by loads
+-- whose values were not deleted since.
 -- $1 the tables (JSON list of slice, fingerprint, start_day, the first day of the history, and metrics); reads the temporary table
 -- "ripen period totals" (slice, start_day, metric, value)
 -- Returns one row per slice and metric: its periods in order, each with its last day in days since 1970, the newest load, whether it is stored,
@@ -27,6 +28,12 @@ periods as (
     where p.whole
 ),
 
+loads as (
+    select load_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
+    from ripen.loads
+    where slice in (select slice from tables)
+),
+
 fetches as (
     select
         p.slice,
@@ -43,11 +50,7 @@ fetches as (
     from periods as p
     join ripen.slice_metrics as m
         on m.slice = p.slice and m.age = p.age and m.additive and list_contains(p.metrics, m.metric)
-    join (
-        select load_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
-        from ripen.loads
-        where slice in (select slice from tables)
-    ) as l
+    join loads as l
         on
             l.slice = p.slice
             and l.metric = m.metric
@@ -68,7 +71,7 @@ moves as (
         coalesce(r.before::double, r.before_text::double) as before,
         coalesce(r.after::double, r.after_text::double) as after
     from ripen.restatements as r
-    join ripen.loads as l on l.load_id = r.load_id
+    join loads as l on l.load_id = r.load_id and l.metric = r.metric
     join tables as t on t.slice = r.slice and t.fingerprint = l.fingerprint and t.start_day <= r.period
 ),
 

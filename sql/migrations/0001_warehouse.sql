@@ -125,7 +125,7 @@ comment on column ripen.loads.start_day is 'First day that was requested';
 comment on column ripen.loads.end_day is 'Exclusive';
 comment on column ripen.loads.reasons is 'Why the window was due';
 comment on column ripen.loads.parameters is 'The query parameters that were sent';
-comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here';
+comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here, and all of them with the table of an earlier meaning';
 comment on column ripen.loads.requests is 'Requests it took';
 comment on column ripen.loads.bytes is 'Bytes received, as they were encoded';
 comment on column ripen.loads.rows_fetched is 'Rows the service sent';
@@ -732,7 +732,7 @@ create table ripen_internal.additivity (
 comment on table ripen_internal.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown';
 comment on column ripen_internal.additivity.slice is 'Name of the slice';
 comment on column ripen_internal.additivity.metric is 'Name of the metric';
-comment on column ripen_internal.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
+comment on column ripen_internal.additivity.adds_up is 'Whether the rows add up to the total, false, also beside true: the metric is not additive here and is no longer summed';
 comment on column ripen_internal.additivity.seen_at is 'When an answer first showed it (UTC)';
 
 create table ripen_internal.warehouse_identity (

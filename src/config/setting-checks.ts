@@ -103,7 +103,9 @@ function cubeMistakes({ metrics, cohorts, dimensions, filters }: Mapping, path: 
   const named = textsOf(dimensions);
   const taken = named.filter((name) => cubeColumns.some((column) => column === name.toLowerCase()));
   const filtering = Object.keys(mappingOf(filters)).filter((key) => parseFilterKey(key)?.kind === 'metric');
-  const ids = cubeMetrics(understoodCohorts(mappingOf(cohorts)));
+  const ids = Object.entries(understoodCohorts(mappingOf(cohorts))).flatMap(([key, ages]) =>
+    cubeMetrics({ [key]: ages }).map(({ metric }) => ({ key, metric })),
+  );
   const repeated = ids.find(({ metric }, at) => ids.findIndex((other) => other.metric === metric) < at);
   const place = [...path, 'cohorts'];
   const dateless = 'contain no date dimension; a slice with cohorts needs one, such as day';
@@ -113,7 +115,7 @@ function cubeMistakes({ metrics, cohorts, dimensions, filters }: Mapping, path: 
     ...(named.some(isDateDimension) ? [] : [atValue([...path, 'dimensions'], dateless)]),
     ...(repeated === undefined
       ? []
-      : [atValue([...place, repeated.cohort], `states ${repeated.metric} twice; must state it once`)]),
+      : [atValue([...place, repeated.key], `states ${repeated.metric} twice; must state it once`)]),
     ...taken.map((name) => atValue([...path, 'dimensions'], `hold ${name}, a column of every table with cohorts`)),
     ...filtering.map((key) => atKey([...path, 'filters', key], inParts)),
   ];

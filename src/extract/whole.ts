@@ -16,7 +16,7 @@ import { gunzip } from 'node:zlib';
 import * as z from 'zod';
 
 import { asFailure, Failure, isPassing, isTooHeavy } from '../errors.ts';
-import type { Metric } from '../model/metric.ts';
+import { isCertain, type Metric } from '../model/metric.ts';
 import { isFiltered, type PartRequest, reportParameters, requestsOf, subjectOf, type Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
@@ -35,7 +35,7 @@ export interface WholeContext {
 export type Adding = 'all' | 'some' | 'none';
 
 export function addingAmong(metrics: readonly Pick<Metric, 'additive' | 'additivity'>[]): Adding {
-  const adding = metrics.filter(({ additive, additivity }) => additive && additivity !== 'assumed');
+  const adding = metrics.filter((metric) => metric.additive && isCertain(metric));
   if (adding.length === 0) return 'none';
   return adding.length === metrics.length ? 'all' : 'some';
 }

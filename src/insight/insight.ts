@@ -49,7 +49,7 @@ interface Changed {
   readonly since: Day | null;
 }
 
-/** Measures the live tables that changed in this run, or in killed runs before it, and brings their views up to date. */
+/** Measures the live tables that changed in this run, or since the last that succeeded, and brings their views up to date. */
 export async function measureTables(warehouse: Warehouse, tables: readonly Target[], runId: string): Promise<void> {
   const found = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
   const histories = new Map(found.map((each) => [each.slice, each]));

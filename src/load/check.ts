@@ -11,6 +11,7 @@ import {
   weekdayOf,
   type WeekStart,
 } from '../model/calendar.ts';
+import { isCertain } from '../model/metric.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { additiveOf, type Columns } from '../tables/target.ts';
 import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
@@ -72,7 +73,8 @@ export async function findingsOf(
       const answers = parts.filter((part) => part.partNo === partNo);
       const found = totals.sums.get(placeOf({ windowNo, partNo }));
       const others = distinct.get(placeOf({ windowNo, partNo }));
-      return additiveOf(columns).map(({ id, type, isCount, additivity }, at) => {
+      return additiveOf(columns).map((metric, at) => {
+        const { id, type, isCount } = metric;
         const sum = found?.sums[at] ?? null;
         return {
           metric: id,
@@ -82,7 +84,7 @@ export async function findingsOf(
           nonZero: found?.non_zero[at] ?? 0,
           digits: Math.max(0, ...answers.map(({ digits }) => digits.get(id) ?? 0)),
           isCount: type.kind === 'BIGINT' || isCount,
-          isAssumed: additivity === 'assumed',
+          isAssumed: !isCertain(metric),
         };
       });
     };

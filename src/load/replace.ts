@@ -36,8 +36,7 @@ export async function replaceWindows(
   const hasCopies = loads.some(({ judged }) => judged.copies > 0);
   // A cube stores a row per value, and only one of identical rows is kept: the rows must be counted in the table.
   const isStaged = target.columns.cube === undefined && !hasCopies;
-  // A window that was never loaded has no restatements.
-  const isKnown = loads.some(({ known }) => known.size > 0);
+  const isKnown = loads.some(isComparable);
   return transactRows(warehouse, rows, async () => {
     // Before any row is written: DuckDB does not commit a table that was altered after a write.
     const wider = await widenAsNeeded(target, loads, { warehouse, runId });
@@ -77,6 +76,12 @@ export async function replaceWindows(
     return { results, target: wider };
   });
 }
+
+/** Whether totals may have moved: the window was loaded before, and without a date dimension over the same days. */
+const isComparable = ({ known, window: { slice, replaced } }: Replaceable): boolean =>
+  [...known.values()].some(
+    ({ bucket: { start, end } }) => slice.grain !== null || (start === replaced.start && end === replaced.end),
+  );
 
 const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
 const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;

@@ -18,7 +18,7 @@ export interface MetricSum {
   readonly digits: number;
   /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
   readonly isCount: boolean;
-  /** Whether the metric is only assumed to add up. */
+  /** Whether the metric is only assumed to add up, even if earlier answers showed it. */
   readonly isAssumed: boolean;
 }
 

@@ -9,12 +9,15 @@ export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as c
 /** The place of the age in a configured key. */
 export const AGE_SLOT = '{age}';
 
-/** The metrics of keys at their ages. The age replaces the slot in a key, or is appended to a key without one. */
+/**
+ * The metrics of keys at their ages. The age replaces the slot in a key, or is appended to a key without one: a key that ends
+ * with `_{age}` is the same cohort as one without that.
+ */
 export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>): CubeMetric[] {
-  return Object.entries(cohorts).flatMap(([cohort, ages]) =>
+  return Object.entries(cohorts).flatMap(([key, ages]) =>
     ages.map((age) => ({
-      metric: cohort.includes(AGE_SLOT) ? cohort.replace(AGE_SLOT, age) : `${cohort}_${age}`,
-      cohort,
+      metric: key.includes(AGE_SLOT) ? key.replace(AGE_SLOT, age) : `${key}_${age}`,
+      cohort: key.replace(/_\{age\}$/, ''),
       age,
       ageDays: parseAge(age)?.days ?? 0,
     })),

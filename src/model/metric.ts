@@ -16,6 +16,10 @@ export const additivities = ['stated', 'documented', 'seen', 'assumed'] as const
 
 export type Additivity = (typeof additivities)[number];
 
+/** Whether it is certain how a metric adds up. A name or earlier answers do not make it certain: an answer may refute them. */
+export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>
+  additivity === 'stated' || additivity === 'documented';
+
 /** Metrics of a slice that are only assumed to add up, and whether their rows were seen to do so. */
 export type SeenAdditivity = ReadonlyMap<string, boolean>;
 
@@ -30,7 +34,7 @@ export interface Metric {
   readonly cohort: CohortAge | null;
   /** Whether values add up over rows; ratios, averages and distances do not. */
   readonly additive: boolean;
-  /** How `additive` is known; an assumption is no evidence against an answer. */
+  /** How `additive` is known. */
   readonly additivity: Additivity;
   /** Whether its values are counts, even if its column was widened. */
   readonly isCount: boolean;

@@ -36,7 +36,7 @@ export const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
 export interface CubeMetric {
   /** The service's id. */
   readonly metric: string;
-  /** The key it is configured by. */
+  /** The key it is configured by, without `_{age}` at its end. */
   readonly cohort: string;
   /** As the service writes it: `d7`. */
   readonly age: string;

@@ -139,9 +139,9 @@ const changedRow = z.object({
   last_age: count,
 });
 
-/** Warns of changed final totals, whichever request found them: in this run, or in runs killed before they could warn. */
+/** Warns of changed final totals, whichever request found them: in this run, or in runs that ended before they could warn. */
 export async function warnOfChangedFinals(run: Run): Promise<void> {
-  const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
+  const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [], changedRow);
   for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
     const message = `${periods} final totals of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);

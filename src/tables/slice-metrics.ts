@@ -84,7 +84,7 @@ const recordedMetric = z.object({
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
 /** The metrics of a slice as last recorded, in order; read once between two changes. */
-export const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
   const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
   const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
   return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
@@ -160,7 +160,10 @@ export const readAdditivity = rememberingEach(async (warehouse, slices): Promise
   return new Map(slices.map((slice) => [slice, of(slice)]));
 });
 
-/** Records whether an answer's rows of assumed metrics added up; returns the target with that knowledge. */
+/**
+ * Records whether an answer's rows of assumed metrics added up; returns the target with that knowledge. A metric that did not
+ * add up once is no longer summed, even if it had added up before.
+ */
 export async function rememberAdditivity(
   warehouse: Warehouse,
   target: Target,
@@ -168,7 +171,10 @@ export async function rememberAdditivity(
   seenAt: Date,
 ): Promise<Target> {
   const seen = new Map([...addsUp.map((id) => [id, true] as const), ...notAdditive.map((id) => [id, false] as const)]);
-  const assumed = target.columns.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
+  const assumed = target.columns.metrics.filter(
+    ({ id, additivity }) =>
+      (additivity === 'assumed' && seen.has(id)) || (additivity === 'seen' && seen.get(id) === false),
+  );
   if (assumed.length === 0) return target;
   const learned = new Map(assumed.map(({ id }) => [id, seen.get(id) === true]));
   const rows = JSON.stringify([...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })));

@@ -22,7 +22,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { readAdditivity, readRecorded, recordedUnknown } from './slice-metrics.ts';
+import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
 import {
   castExactly,
   columnsOf,
@@ -129,19 +129,26 @@ async function rebuildTable(
   }
 }
 
-/** Removes the rows of metrics that a cube no longer has. If one returns, its periods are due again. */
+const loadedMetric = z.object({ metric: z.string() });
+
+/** Removes the rows of metrics that a cube no longer has, and counts the rest. If one returns, its periods are due again. */
 async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
   runId: string,
 ): Promise<void> {
-  const recorded = await readRecorded(warehouse, slice.name);
-  const removed = recorded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
+  const loaded = await warehouse.rows(statement('load/loaded_metrics'), [slice.name, fingerprint], loadedMetric);
+  const removed = loaded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
   const ages = JSON.stringify([...metricsByAge(slice, columns.metrics).keys()]);
+  const date = identifier(slice.grain ?? 'day');
   await warehouse.transact(async () => {
     await warehouse.run(`delete from ${table} where metric in (${removed.map(literal).join(', ')})`);
     await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);
+    // The next load of a period compares what it brings with these.
+    const counted = `select count(*) from ${table} as t where t.${date}::date = p.start_day and t.age = p.age and t."value" <> 0`;
+    const recount = `update ripen.periods as p set rows = (${counted}) where slice = $1 and fingerprint = $2`;
+    await warehouse.run(recount, [slice.name, fingerprint]);
     for (const name of removed) {
       await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
       const change = { name, change: 'metric removed', before: name, after: null };
@@ -210,9 +217,13 @@ export async function turnWeeks(
   });
 }
 
-/** Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. */
+/**
+ * Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. Its loads
+ * stay, without metrics: if the meaning returns, they say nothing of the values that are loaded then.
+ */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
+  await warehouse.run(statement('load/forget_metric'), [slice, fingerprint, null]);
   await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
   await warehouse.run(statement('load/forget_released'), [slice, fingerprint, null, null]);
   await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);

@@ -11,6 +11,8 @@ import type { StatusReport } from '../../src/status/status-report.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
+import { column } from '../support/contents.ts';
+import { countSteps, type Steps } from '../support/failing-step.ts';
 import { askedReports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -109,6 +111,42 @@ test('a horizon that holds is confirmed: 2 audits find nothing changed, cost one
   expect(changes).toEqual([]);
   expect(report.health.state).toBe('well');
   expect(requested.map((requests, night) => requests - (without.requested[night] ?? 0))).toEqual([0, 1, 1]);
+});
+
+/** A night of which the first statement that begins so fails. */
+async function failingNight(night: number, audit: number, statement: string): Promise<void> {
+  const steps: Steps = await countSteps(() => steps.kinds.at(-1)?.startsWith(statement) === true);
+  const { failures } = await scenario.night(nightAt(night), { audit }).finally(() => steps.stop());
+  expect(failures.map(({ code }) => code)).toEqual(['STORAGE_FAILED']);
+}
+
+test('changed final totals that a run found before it failed are warned of by the next one, once', async () => {
+  scenario = await openScenario([daily(2)], { simulator: { world: smallWorld } });
+  await scenario.night(nightAt(0));
+  await failingNight(1, 12, 'select r.slice, r.metric,');
+  expect(changesOf(scenario)).toEqual([]);
+  expect(await column(scenario, 'select count(*) > 0 from ripen.restatements where after_final')).toEqual(['true']);
+  await failingNight(2, 0, 'with unmeasured_runs');
+  expect(changesOf(scenario)).toHaveLength(1);
+  await scenario.night(nightAt(3), { audit: 0 });
+  expect(changesOf(scenario)).toHaveLength(1);
+});
+
+test('loads of a run that failed before it measured them are measured by the next one, which has nothing to load', async () => {
+  const last = { day: addDays(FIRST, HISTORY_DAYS + 9) };
+  scenario = await openScenario(
+    [{ ...daily(null), datePeriod: { first: { day: addDays(FIRST, HISTORY_DAYS) }, last } }],
+    {
+      simulator: { world: smallWorld },
+    },
+  );
+  for (let night = 1; night <= 10; night += 1) await scenario.night(nightAt(night));
+  await failingNight(17, 0, 'with unmeasured_runs');
+  const measured = async (): Promise<string[]> =>
+    column(scenario, 'select coalesce(max(periods), 0) from ripen_internal.maturation');
+  expect(await measured()).toEqual(['0']);
+  const { slices } = await scenario.night(nightAt(18));
+  expect([slices[0]?.windows.planned, await measured()]).toEqual([0, ['10']]);
 });
 
 const heldRow = z.object({ day: z.string(), n: count });

@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { calculatedMetrics, noQuirks, type Quirks } from '../support/simulator/quirks.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
-import { askedReports, runNight } from '../support/night.ts';
+import { askedReports, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario, TOKEN } from '../support/scenario.ts';
+import { isDocument, type JsonDocument } from '../support/simulator/answer.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { slice } from '../support/slice.ts';
 
@@ -87,6 +88,27 @@ test('a metric of no documented form that does not add up is told once, not summ
   expect(next.failures).toEqual([]);
   expect(askedReports(scenario).length).toBeGreaterThan(before);
   expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['1']);
+});
+
+test('a metric of no documented form that adds up one night and not the next is loaded, told once, and not summed from then on', async () => {
+  const id = 'weekly_guild_members';
+  const metrics = [{ id, formatting: 'integer', kind: 'count', listed: 'overview_metrics' }] as const;
+  await openWorld({ metrics }, { ...daily, metrics: ['installs', id], refresh: 'nightly' });
+  const known = `select additive || ' ' || additivity from ripen.slice_metrics where metric = '${id}'`;
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  expect(await column(scenario, known)).toEqual(['true seen']);
+  const mutate = (report: JsonDocument): JsonDocument => {
+    const totals = isDocument(report['totals']) ? report['totals'] : {};
+    return { ...report, totals: { ...totals, [id]: Number(totals[id]) - 3 } };
+  };
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  for (const night of [2, 3]) {
+    const { failures } = await runNight(scenario, new Date(Date.UTC(2026, 5, night, 2, 30)));
+    expect(failures).toEqual([]);
+    expect(await column(scenario, known)).toEqual(['false seen']);
+  }
+  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['1']);
+  expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(['3']);
 });
 
 test('of a slice with no other metric than calculated ones every row is loaded, and told as not verified', async () => {

@@ -156,6 +156,26 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   expect(third.stored).toEqual(third.truth);
 });
 
+test('a slice without a date dimension is restated when its totals move, but not when its date period grows from 5 days to 10', async () => {
+  const over = (last: string) =>
+    slice({
+      name: 'whole',
+      dimensions: ['os_name'],
+      metrics: ['installs'],
+      refresh: 'nightly',
+      datePeriod: { first: { day: day('2026-05-01') }, last: { day: day(last) } },
+    });
+  scenario = await openScenario([over('2026-05-05')], { simulator });
+  const restated: (number | undefined)[] = [];
+  for (const night of [6, 7, 20]) {
+    const summary = await runNight(scenario, new Date(Date.UTC(2026, 4, night, 2, 30)));
+    restated.push(summary.slices[0]?.restated_periods);
+  }
+  const grown = await runNight(scenario, new Date('2026-05-22T02:30:00Z'), { slices: [over('2026-05-10')] });
+  expect([...restated, grown.slices[0]?.restated_periods]).toEqual([0, 1, 1, 0]);
+  expect(scenario.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))).toEqual([]);
+});
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 

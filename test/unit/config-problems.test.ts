@@ -104,6 +104,11 @@ describe('problems', () => {
     ['', '1:1', 'is empty; must be a mapping'],
     ['just text', '1:1', 'is text; must be a mapping'],
     [`${SERVICE}partnrs: true`, '2:1', 'partnrs: is not a known key'],
+    [
+      'service: simulator\nslices: [{ name: c, dimensions: [day], date_period: "-7d:today", cohorts: {\n  paid: d1,\n  "paid_{age}": [d0, d1] } }]',
+      '4:17',
+      'states paid_d1 twice; must state it once',
+    ],
     ['service: simulator\npublish: [{ duckdb: a, parquet: b }]', '2:11', 'one destination, duckdb, delta or parquet'],
     ['service: simulator\npublish: [{}]', '2:11', 'must name one destination'],
     ['service: simulator\npublish: [{ duckdb: s3://b/x }]', '2:21', 'must be a path of this machine'],
