@@ -8,6 +8,8 @@ import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf, query } from '../support/contents.ts';
 import { askedReports, holds, reports, smallWorld } from '../support/night.ts';
+import { replacedValue } from '../support/report-mutations.ts';
+import { textWith } from '../support/matching.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { isDocument, type JsonDocument } from '../support/simulator/answer.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -199,6 +201,19 @@ test('a batch whose rows do not add up to its totals fails the window, and nothi
   expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
   expect(await column(scenario, 'select count(*) from batched')).toEqual(['0']);
 });
+
+test('a row with no number in metrics of two batches is one rejected row, with both reasons, as in one long address', async () => {
+  scenario = await openScenario([{ ...settled, maxRejects: 5 }], { simulator });
+  for (const metric of ['installs', LAST]) {
+    const fault: Fault = { kind: 'report', mutate: replacedValue(0, metric, '1,234', 'kept') };
+    scenario.simulator.script({ match: batchWith(metric), times: Infinity, fault });
+  }
+  const summary = await scenario.night(nightAt(1));
+  expect(summary.failures).toEqual([]);
+  expect(summary.slices[0]?.rows.rejected).toBe(1);
+  const reasons = await column(scenario, 'select reason from ripen.rejected_rows order by reason');
+  expect(reasons).toEqual([textWith(LAST), textWith('installs')]);
+}, 60_000);
 
 test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {
   scenario = await openScenario([settled], { simulator });
