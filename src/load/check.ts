@@ -222,7 +222,11 @@ const rejectedShape = z.object({
   row: z.string(),
   reasons: z.array(z.object({ metric: z.string(), reason: z.string() })),
 });
-const rejectedRow = z.object({ window_no: z.number(), day: dayShape.nullable(), rejected: jsonOf(rejectedShape) });
+const rejectedRow = z.object({
+  window_no: z.number(),
+  day: dayShape.nullable(),
+  rejected: jsonOf(z.array(rejectedShape)),
+});
 
 /** Most reasons that one message names; `ripen.rejected_rows` has all of them. */
 const EXAMPLES = 3;
@@ -237,7 +241,9 @@ async function readRejects(
   const found = await warehouse.rows(rejectedRows(windows[0]?.slice.grain ?? null, windowNos), [], rejectedRow);
   const byWindow = windows.flatMap((window, windowNo): [number, Rejects][] => {
     const rows = found.filter((row) => row.window_no === windowNo);
-    const all = rows.flatMap(({ rejected: { row, reasons } }) => reasons.map((each) => ({ ...each, row })));
+    const all = rows
+      .flatMap(({ rejected }) => rejected)
+      .flatMap(({ row, reasons }) => reasons.map((each) => ({ ...each, row })));
     const { name, maxRejects } = window.slice;
     const examples = [...new Set(all.map(({ reason }) => reason))].slice(0, EXAMPLES).join('; ');
     const message = `${subjectOf(window)}: ${rows.length} rows could not be stored exactly (${examples}).`;

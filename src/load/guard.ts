@@ -14,7 +14,7 @@ const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
 /** A long period holds settled days before it is settled itself: one that began this long ago is guarded before its end. */
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
-const LEAST_SHARE = 0.5;
+export const LEAST_SHARE = 0.5;
 
 /** What is stored of a period; without a date dimension its days may differ from those requested now. */
 type PeriodBefore = Pick<LoadedPeriod, 'bucket' | 'rows' | 'fetchedAt'>;

@@ -4,16 +4,16 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { dayShape } from '../warehouse/sql.ts';
+import { count, dayShape } from '../warehouse/sql.ts';
 import type { Rejects } from './check.ts';
-import { emptyStretches, lossFailure, sharesOf } from './guard.ts';
-import { isWithin, knownPeriods, type Replaceable, rowsIn } from './load-ledger.ts';
+import { emptyStretches, LEAST_SHARE, lossFailure, sharesOf } from './guard.ts';
+import { isWithin, joined, knownPeriods, type Replaceable, rowsIn } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { Judged } from './proof.ts';
 import { replaceWindows } from './replace.ts';
 import { rememberAdditivity } from '../tables/slice-metrics.ts';
 import type { Staged } from './staged-sql.ts';
-import { periodsWith } from './table-sql.ts';
+import { countShrunk } from './table-sql.ts';
 
 /** Replaces the periods whose answer is accepted, in one transaction; the others are requested again or stay as they are. */
 export async function replaceJudged(all: readonly Judged[], staged: Staged, request: LoadRequest): Promise<Loaded> {
@@ -22,13 +22,20 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
   const loads: Replaceable[] = [];
   const windows = all.map(({ sound }) => sound.spooled.window);
   const knownOf = await knownPeriods(warehouse, target, windows);
+  const guarded = acceptLoss ? [] : all.filter(({ sound }) => knownOf(sound.spooled.window).size > 0);
+  const shrunk = await shrunkBatches(guarded, request);
   for (const judged of all) {
     const { spooled } = judged.sound;
     const fetchedAt = request.fetchedAt ?? spooled.requestedAt;
     const known = knownOf(spooled.window);
     const answered = answeredRows(judged);
-    const emptied = await emptiedBy(judged, request);
-    const counts = { answered: new Map([...answered, ...emptied.periods]), known };
+    const counts = { answered: new Map(answered), known: new Map(known) };
+    for (const { start_day: start, answered: rows, stored } of shrunk) {
+      const before = known.get(start);
+      if (before === undefined) continue;
+      counts.answered.set(start, rows);
+      counts.known.set(start, { ...before, rows: stored });
+    }
     const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.isDoubted });
     const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
@@ -40,7 +47,8 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged, share === first) };
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
       } else if (fate !== 'newer') {
-        const failure = lossFailure(share, counts, `${subjectOf(window)}${emptied.clause}`);
+        const batch = shrunk.findLast(({ start_day: start }) => isWithin(start, window.replaced));
+        const failure = lossFailure(share, counts, `${subjectOf(window)}${batch?.clause ?? ''}`);
         results.push({ kind: fate === 'doubt' ? 'request again' : 'failed', window, failure });
       }
     }
@@ -58,23 +66,23 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
   };
 }
 
-const emptiedRow = z.object({ start_day: dayShape });
+const shrunkRow = z.object({ start_day: dayShape, batch: count, answered: count, stored: count });
 
-/** Periods in which a batch of metrics without rows would remove stored values, each with 0 rows; the metrics as a clause. */
-async function emptiedBy(
-  { sound: { answers, spooled } }: Judged,
-  { warehouse, target }: LoadRequest,
-): Promise<{ readonly periods: readonly (readonly [Day, number])[]; readonly clause: string }> {
-  const { window } = spooled;
-  // If a window has several parts, their values are compared with its whole instead.
-  const isInBatches = window.parts.length === 1 && answers.length > 1 && target.columns.cube === undefined;
-  const empty = new Set(isInBatches ? answers.flatMap((each) => (each.rowCount === 0 ? each.metrics : [])) : []);
-  const metrics = target.columns.metrics.filter(({ id }) => empty.has(id));
-  const [first] = metrics;
-  if (first === undefined) return { periods: [], clause: '' };
-  const found = await warehouse.rows(periodsWith(metrics, target, window.replaced), [], emptiedRow);
-  const clause = `, ${first.id}${metrics.length > 1 ? ` and ${metrics.length - 1} more metrics` : ''}`;
-  return { periods: found.map(({ start_day: start }) => [start, 0]), clause };
+/** Per period and batch of metrics, the rows with values, if too few of them were answered; the least share is last. */
+async function shrunkBatches(judged: readonly Judged[], { warehouse, target }: LoadRequest) {
+  const batched = judged.flatMap(({ sound }) =>
+    sound.answers.length > sound.spooled.window.parts.length ? [sound] : [],
+  );
+  if (batched.length === 0 || target.columns.cube !== undefined) return [];
+  const lists = new Set(batched.flatMap(({ answers }) => answers.map(({ metrics }) => metrics.join())));
+  const batches = [...lists].map((list) => list.split(','));
+  const days = joined(batched.map(({ spooled }) => spooled.window.replaced));
+  const windowNos = batched.map(({ windowNo }) => windowNo);
+  const found = await warehouse.rows(countShrunk(batches, target, days, windowNos), [LEAST_SHARE], shrunkRow);
+  return found.map(({ batch, ...each }) => {
+    const [first, ...others] = batches[batch] ?? [];
+    return { ...each, clause: `, ${first}${others.length > 0 ? ` and ${others.length} more metrics` : ''}` };
+  });
 }
 
 /** Rows, in a cube values, by first day of the period. Rejected rows count: a period that has only such rows is not empty. */

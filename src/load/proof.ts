@@ -220,14 +220,17 @@ export function differenceOf(
   const certain = sums.flat().filter(({ isAssumed }) => !isAssumed);
   for (const metric of new Set(certain.map((each) => each.metric))) {
     const parts = certain.filter((each) => each.metric === metric);
-    // The rows may be stated with fewer digits than the part's own total: `slackOf` allows for the difference.
-    const sum = parts.reduce((all, part) => all + Number(part.distinctSum ?? part.sum), 0);
+    // The totals count identical rows once or as often as they came.
+    const added = [parts.map((part) => part.distinctSum ?? part.sum), parts.map((part) => part.sum)].map((each) =>
+      each.reduce((all, sum) => all + Number(sum), 0),
+    );
     const magnitude = parts.reduce((all, part) => all + part.magnitude, 0);
     const { text, slack } = totals.get(metric) ?? { text: '0', slack: 0 };
-    const isCount = parts.every((part) => part.isCount) && Number.isInteger(sum);
-    const most = slackOf(metric, proofs) + slack + Number.EPSILON * Math.max(magnitude, Math.abs(sum));
-    if (Math.abs(sum - Number(text)) > (isCount ? 0 : most)) {
-      return `the ${metric} of its parts added up to ${sum}, the whole's total was ${text}: a value may be in neither part`;
+    const isCount = parts.every((part) => part.isCount) && added.every(Number.isInteger);
+    // The rows may be stated with fewer digits than the part's own total: `slackOf` allows for the difference.
+    const most = slackOf(metric, proofs) + slack + Number.EPSILON * Math.max(magnitude, ...added.map(Math.abs));
+    if (added.every((sum) => Math.abs(sum - Number(text)) > (isCount ? 0 : most))) {
+      return `the ${metric} of its parts added up to ${added[0]}, the whole's total was ${text}: a value may be in neither part`;
     }
   }
   return null;

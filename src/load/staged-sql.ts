@@ -94,7 +94,8 @@ function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: R
     ...key.map(either),
     ...columns.metrics.map(({ id }) => either(identifier(id))),
     `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
-    either(REJECTED),
+    // As items of one list: each batch may have reasons of its own.
+    `nullif(concat_ws(',', a.${REJECTED}, b.${REJECTED}), '') as ${REJECTED}`,
   ].join(',\n    ');
   const isSame = key.map((name) => `a.${name} is not distinct from b.${name}`).join(' and ');
   return rounds

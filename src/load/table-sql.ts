@@ -1,6 +1,6 @@
 /** SQL on a slice's table: what it holds of some days, and how staged rows replace it. Pure: names, types, days in, SQL out. */
 
-import type { DayInterval } from '../model/calendar.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
@@ -170,13 +170,33 @@ ${rows}
 where "value" is not null`;
 }
 
-/** The first days of the periods in which the table has non-zero values of some metrics. */
-export function periodsWith(
-  metrics: readonly Pick<Metric, 'id'>[],
+/**
+ * Per period and batch of metrics: rows with a value other than zero, `stored` in some days and `answered` in the windows that
+ * replace them (rejected rows, too), if the answer has less than the share $1 of them; the least share is last.
+ */
+export function countShrunk(
+  batches: readonly (readonly string[])[],
   { table, slice: { grain } }: Pick<Target, 'table' | 'slice'>,
-  days: DayInterval,
+  ranges: readonly DayInterval[],
+  windowNos: readonly number[],
 ): string {
-  return `select distinct ${periodOf(grain, days.start)}::varchar as start_day
-from ${table}
-where ${insideDays(grain, days)} and (${metrics.map(({ id }) => `${identifier(id)} <> 0`).join(' or ')})`;
+  const counted = (name: string, start: Day, rows: string, or = ''): string => {
+    const each = batches.map((ids) => `count_if(${or}${ids.map((id) => `${identifier(id)} <> 0`).join(' or ')})`);
+    return `select ${periodOf(grain, start)} as p, unnest(range(${batches.length})) as batch, unnest([${each.join(', ')}]) as ${name}
+from ${rows}
+group by 1`;
+  };
+  const typed = `${staging.typed}\nwhere ${WINDOW} in (${windowNos.join(', ')})`;
+  const counts = [
+    ...ranges.map((days) => counted('stored', days.start, `${table}\nwhere ${insideDays(grain, days)}`)),
+    // A report without a date dimension has one range.
+    ...ranges.slice(0, 1).map(({ start }) => counted('answered', start, typed, `${REJECTED} is not null or `)),
+  ];
+  return `select p::varchar as start_day, batch, coalesce(sum(answered), 0) as answered, sum(stored) as stored
+from (
+${counts.join('\nunion all by name\n')}
+)
+group by all
+having coalesce(sum(answered), 0) < $1 * sum(stored)
+order by coalesce(sum(answered), 0) / sum(stored) desc`;
 }

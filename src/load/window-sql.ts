@@ -68,10 +68,10 @@ from (
 group by ${WINDOW}, ${PART}`;
 }
 
-/** The rows of some windows that are not stored, each with its day (null without a date dimension) and the reasons. */
+/** The rows of some windows that are not stored: the day of each (null without a date dimension), and its reasons by batch. */
 export function rejectedRows(grain: DateDimension | null, windowNos: readonly number[]): string {
   const day = grain === null ? 'null' : `cast(${identifier(grain)} as DATE)::varchar`;
-  return `select ${WINDOW} as window_no, ${day} as day, ${REJECTED} as rejected
+  return `select ${WINDOW} as window_no, ${day} as day, '[' || ${REJECTED} || ']' as rejected
 from ${staging.typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 }

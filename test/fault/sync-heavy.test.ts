@@ -5,8 +5,11 @@ import { expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { combined, duplicatedRow, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
+import type { JsonDocument } from '../support/simulator/answer.ts';
+import { rowsOf } from '../support/simulator/mutations.ts';
 import type { Quirks } from '../support/simulator/quirks.ts';
 import { createWorld } from '../support/simulator/world.ts';
 import { textWith } from '../support/matching.ts';
@@ -224,6 +227,26 @@ test('2 heavy days without NULL load, equal to the truth, and the whole of each 
   expect(stored).toEqual(truth);
   expect(wholes().sort()).toEqual(['2026-05-30:2026-05-30', '2026-05-31:2026-05-31']);
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test('a heavy day with an identical row twice, which all totals count twice, loads one of them, with a warning', async () => {
+  await openHeavy(slice({ ...given, datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } } }), {});
+  let row: JsonDocument | undefined;
+  const nameOf = (each: JsonDocument | undefined): string => `${each?.['network']} ${each?.['country_code']}`;
+  const twice = (report: JsonDocument): JsonDocument => {
+    row ??= rowsOf(report).find(({ installs }) => Number(installs) > 0);
+    const at = rowsOf(report).findIndex((each) => nameOf(each) === nameOf(row));
+    const totals = ['installs', 'cost'].map((name) => wrongTotal(name, Number(row?.[name])));
+    // The whole has no such row, but counts it in its totals.
+    const isWhole = rowsOf(report).some((each) => 'year' in each);
+    return at < 0 && !isWhole ? report : combined(...(isWhole ? [] : [duplicatedRow(at)]), ...totals)(report);
+  };
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: twice } });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  expect(wholes()).toEqual(['2026-05-31:2026-05-31']);
+  const { stored, truth } = await storedAndTrue(scenario, divided, '2026-05-31:2026-05-31', NOW);
+  expect(stored).toEqual(truth);
+  expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['DUPLICATE_ROWS']);
 });
 
 test('2 heavy days with a filter of metrics load as unverifiable, and say why: no coarser report has the same rows', async () => {

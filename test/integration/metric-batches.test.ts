@@ -8,7 +8,10 @@ import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf, query } from '../support/contents.ts';
 import { askedReports, holds, reports, smallWorld } from '../support/night.ts';
+import { replacedValue } from '../support/report-mutations.ts';
+import { textWith } from '../support/matching.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { isDocument, type JsonDocument } from '../support/simulator/answer.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
@@ -90,6 +93,7 @@ const settled: Slice = {
   datePeriod: { first: { day: day('2026-05-01') }, last: { day: day('2026-05-02') } },
   refresh: 'nightly',
 };
+const again = { forced: { start: day('2026-05-01'), end: day('2026-05-03') } };
 
 test('a batch that is answered 204 leaves NULL in its metrics, and the others are stored; once there are values, they stay', async () => {
   scenario = await openScenario([settled], { simulator });
@@ -102,7 +106,6 @@ test('a batch that is answered 204 leaves NULL in its metrics, and the others ar
   const counts = `select count(*) > 20 as rows, count(installs) > 20 as first, count(${LAST}) as last from batched`;
   expect(await query(scenario, counts)).toEqual([{ rows: true, first: true, last: '0' }]);
   remove();
-  const again = { forced: { start: day('2026-05-01'), end: day('2026-05-03') } };
   expect((await scenario.night(nightAt(2), {}, again)).failures).toEqual([]);
   expect(await query(scenario, counts)).not.toEqual([{ rows: true, first: true, last: '0' }]);
   const before = await contentOf(scenario, 'batched');
@@ -122,6 +125,72 @@ test('a batch that is answered 204 leaves NULL in its metrics, and the others ar
   expect(await query(scenario, counts)).toEqual([{ rows: true, first: true, last: '0' }]);
 }, 60_000);
 
+/** Answers to the last batch that would remove most of its values; the days and the rows that the failure states. */
+const losses: readonly (readonly [
+  answered: string,
+  fault: Fault,
+  change: Partial<Slice>,
+  quirks: { readonly maxRows?: number },
+  says: readonly [days: string, rows: string],
+])[] = [
+  [
+    'without day 2',
+    answering((rows) => rows.filter((row) => row['day'] === '2026-05-01')),
+    {},
+    {},
+    ['2026-05-02:2026-05-02', '0'],
+  ],
+  ['with 1 row', answering((rows) => rows.slice(0, 1)), {}, {}, ['2026-05-01:2026-05-02', '[01]']],
+  [
+    '204 in every part of a divided window with a filter of metrics',
+    { kind: 'status', status: 204, body: 'empty' },
+    { parameters: { ...settled.parameters, installs__gte: '0' } },
+    { maxRows: 16 },
+    ['2026-05-0[12]:2026-05-0[12]', '0'],
+  ],
+];
+
+/** An answer with other rows, and their totals. */
+function answering(change: (rows: readonly JsonDocument[]) => readonly JsonDocument[]): Fault {
+  const mutate = (report: JsonDocument): JsonDocument => {
+    const rows = change(rowsOf(report));
+    const sumOf = (metric: string): number => rows.reduce((sum, row) => sum + Number(row[metric] ?? 0), 0);
+    const names = Object.keys(isDocument(report['totals']) ? report['totals'] : {});
+    return { ...report, rows, totals: Object.fromEntries(names.map((name) => [name, sumOf(name)])) };
+  };
+  return { kind: 'report', mutate };
+}
+
+test.each(losses)(
+  'a batch that is answered %s removes no stored values of the settled days that would lose most of them',
+  async (_, fault, change, quirks, [days, rows]) => {
+    scenario = await openScenario([{ ...settled, ...change }], { simulator: { world: { ...smallWorld, quirks } } });
+    expect((await scenario.night(nightAt(1))).failures).toEqual([]);
+    const values = `select day::varchar, count(*), count_if(${LAST} <> 0), sum(${LAST}) from batched group by 1 order by 1`;
+    const before = await query(scenario, values);
+    scenario.simulator.script({ match: batchWith(LAST), times: Infinity, fault });
+    const { failures } = await scenario.night(nightAt(2), {}, again);
+    const text = `^DATA_SHRUNK slice batched, ${days}, \\w+ and \\d+ more metrics: the service answered ${rows} rows where \\d+ were`;
+    expect(failures.length).toBeGreaterThan(0);
+    for (const { code, message } of failures) expect(`${code} ${message}`).toMatch(new RegExp(text));
+    expect(await query(scenario, values)).toEqual(before);
+  },
+  60_000,
+);
+
+test('a batch that leaves out the rows in which its metrics are stored as zeros is loaded', async () => {
+  scenario = await openScenario([settled], { simulator });
+  const zeros = Object.fromEntries(metrics.slice(1).map((name) => [name, '0']));
+  const fault = answering((rows) => rows.map((row) => ({ ...row, ...zeros })));
+  const remove = scenario.simulator.script({ match: reports(), times: Infinity, fault });
+  expect((await scenario.night(nightAt(1), { slices: [{ ...settled, maxUrlBytes: 8000 }] })).failures).toEqual([]);
+  remove();
+  const few = answering((rows) => rows.slice(0, 1));
+  scenario.simulator.script({ match: batchWith(LAST), times: Infinity, fault: few });
+  expect((await scenario.night(nightAt(2), {}, again)).failures).toEqual([]);
+  expect(await column(scenario, `select count(*) > 20 and count(${LAST}) = 1 from batched`)).toEqual(['true']);
+}, 60_000);
+
 test('a batch whose rows do not add up to its totals fails the window, and nothing of it is loaded', async () => {
   const oneDay = { first: settled.datePeriod.first, last: settled.datePeriod.first };
   const narrow = slice({ ...settled, dimensions: ['day', 'os_name'], datePeriod: oneDay });
@@ -132,6 +201,19 @@ test('a batch whose rows do not add up to its totals fails the window, and nothi
   expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
   expect(await column(scenario, 'select count(*) from batched')).toEqual(['0']);
 });
+
+test('a row with no number in metrics of two batches is one rejected row, with both reasons, as in one long address', async () => {
+  scenario = await openScenario([{ ...settled, maxRejects: 5 }], { simulator });
+  for (const metric of ['installs', LAST]) {
+    const fault: Fault = { kind: 'report', mutate: replacedValue(0, metric, '1,234', 'kept') };
+    scenario.simulator.script({ match: batchWith(metric), times: Infinity, fault });
+  }
+  const summary = await scenario.night(nightAt(1));
+  expect(summary.failures).toEqual([]);
+  expect(summary.slices[0]?.rows.rejected).toBe(1);
+  const reasons = await column(scenario, 'select reason from ripen.rejected_rows order by reason');
+  expect(reasons).toEqual([textWith(LAST), textWith('installs')]);
+}, 60_000);
 
 test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {
   scenario = await openScenario([settled], { simulator });

@@ -236,6 +236,12 @@ describe('the parts of a divided window', () => {
     expect(differenceOf(counts, whole({}), [])).toMatch(/the whole's total was 0/);
   });
 
+  test('may have identical rows that the whole counts once or as often as they came', () => {
+    const doubled = [[sumOf('9', { distinctSum: '6', isCount: true })], [sumOf('4', { isCount: true })]];
+    const found = ['13', '10', '12'].map((total) => differenceOf(doubled, whole({ m: total }), []) === null);
+    expect(found).toEqual([true, true, false]);
+  });
+
   test('are compared by no metric that is only assumed to add up', () => {
     const assumed = counts.map((part) => part.map((sum) => ({ ...sum, isAssumed: true })));
     expect(differenceOf(assumed, whole({ m: '11' }), [])).toBeNull();

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { finalView } from '../../src/tables/describing.ts';
 import { type StagedPart, stagedRows, stageRows } from '../../src/load/staged-sql.ts';
-import { deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
+import { countShrunk, deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
@@ -107,6 +107,7 @@ const statements: Record<string, () => string> = {
   'total-typed-of-wide-columns': () => totalTyped(wide, 'day', days.start),
   'sum-metrics-of-wide-columns': () => sumParts(wide),
   'total-staged': () => totalStaged(wide, [1, 3]),
+  'count-shrunk': () => countShrunk([[COUNT, RATIO], [AMOUNT]], target, [days, later], [1, 3]),
   'total-table': () => totalTable('before', target, [days, later]),
   'total-table-of-hours': () => totalTable('after', hourly, [days]),
   'total-cube': () => totalTable('after', cube, [days]),

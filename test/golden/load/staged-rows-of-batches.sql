@@ -10,7 +10,7 @@ select
     coalesce(a."my event_revenue", b."my event_revenue") as "my event_revenue",
     coalesce(a."value", b."value") as "value",
     coalesce(json_merge_patch(a."_extra", b."_extra"), a."_extra", b."_extra") as "_extra",
-    coalesce(a."rejected,", b."rejected,") as "rejected,"
+    nullif(concat_ws(',', a."rejected,", b."rejected,"), '') as "rejected,"
 from (select *, row_number() over (partition by "window,", "part,", "day", "app ""quoted""", "order", "attr_dependency") as "copy," from (
 select
     [1, 3][file_index::bigint + 1]::integer as "window,",
