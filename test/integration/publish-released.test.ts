@@ -16,6 +16,7 @@ import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query } from '../support/contents.ts';
 import { readDelta, readLog, sortedRows } from '../support/delta-reader.ts';
 import { countSteps } from '../support/failing-step.ts';
+import { reports } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -149,4 +150,28 @@ test('a released period whose file is lost is refused with the way out, and no o
   const { failures } = await scenario.night(at(2), change);
   expect(failures).toMatchObject([{ code: 'STORAGE_FAILED' }]);
   expect(failures[0]?.hint).toContain('ripen drop --slice daily --before');
+});
+
+test('released days that the service no longer has stay in the lake when `retain` is raised, until their loss is accepted', async () => {
+  const { root, change } = await open();
+  for (let night = 0; night < 4; night += 1) await scenario.night(at(night), change);
+  const days = ['2026-06-02', '2026-06-03', '2026-06-04'];
+  const before = await inLake(root);
+  const datePeriod = { ...daily.datePeriod, first: { day: day('2026-06-02') } };
+  const raised = { ...change, slices: [{ ...daily, datePeriod, retainDays: 30 }] };
+  const backfill = { command: 'backfill', forced: { start: day('2026-06-02'), end: day('2026-06-05') } } as const;
+  scenario.simulator.script({
+    match: reports({ date_period: (days) => days < '2026-06-05' }),
+    times: Infinity,
+    fault: { kind: 'status', status: 204, body: 'empty' },
+  });
+  for (const request of [{}, backfill]) {
+    const { failures } = await scenario.night(at(14), raised, request);
+    expect(failures).toMatchObject([{ code: 'DATA_SHRUNK' }]);
+    const after = await inLake(root);
+    for (const each of days) expect(after.get(each)).toBe(before.get(each));
+  }
+  expect(await column(scenario, 'select distinct period::varchar from ripen.released order by 1')).toEqual(days);
+  expect((await scenario.night(at(14), raised, { ...backfill, acceptLoss: true })).failures).toEqual([]);
+  expect([...(await inLake(root)).keys()].sort()[0]).toBe('2026-06-05');
 });
