@@ -10,6 +10,8 @@ import { unplaced } from '../../src/config/read-config.ts';
 import type { Config } from '../../src/config/config.ts';
 import { dropSlice } from '../../src/drop.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
+import { cubeMetrics } from '../../src/model/cube.ts';
+import type { Slice } from '../../src/model/slice.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
@@ -19,6 +21,7 @@ import { countSteps } from '../support/failing-step.ts';
 import { reports } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { type ReportMutation, withEachRow } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
 
 /** 60 in the long form, each killed at another step. */
@@ -37,13 +40,22 @@ const daily = slice({
 const FIRST = day('2026-06-05');
 const at = (night: number): Date => new Date(`${addDays(FIRST, night)}T02:30:00Z`);
 
-async function open(retainDays = 3): Promise<{ readonly root: string; readonly change: Pick<Config, 'publish'> }> {
-  scenario = await openScenario([{ ...daily, retainDays }], {
+async function open(
+  retainDays = 3,
+  change: Partial<Slice> = {},
+): Promise<{ readonly root: string; readonly change: Pick<Config, 'publish'> }> {
+  scenario = await openScenario([{ ...daily, ...change, retainDays }], {
     simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 20 } },
+    service: { maxUrlBytes: 1000 },
   });
   const root = join(scenario.directory, 'tables');
   const target = { kind: 'delta', path: root, mode: 0o644, keepMs: 0, keepReleased: true } as const;
   return { root, change: { publish: [target] } };
+}
+
+function cubeOf(cohorts: Readonly<Record<string, readonly string[]>>): Partial<Slice> {
+  const cube = cubeMetrics(cohorts);
+  return { cube, metrics: cube.map(({ metric }) => metric) };
 }
 
 type Row = Record<string, unknown>;
@@ -174,4 +186,15 @@ test('released days that the service no longer has stay in the lake when `retain
   expect(await column(scenario, 'select distinct period::varchar from ripen.released order by 1')).toEqual(days);
   expect((await scenario.night(at(14), raised, { ...backfill, acceptLoss: true })).failures).toEqual([]);
   expect([...(await inLake(root)).keys()].sort()[0]).toBe('2026-06-05');
+});
+
+test('a released period of a cube whose values are all zero stays in the lake', async () => {
+  const { root, change } = await open(3, cubeOf({ all_revenue_total: ['d0'] }));
+  const zero = { all_revenue_total_d0: '0' };
+  const mutate: ReportMutation = (report) => ({ ...withEachRow(report, (row) => ({ ...row, ...zero })), totals: zero });
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  for (let night = 0; night < 3; night += 1) await scenario.night(at(night), change);
+  expect(await column(scenario, 'select distinct day::varchar from daily order by 1')).not.toContain('2026-06-02');
+  const lake = await inLake(root);
+  expect([...lake.keys()].sort()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05', '2026-06-06']);
 });

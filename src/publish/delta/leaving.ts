@@ -9,7 +9,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
-import { count, identifier, literal, statement } from '../../warehouse/sql.ts';
+import { identifier, literal, statement } from '../../warehouse/sql.ts';
 import { fileText } from '../lake-table.ts';
 import type { Database } from '../other-database.ts';
 import { UNFINISHED } from '../replacement.ts';
@@ -68,13 +68,13 @@ export async function sweep(
   for (const path of [...surplus, ...oldLog]) await store.remove(`${name}/${path}`);
 }
 
-const releasedRow = z.object({ slice: z.string(), period: z.string(), rows: count });
+const releasedRow = z.object({ slice: z.string(), period: z.string() });
 
-/** Per slice the first days of the periods with rows that `retain` deleted from the warehouse. */
+/** Per slice the first days of the periods that `retain` deleted from the warehouse. A period without rows has no file. */
 export async function releasedPeriods(warehouse: Database): Promise<Night['released']> {
   const found = new Map<string, Set<string>>();
-  for (const { slice, period, rows } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
-    if (rows > 0) found.set(slice, (found.get(slice) ?? new Set()).add(period));
+  for (const { slice, period } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
+    found.set(slice, (found.get(slice) ?? new Set()).add(period));
   }
   return found;
 }
