@@ -17,7 +17,7 @@ import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable } from './commit.ts';
 import type { DeltaPlace, Night, StoredTable } from './commit.ts';
 import { releasedFiles, releasedPeriods, releasedSource, removalsOf, sweep } from './leaving.ts';
-import { needsNewer, type Action, type Add, type DeltaTable } from './log.ts';
+import { newerProtocol, type Action, type Add, type DeltaTable } from './log.ts';
 import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './table.ts';
 import type { DeltaForm } from './table.ts';
 
@@ -107,9 +107,10 @@ async function commitTable(
     return [{ ...add, dataChange: false, tags: tagsOf({ ...content, stamp }) }];
   });
   const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
-  const { metaData, protocol } = form;
+  const { metaData } = form;
+  const protocol = newerProtocol(before?.protocol ?? null, form.protocol);
   const actions: Action[] = [
-    ...(before === null || needsNewer(before.protocol, protocol) ? [{ protocol }] : []),
+    ...(protocol === null ? [] : [{ protocol }]),
     ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
     ...removalsOf(
       replaced.flatMap((key) => filesOf.get(key)?.files ?? []),
