@@ -25,7 +25,10 @@ select distinct
     coalesce(m.age, '') as age
 from ripen.released as r
 left join ripen.slice_metrics as m on m.slice = r.slice and m.metric = r.metric
+left join ripen.periods as p
+    on p.slice = r.slice and p.fingerprint = r.fingerprint and p.start_day = r.period and p.age = coalesce(m.age, '')
 where
     r.slice = $1
     and r.fingerprint = $2
+    and p.age is null
     and ($3::date is null or (r.period >= $3::date and r.period < $4::date))

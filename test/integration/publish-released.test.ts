@@ -16,7 +16,7 @@ import { explainPlan } from '../../src/run/plan-report.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query } from '../support/contents.ts';
-import { readDelta, readLog, sortedRows } from '../support/delta-reader.ts';
+import { deltaRows, readDelta, readLog, sortedRows } from '../support/delta-reader.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { reports } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
@@ -46,7 +46,6 @@ async function open(
 ): Promise<{ readonly root: string; readonly change: Pick<Config, 'publish'> }> {
   scenario = await openScenario([{ ...daily, ...change, retainDays }], {
     simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 20 } },
-    service: { maxUrlBytes: 1000 },
   });
   const root = join(scenario.directory, 'tables');
   const target = { kind: 'delta', path: root, mode: 0o644, keepMs: 0, keepReleased: true } as const;
@@ -197,4 +196,35 @@ test('a released period of a cube whose values are all zero stays in the lake', 
   expect(await column(scenario, 'select distinct day::varchar from daily order by 1')).not.toContain('2026-06-02');
   const lake = await inLake(root);
   expect([...lake.keys()].sort()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05', '2026-06-06']);
+});
+
+test('a released period of a cube that is brought back in part stays whole in the lake until the rest of its metrics came', async () => {
+  const ages = Array.from({ length: 21 }, (_, age) => `d${age}`);
+  const datePeriod = { first: { day: day('2026-06-02') }, last: { day: day('2026-06-06') } };
+  const cube = { ...cubeOf({ all_revenue_total: ages, retained_users: ages }), datePeriod, maxUrlBytes: 1000 };
+  const { root, change } = await open(48, cube);
+  // The next publish states what was released after the last one.
+  for (const night of [45, 48, 48]) await scenario.night(at(night), change);
+  const before = await inLake(root);
+  const cells = 'period, metric, released, is_final';
+  const finality = async (): Promise<Row[]> =>
+    ask(':memory:', `select ${cells} from ${await deltaRows(join(root, 'ripen_finality'))} order by all`);
+  const stated = await finality();
+  const refused = scenario.simulator.script({
+    match: reports({ metrics: (metrics) => metrics.includes('_d20') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
+  const raised = { ...change, slices: [{ ...daily, ...cube, retainDays: 400 }] };
+  for (const retried of [false, true]) {
+    const { failures } = await scenario.night(at(48), raised);
+    expect(failures, `retried ${retried}`).toMatchObject([{ code: 'SOURCE_REFUSED' }]);
+    expect((await inWarehouse()).size).toBe(5);
+    expect(await inLake(root)).toEqual(before);
+    expect(await finality()).toEqual(stated);
+  }
+  refused();
+  expect((await scenario.night(at(48), raised)).failures).toEqual([]);
+  expect(await inLake(root)).toEqual(await inWarehouse());
+  expect(await column(scenario, 'select count(*)::varchar from ripen.released')).toEqual(['0']);
 });

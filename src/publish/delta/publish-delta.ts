@@ -92,9 +92,11 @@ async function commitTable(
   const staying = new Set(releasedFiles(stored, night.released));
   const stays = (key: string): boolean => filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
   const leaving = plan.removed.filter((key) => !stays(key));
+  // The warehouse may have a part of a released period.
+  const changed = plan.write.filter(({ period }) => !stays(period));
   // Files of released periods that cannot stay, such as those with other types, are written again from themselves.
-  const outdated = plan.removed.filter((key) => stays(key) && filesOf.get(key)?.content === null);
-  const added = await addFiles(night, form, plan.write);
+  const outdated = [...filesOf.keys()].filter((key) => stays(key) && filesOf.get(key)?.content === null);
+  const added = await addFiles(night, form, changed);
   for (const period of outdated) {
     const files = filesOf.get(period)?.files ?? [];
     const source = await releasedSource(store, form, stored, { period, files });
@@ -106,7 +108,7 @@ async function commitTable(
     if (add === undefined || content === null || content.stamp === stamp) return [];
     return [{ ...add, dataChange: false, tags: tagsOf({ ...content, stamp }) }];
   });
-  const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
+  const replaced = [...changed.map(({ period }) => period), ...leaving, ...outdated];
   const { metaData } = form;
   const protocol = newerProtocol(before?.protocol ?? null, form.protocol);
   const actions: Action[] = [
@@ -119,7 +121,7 @@ async function commitTable(
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   const now = await commitVersion(night, stored, actions);
-  return { now, written: plan.write.length, removed: leaving.length };
+  return { now, written: changed.length, removed: leaving.length };
 }
 
 interface PeriodFiles {
