@@ -19,6 +19,7 @@ import { column, query } from '../support/contents.ts';
 import { deltaRows, readDelta, readLog, sortedRows } from '../support/delta-reader.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { reports } from '../support/night.ts';
+import { replacedValue } from '../support/report-mutations.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { type ReportMutation, withEachRow } from '../support/simulator/mutations.ts';
@@ -227,4 +228,21 @@ test('a released period of a cube that is brought back in part stays whole in th
   expect((await scenario.night(at(48), raised)).failures).toEqual([]);
   expect(await inLake(root)).toEqual(await inWarehouse());
   expect(await column(scenario, 'select count(*)::varchar from ripen.released')).toEqual(['0']);
+});
+
+test('a released value that the type of a metric added again cannot hold is refused until `types` states one that can', async () => {
+  const { root, change } = await open();
+  const mutate = replacedValue(0, 'clicks', '7.5');
+  scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'report', mutate } });
+  for (const night of [0, 4]) await scenario.night(at(night), change);
+  const before = await readDelta(join(root, 'daily'));
+  expect(before.map((row) => row['clicks'])).toContain('7.5');
+  await scenario.night(at(5), { ...change, slices: [{ ...daily, metrics: ['installs'] }] });
+  const [failure, ...others] = (await scenario.night(at(6), change)).failures;
+  expect(others).toEqual([]);
+  expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('clicks') });
+  expect(failure?.hint).toContain('`types:`');
+  const slices = [{ ...daily, types: { clicks: 'DECIMAL(20,1)' } }];
+  expect((await scenario.night(at(6), { ...change, slices })).failures).toEqual([]);
+  expect((await readDelta(join(root, 'daily'))).map((row) => row['clicks'])).toContain('7.5');
 });

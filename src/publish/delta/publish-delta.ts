@@ -84,7 +84,7 @@ async function commitTable(
   table: LakeTable,
   stored: StoredTable,
 ): Promise<{ readonly now: DeltaTable; readonly written: number; readonly removed: number }> {
-  const { warehouse, store, nowMs } = night;
+  const { warehouse, nowMs } = night;
   const before = stored.table;
   const form = formOf(table, before?.metaData ?? null, night);
   const filesOf = filesByPeriod(form, stored);
@@ -99,7 +99,7 @@ async function commitTable(
   const added = await addFiles(night, form, changed);
   for (const period of outdated) {
     const files = filesOf.get(period)?.files ?? [];
-    const source = await releasedSource(store, form, stored, { period, files });
+    const source = await releasedSource(night, form, stored, { period, files });
     const file = { period, rows: 0, content: 'released', stamp: '', sums: {} };
     added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
