@@ -1,17 +1,8 @@
--- Keeps the finality of the periods that `retain` is about to delete, for the Delta tables that keep them.
+-- Keeps the finality of the periods that `retain` is about to delete, for the Delta tables that keep them. A period that was
+-- brought back in part is still released.
 -- $1 slice, $2 fingerprint of the live table, $3 first day, $4 day after the last
 -- Returns nothing.
 insert into ripen.released by name
-with periods as (
-    select
-        start_day,
-        max(end_day) as end_day,
-        sum(rows)::bigint as rows
-    from ripen.periods
-    where slice = $1 and fingerprint = $2 and start_day >= $3::date and start_day < $4::date
-    group by start_day
-)
-
 select
     f.slice,
     $2 as fingerprint,
@@ -22,5 +13,11 @@ select
     f.final_at,
     f.is_final
 from ripen.finality as f
-join periods as p on p.start_day = f.period
-where f.slice = $1
+join ripen.slice_metrics as m on m.slice = f.slice and m.metric = f.metric
+join ripen.periods as p
+    on p.slice = f.slice and p.fingerprint = $2 and p.start_day = f.period and p.age = m.age
+where
+    f.slice = $1
+    and f.period >= $3::date
+    and f.period < $4::date
+    and f.period not in (select period from ripen.released where slice = $1 and fingerprint = $2)

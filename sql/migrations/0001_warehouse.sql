@@ -884,7 +884,7 @@ comment on column ripen.released.slice is 'Name of the slice';
 comment on column ripen.released.fingerprint is 'The meaning its rows have';
 comment on column ripen.released.period is 'First day of the period';
 comment on column ripen.released.end_day is 'Exclusive';
-comment on column ripen.released.rows is 'Rows the period had';
+comment on column ripen.released.rows is 'Rows the period had, in a cube the values of the metric''s age that are not zero';
 comment on column ripen.released.metric is 'Name of the metric';
 comment on column ripen.released.final_at is 'The instant from which a fetched value is final (UTC); null means never';
 comment on column ripen.released.is_final is 'Whether the value was final when `retain` deleted the period';

@@ -134,11 +134,9 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
   const of = [slice.name, fingerprint];
   return [
     bound('load/record_loads', [runId, ...of, JSON.stringify(slice.metrics), JSON.stringify(items)]),
-    ...replaced.flatMap((days) => [
-      bound('load/forget_periods', [...of, ...days, ages]),
-      bound('load/forget_released', [...of, ...days]),
-    ]),
+    ...replaced.map((days) => bound('load/forget_periods', [...of, ...days, ages])),
     bound('load/record_periods', [...of, JSON.stringify(periods)]),
+    ...replaced.map((days) => bound('load/forget_released', [...of, ...days])),
   ];
 }
 

@@ -187,11 +187,13 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
   const order = 'order by slice, metric, period';
   if (!keepsReleased) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
   const kept = `select ${names}, true as released from ripen.released`;
+  // The file of a period that was brought back in part has its earlier values.
+  const stored = 'ripen.finality anti join ripen.released using (slice, period)';
   const words = 'Whether `retain` deleted the period from the warehouse, so that only copies have it';
   return {
     ...table,
     columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
-    rows: rowsOf(`(select ${names}, false as released from ripen.finality union all ${kept} ${order})`),
+    rows: rowsOf(`(select ${names}, false as released from ${stored} union all ${kept} ${order})`),
   };
 }
 

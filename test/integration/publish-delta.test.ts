@@ -153,3 +153,15 @@ test('a table whose name engines refuse is mapped from the night on that says so
   expect(await readDelta(at(), plain.version)).toEqual(plain.rows);
   expect((await readLog(at('apps'))).configuration).not.toHaveProperty('delta.columnMapping.mode');
 });
+
+test('a table that once had hours declares column mapping beside them from the night on that maps its names', async () => {
+  await sample.warehouse.run('alter table main.network_daily add column hour TIMESTAMP');
+  await sample.warehouse.run('update main.network_daily set hour = day');
+  await sample.publish([target()]);
+  await sample.warehouse.run('alter table main.network_daily drop column hour');
+  await sample.warehouse.run(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
+  await sample.publish([{ ...target(), columnMapping: true }]);
+  const { protocol } = await readLog(at());
+  expect(protocol).toMatchObject({ minReaderVersion: 3, readerFeatures: ['timestampNtz', 'columnMapping'] });
+  expect(await readDelta(at())).toEqual(await held());
+});

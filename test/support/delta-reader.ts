@@ -104,7 +104,7 @@ export async function readLog(table: string, requested?: number) {
     if (new Set(ids).size < ids.length || Math.max(...ids) > Number(configuration['delta.columnMapping.maxColumnId']))
       throw new Error('column mapping ids');
   }
-  return { version, files: [...files.values()], fields, partitionColumns, configuration };
+  return { version, files: [...files.values()], fields, partitionColumns, configuration, protocol };
 }
 
 const sqlTypes: Readonly<Record<string, string>> = {

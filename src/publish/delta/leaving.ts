@@ -9,8 +9,8 @@
 import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
-import { count, identifier, literal, statement } from '../../warehouse/sql.ts';
-import { fileText } from '../lake-table.ts';
+import { identifier, literal, statement } from '../../warehouse/sql.ts';
+import { fileText, type LakeTable } from '../lake-table.ts';
 import type { Database } from '../other-database.ts';
 import { UNFINISHED } from '../replacement.ts';
 import type { LakeStore } from '../store.ts';
@@ -68,13 +68,13 @@ export async function sweep(
   for (const path of [...surplus, ...oldLog]) await store.remove(`${name}/${path}`);
 }
 
-const releasedRow = z.object({ slice: z.string(), period: z.string(), rows: count });
+const releasedRow = z.object({ slice: z.string(), period: z.string() });
 
-/** Per slice the first days of the periods with rows that `retain` deleted from the warehouse. */
+/** Per slice the first days of the periods that `retain` deleted from the warehouse. A period without rows has no file. */
 export async function releasedPeriods(warehouse: Database): Promise<Night['released']> {
   const found = new Map<string, Set<string>>();
-  for (const { slice, period, rows } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
-    if (rows > 0) found.set(slice, (found.get(slice) ?? new Set()).add(period));
+  for (const { slice, period } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
+    found.set(slice, (found.get(slice) ?? new Set()).add(period));
   }
   return found;
 }
@@ -103,9 +103,12 @@ export function releasedFiles(stored: StoredTable, released: Night['released']):
   return [...table.files.values()].filter((add) => periods.has(periodOf(stored, add)));
 }
 
-/** The text after `from` to read a released period as rows of the current table. Throws `STORAGE_FAILED` if a file is lost. */
+/**
+ * The text after `from` to read a released period as rows of the current table. Throws `STORAGE_FAILED` if a file is lost or
+ * a column's type would change a value.
+ */
 export async function releasedSource(
-  store: LakeStore,
+  { store, warehouse }: Pick<Night, 'store' | 'warehouse'>,
   { table, nameInFiles }: DeltaForm,
   { lying }: StoredTable,
   { period, files }: { readonly period: string; readonly files: readonly Add[] },
@@ -132,9 +135,29 @@ export async function releasedSource(
     const found = `coalesce(${namesOf(name).map(identifier).join(', ')}, null)`;
     return `${name === table.key ? `cast(${literal(period)} as DATE)` : found} as ${identifier(name)}`;
   });
-  return `(select ${cells.join(', ')} from (
+  const source = `(select ${cells.join(', ')} from (
     select ${none.join(', ')} where false
     union all by name
     from read_parquet([${paths.join(', ')}], hive_partitioning = false, union_by_name = true)
 ))`;
+  await refuseChanges(warehouse, table, period, source);
+  return source;
+}
+
+/** Throws `STORAGE_FAILED` if the type of a metric would change a value, as of one that was removed and added again. */
+async function refuseChanges(warehouse: Database, table: LakeTable, period: string, source: string): Promise<void> {
+  const metrics = table.columns.filter(({ name }) => table.metrics.includes(name));
+  const changed = metrics.map(({ name, type }) => {
+    const cell = identifier(name);
+    return `case when bool_or(try_cast(${cell} as ${type}) is distinct from ${cell}) then ${literal(`${name} ${type}`)} end`;
+  });
+  const sql = `select concat_ws(', ', ${changed.join(', ')}) as columns from ${source}`;
+  const [found] = await warehouse.rows(sql, [], z.object({ columns: z.string() }));
+  const columns = found?.columns ?? '';
+  if (columns === '') return;
+  const message = `The only copy of ${table.name} in ${period} had values that its table cannot hold exactly: ${columns}.`;
+  throw new Failure('STORAGE_FAILED', message, {
+    facts: { slice: table.name, period, columns },
+    hint: `State a wider type in \`types:\` of the slice, or give the period up: \`ripen drop --slice ${table.name} --before DAY\`.`,
+  });
 }

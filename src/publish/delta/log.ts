@@ -173,10 +173,17 @@ export function protocolFor(needs: { readonly hasLocalTimes: boolean; readonly i
   return { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: features, writerFeatures: features };
 }
 
-/** Whether a table must declare the wanted protocol because its own does not cover it. */
-export function needsNewer(before: Protocol, wanted: Protocol): boolean {
-  if (wanted.minReaderVersion !== before.minReaderVersion) return wanted.minReaderVersion > before.minReaderVersion;
-  return (wanted.readerFeatures ?? []).some((feature) => before.readerFeatures?.includes(feature) !== true);
+/** The protocol that a table (null: none yet) must declare because its own does not cover the wanted one; null if it does. */
+export function newerProtocol(before: Protocol | null, wanted: Protocol): Protocol | null {
+  if (before === null || before.minReaderVersion < 3) {
+    return before === null || wanted.minReaderVersion > before.minReaderVersion ? wanted : null;
+  }
+  // Version 3 has only the features that it lists; below it, mapped names are what version 2 is wanted for.
+  const needed = wanted.readerFeatures ?? (wanted.minReaderVersion === 2 ? [COLUMN_MAPPING] : []);
+  const listed = before.readerFeatures ?? [];
+  if (needed.every((feature) => listed.includes(feature))) return null;
+  const readerFeatures = [...new Set([...listed, ...needed])];
+  return { ...before, readerFeatures, writerFeatures: [...new Set([...(before.writerFeatures ?? []), ...needed])] };
 }
 
 const COLUMN_MAPPING = 'columnMapping';

@@ -17,7 +17,7 @@ import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable } from './commit.ts';
 import type { DeltaPlace, Night, StoredTable } from './commit.ts';
 import { releasedFiles, releasedPeriods, releasedSource, removalsOf, sweep } from './leaving.ts';
-import { needsNewer, type Action, type Add, type DeltaTable } from './log.ts';
+import { newerProtocol, type Action, type Add, type DeltaTable } from './log.ts';
 import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './table.ts';
 import type { DeltaForm } from './table.ts';
 
@@ -84,7 +84,7 @@ async function commitTable(
   table: LakeTable,
   stored: StoredTable,
 ): Promise<{ readonly now: DeltaTable; readonly written: number; readonly removed: number }> {
-  const { warehouse, store, nowMs } = night;
+  const { warehouse, nowMs } = night;
   const before = stored.table;
   const form = formOf(table, before?.metaData ?? null, night);
   const filesOf = filesByPeriod(form, stored);
@@ -92,12 +92,14 @@ async function commitTable(
   const staying = new Set(releasedFiles(stored, night.released));
   const stays = (key: string): boolean => filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
   const leaving = plan.removed.filter((key) => !stays(key));
+  // The warehouse may have a part of a released period.
+  const changed = plan.write.filter(({ period }) => !stays(period));
   // Files of released periods that cannot stay, such as those with other types, are written again from themselves.
-  const outdated = plan.removed.filter((key) => stays(key) && filesOf.get(key)?.content === null);
-  const added = await addFiles(night, form, plan.write);
+  const outdated = [...filesOf.keys()].filter((key) => stays(key) && filesOf.get(key)?.content === null);
+  const added = await addFiles(night, form, changed);
   for (const period of outdated) {
     const files = filesOf.get(period)?.files ?? [];
-    const source = await releasedSource(store, form, stored, { period, files });
+    const source = await releasedSource(night, form, stored, { period, files });
     const file = { period, rows: 0, content: 'released', stamp: '', sums: {} };
     added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
   }
@@ -106,10 +108,11 @@ async function commitTable(
     if (add === undefined || content === null || content.stamp === stamp) return [];
     return [{ ...add, dataChange: false, tags: tagsOf({ ...content, stamp }) }];
   });
-  const replaced = [...plan.write.map(({ period }) => period), ...leaving, ...outdated];
-  const { metaData, protocol } = form;
+  const replaced = [...changed.map(({ period }) => period), ...leaving, ...outdated];
+  const { metaData } = form;
+  const protocol = newerProtocol(before?.protocol ?? null, form.protocol);
   const actions: Action[] = [
-    ...(before === null || needsNewer(before.protocol, protocol) ? [{ protocol }] : []),
+    ...(protocol === null ? [] : [{ protocol }]),
     ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
     ...removalsOf(
       replaced.flatMap((key) => filesOf.get(key)?.files ?? []),
@@ -118,7 +121,7 @@ async function commitTable(
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   const now = await commitVersion(night, stored, actions);
-  return { now, written: plan.write.length, removed: leaving.length };
+  return { now, written: changed.length, removed: leaving.length };
 }
 
 interface PeriodFiles {
