@@ -37,8 +37,9 @@ export interface StagedPart extends ReadAnswer {
   readonly partNo: number;
 }
 
-/** The number of a row among the rows of one answer that have its key. */
-const COPY = '"copy,"';
+/** The number of a row among those of one answer with its key, and the last number it stands for: no end for the last row. */
+const [COPY, UNTIL] = ['"copy,"', '"until,"'];
+const NO_END = 2 ** 31 - 1;
 
 /** A window whose answers are sound, its number in the batch, and its rows. */
 export interface Sound extends SoundAnswers {
@@ -78,7 +79,7 @@ export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(part
 /**
  * The same for parts that were answered in batches: one row per key of a part, with the values of every batch that has the key.
  * Each file has a column for every metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, so
- * that the check of keys finds it; the first is joined with the first of every other batch.
+ * that the check of keys finds it: the second is joined with the second of another batch, or with its last.
  */
 function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
   const batches = grouped(parts, placeOf);
@@ -86,18 +87,24 @@ function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: R
   const rounds = Array.from({ length: most }, (_, at) => batches.flatMap((batch) => batch.slice(at, at + 1)));
   const ownKey = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'];
   const isDistinct = parts.every((part) => part.isDistinct);
-  const copy = isDistinct ? '' : `, row_number() over (partition by ${ownKey.join(', ')}) as ${COPY}`;
-  const key = isDistinct ? ownKey : [...ownKey, COPY];
+  const ofKey = `over (partition by ${ownKey.join(', ')})`;
+  const until = `case when row_number() ${ofKey} < count(*) ${ofKey} then row_number() ${ofKey} else ${NO_END} end`;
+  const copy = isDistinct ? '' : `, row_number() ${ofKey} as ${COPY}, ${until} as ${UNTIL}`;
   const either = (name: string): string => `coalesce(a.${name}, b.${name}) as ${name}`;
   const extra = identifier(EXTRA);
   const values = [
-    ...key.map(either),
+    ...ownKey.map(either),
     ...columns.metrics.map(({ id }) => either(identifier(id))),
     `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
     // As items of one list: each batch may have reasons of its own.
     `nullif(concat_ws(',', a.${REJECTED}, b.${REJECTED}), '') as ${REJECTED}`,
+    ...(isDistinct ? [] : [`greatest(a.${COPY}, b.${COPY}) as ${COPY}`, `least(a.${UNTIL}, b.${UNTIL}) as ${UNTIL}`]),
   ].join(',\n    ');
-  const isSame = key.map((name) => `a.${name} is not distinct from b.${name}`).join(' and ');
+  const isSame = [
+    ...ownKey.map((name) => `a.${name} is not distinct from b.${name}`),
+    // Two comparisons: the engine would compare all pairs of rows if they were joined by `or`.
+    ...(isDistinct ? [] : [`a.${COPY} <= b.${UNTIL} and b.${COPY} <= a.${UNTIL}`]),
+  ].join(' and ');
   return rounds
     .map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`)
     .reduce((one, other) => `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`);

@@ -6,9 +6,9 @@ import { day } from '../../src/model/calendar.ts';
 import { agesIn } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column, contentOf, query } from '../support/contents.ts';
+import { column, contentOf, query, storedAndTrue } from '../support/contents.ts';
 import { askedReports, holds, reports, smallWorld } from '../support/night.ts';
-import { replacedValue } from '../support/report-mutations.ts';
+import { duplicatedRow, replacedValue } from '../support/report-mutations.ts';
 import { textWith } from '../support/matching.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { isDocument, type JsonDocument } from '../support/simulator/answer.ts';
@@ -214,6 +214,20 @@ test('a row with no number in metrics of two batches is one rejected row, with b
   const reasons = await column(scenario, 'select reason from ripen.rejected_rows order by reason');
   expect(reasons).toEqual([textWith(LAST), textWith('installs')]);
 }, 60_000);
+
+test.each(['the last batch', 'all batches'])(
+  'a row that comes twice in %s is stored once, with a warning',
+  async (which) => {
+    scenario = await openScenario([settled], { simulator });
+    const match = which === 'all batches' ? reports() : batchWith(LAST);
+    scenario.simulator.script({ match, times: Infinity, fault: { kind: 'report', mutate: duplicatedRow(0) } });
+    expect((await scenario.night(nightAt(1))).failures).toEqual([]);
+    expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['DUPLICATE_ROWS']);
+    const { stored, truth } = await storedAndTrue(scenario, settled, '2026-05-01:2026-05-02', nightAt(1));
+    expect(stored).toEqual(truth);
+  },
+  60_000,
+);
 
 test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {
   scenario = await openScenario([settled], { simulator });
