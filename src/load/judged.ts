@@ -30,7 +30,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
     const known = knownOf(spooled.window);
     const answered = answeredRows(judged);
     const counts = { answered: new Map(answered), known: new Map(known) };
-    for (const { start_day: start, answered: rows, stored } of shrunk) {
+    for (const { start, answered: rows, stored } of shrunk) {
       const before = known.get(start);
       if (before === undefined) continue;
       counts.answered.set(start, rows);
@@ -47,7 +47,7 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged, share === first) };
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
       } else if (fate !== 'newer') {
-        const batch = shrunk.findLast(({ start_day: start }) => isWithin(start, window.replaced));
+        const batch = shrunk.findLast(({ start }) => isWithin(start, window.replaced));
         const failure = lossFailure(share, counts, `${subjectOf(window)}${batch?.clause ?? ''}`);
         results.push({ kind: fate === 'doubt' ? 'request again' : 'failed', window, failure });
       }
@@ -79,9 +79,14 @@ async function shrunkBatches(judged: readonly Judged[], { warehouse, target }: L
   const days = joined(batched.map(({ spooled }) => spooled.window.replaced));
   const windowNos = batched.map(({ windowNo }) => windowNo);
   const found = await warehouse.rows(countShrunk(batches, target, days, windowNos), [LEAST_SHARE], shrunkRow);
-  return found.map(({ batch, ...each }) => {
+  return found.map(({ start_day: start, batch, answered, stored }) => {
     const [first, ...others] = batches[batch] ?? [];
-    return { ...each, clause: `, ${first}${others.length > 0 ? ` and ${others.length} more metrics` : ''}` };
+    return {
+      start,
+      answered,
+      stored,
+      clause: `, ${first}${others.length > 0 ? ` and ${others.length} more metrics` : ''}`,
+    };
   });
 }
 

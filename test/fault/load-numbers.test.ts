@@ -196,7 +196,7 @@ describe('a window', () => {
         (row, at, all) => row['day'] !== '2026-05-28' || all[at - 1]?.['day'] !== row['day'],
       );
       const bad = kept.findIndex((row) => row['day'] === '2026-05-30');
-      const rows = kept.map((row, at) => (at === bad ? { ...row, installs: 'NaN' } : row));
+      const rows = kept.map((row, at) => (at === bad ? Object.assign(row, { installs: 'NaN' }) : row));
       return { ...document, rows, totals: {} };
     };
     script(Infinity, lost);

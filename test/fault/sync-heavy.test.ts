@@ -232,7 +232,8 @@ test('2 heavy days without NULL load, equal to the truth, and the whole of each 
 test('a heavy day with an identical row twice, which all totals count twice, loads one of them, with a warning', async () => {
   await openHeavy(slice({ ...given, datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } } }), {});
   let row: JsonDocument | undefined;
-  const nameOf = (each: JsonDocument | undefined): string => `${each?.['network']} ${each?.['country_code']}`;
+  const nameOf = (each: JsonDocument | undefined): string =>
+    JSON.stringify([each?.['network'], each?.['country_code']]);
   const twice = (report: JsonDocument): JsonDocument => {
     row ??= rowsOf(report).find(({ installs }) => Number(installs) > 0);
     const at = rowsOf(report).findIndex((each) => nameOf(each) === nameOf(row));
