@@ -18,8 +18,8 @@ const LOOKBACK_DAYS = 30;
 const LATE_RUNS = 50;
 
 /** What ripen may fetch at most, as a share of the report rows of the other ways; few nights hardly tell them apart. */
-const MOST_OF_IMMATURE = scaled(0.13, 1);
-const MOST_OF_LOOKBACK = scaled(0.51, 1);
+const MOST_OF_IMMATURE = scaled(0.14, 1);
+const MOST_OF_LOOKBACK = scaled(0.53, 1);
 const MOST_OF_USUAL_LOOKBACK = scaled(0.47, 1);
 
 const setting = nightsFromStart(NIGHTS);
