@@ -118,7 +118,7 @@ export async function releasedSource(
     const plain = decodeURIComponent(path);
     if (lying.get(plain)?.bytes !== size) {
       const lost = `${store.root}/${table.name}/${plain}`;
-      const message = `The file ${lost} was missing or damaged; the warehouse deleted its period ${period} go and cannot write it again.`;
+      const message = `The file ${lost} was missing or damaged; the warehouse deleted its period ${period} and cannot write it again.`;
       throw new Failure('STORAGE_FAILED', message, {
         facts: { path: lost, slice: table.name, period },
         hint: `Restore the file from a backup, or give the period up: \`ripen drop --slice ${table.name} --before DAY\`.`,
