@@ -241,12 +241,7 @@ test('a released value that the type of a metric added again cannot hold is refu
   await scenario.night(at(5), { ...change, slices: [{ ...daily, metrics: ['installs'] }] });
   const [failure, ...others] = (await scenario.night(at(6), change)).failures;
   expect(others).toEqual([]);
-<<<<<<< ours
   expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('clicks') });
-=======
-  expect(failure?.code).toBe('STORAGE_FAILED');
-  expect(failure?.message).toContain('clicks BIGINT');
->>>>>>> theirs
   expect(failure?.hint).toContain('`types:`');
   const slices = [{ ...daily, types: { clicks: 'DECIMAL(20,1)' } }];
   expect((await scenario.night(at(6), { ...change, slices })).failures).toEqual([]);
