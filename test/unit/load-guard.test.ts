@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { emptyStretches, type Judging, lossFailure, sharesOf, type Counts, type Share } from '../../src/load/guard.ts';
+import { type Judging, sharesOf, type Counts, type Share } from '../../src/load/guard.ts';
 import { addDays, day, startOfDayAt, UTC, utcOffset, type Day, type DayInterval } from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
@@ -23,8 +23,6 @@ function windowOfDays(numbers: readonly number[]): Window {
 }
 
 const dayNo = (number: number): Day => addDays(FIRST, number - 1);
-const through = (first: number, last: number): number[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index);
 const rowsOf = (numbers: readonly number[], rows: number): [Day, number][] =>
   numbers.map((number) => [dayNo(number), rows]);
 
@@ -56,28 +54,6 @@ const atBoth = (window: Window, found: Counts, how: Judging): (string | undefine
     return others.length === 0 ? share?.fate : 'several';
   });
 const fates = (shares: readonly Share[]): string[] => shares.map(({ fate, window }) => `${fate} ${labelOf(window)}`);
-
-describe('of 61 settled days', () => {
-  const sixtyOne = through(1, 61);
-  const held = rowsOf(sixtyOne, 100);
-
-  test('all without rows (204) are doubted as the window they are, and kept when they are so again', () => {
-    const window = windowOfDays(sixtyOne);
-    const [first, ...others] = sharesOf(window, counts([], held), LATE);
-    expect([first?.fate, others]).toEqual(['doubt', []]);
-    expect(first?.window).toBe(window);
-    expect(fates(sharesOf(windowOfDays(sixtyOne), counts([], held), at(300, 0, 1)))).toEqual([
-      'refuse 2026-01-01:2026-03-02',
-    ]);
-  });
-
-  test('all without rows are loaded where the loss is accepted', () => {
-    const accepting = { ...LATE, acceptLoss: true };
-    expect(fates(sharesOf(windowOfDays(sixtyOne), counts([], held), accepting))).toEqual([
-      'load 2026-01-01:2026-03-02',
-    ]);
-  });
-});
 
 describe('a period', () => {
   test.each<[string, number, number | null, number, readonly [string, string]]>([
@@ -193,30 +169,6 @@ test(
     },
   ),
 );
-
-test('a loss is told with what came and what is held, and with the command that accepts it', () => {
-  const window = windowOfDays([3, 4]);
-  const [share] = sharesOf(window, counts(rowsOf([3, 4], 4), rowsOf([3, 4], 100)), LATE);
-  const told = share && lossFailure(share, counts(rowsOf([3, 4], 4), rowsOf(through(1, 4), 100)), 'slice daily');
-  expect(told).toMatchObject({
-    code: 'DATA_SHRUNK',
-    message: 'slice daily: the service answered 8 rows where 200 were loaded before.',
-    facts: { rows: 8, before: 200 },
-    hint: 'If that is right, run `ripen backfill --slice daily --from 2026-01-03 --to 2026-01-04 --accept-loss`.',
-  });
-  const never = share && lossFailure(share, counts([], []), 'slice daily');
-  expect(never?.message).toBe('slice daily: the answer had no rows.');
-});
-
-test('stretches without rows are told by their first and last day, and no day with rows is in one', () => {
-  const answered = new Map(rowsOf([3, 7], 1));
-  expect(emptyStretches(windowOfDays(through(1, 7)), answered)).toEqual([
-    '2026-01-01:2026-01-02',
-    '2026-01-04:2026-01-06',
-  ]);
-  expect(emptyStretches(windowOfDays([1, 3, 7]), answered)).toEqual(['2026-01-01:2026-01-01']);
-  expect(emptyStretches(windowOfDays([3, 7]), answered)).toEqual([]);
-});
 
 test('of 4 days the 2 that are held from a later fetch are neither loaded nor doubted, whatever came and is accepted', () => {
   const known = new Map(

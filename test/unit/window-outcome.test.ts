@@ -109,11 +109,3 @@ test('a window of 9 MB that the engine has no memory for by itself is split as t
   const [, last] = results;
   expect(last !== undefined && 'failure' in last ? last.failure.message : '').toContain('an answer of 9 MB');
 });
-
-test('2 windows that replace the same day are no batch: nothing of it is read, and both fail as a bug', async () => {
-  const { warehouse, requested } = engineFor(2);
-  const { results } = await loadBatch([...batch, spooledOn('2026-05-31', 1, 2)], request(warehouse));
-  const told = results.map((result) => ('failure' in result ? [result.kind, result.failure.kind] : [result.kind]));
-  expect(told).toEqual(Array.from({ length: 3 }, () => ['failed', 'bug']));
-  expect(requested).toEqual([]);
-});
