@@ -179,17 +179,19 @@ async function changeFindings(
 
 /** What a changed meaning, or added metrics, will cost. */
 function changeFinding(
-  { windows, reasons, released_periods: released = 0 }: PlannedSlice,
+  { windows, released_periods: released = 0 }: PlannedSlice,
   added: readonly string[],
   place: FindingPlace,
 ): Finding[] {
-  const periods = (reasons['meaning changed'] ?? 0) + (reasons['metric added'] ?? 0);
-  if (periods === 0) return [];
-  const again = windows.filter((window) => 'meaning changed' in window.reasons || 'metric added' in window.reasons);
+  const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
+  if (again.length === 0) return [];
+  // The batches of a cube's metrics are requested for the same periods.
+  const byFirstDay = new Map(again.map((window) => [window.first_day, window.periods]));
+  const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
   const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
   const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
   const hint = '`ripen plan` shows the windows.';
-  if (reasons['meaning changed'] === undefined) {
+  if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
     return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
   }
   const lost =
