@@ -5,6 +5,7 @@ import type { StatedSettings } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
+import { timeoutSignal } from '../model/duration.ts';
 import { withService } from '../run/circumstances.ts';
 import { withRemedy } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
@@ -38,7 +39,7 @@ interface Answer<T> {
 export async function requestedService(config: Config, checking: Checking, emit: Emit): Promise<ServiceFindings> {
   const { stated, at, signal } = checking;
   const unreachable = new AbortController();
-  const ended = AbortSignal.any([signal, unreachable.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const ended = AbortSignal.any([signal, unreachable.signal, timeoutSignal(PATIENCE_MS)]);
   let because = 'no answer';
   const listening: Emit = (event) => {
     emit(event);

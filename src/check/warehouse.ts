@@ -8,6 +8,7 @@ import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
+import { timeoutSignal } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
 import { releasedAt } from '../publish/delta/leaving.ts';
 import { withStore } from '../publish/open-store.ts';
@@ -96,7 +97,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
 async function occupantFindings(publish: Config['publish'], own: Publisher, signal: AbortSignal): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const target of publish) {
-    const patience = AbortSignal.timeout(STORE_PATIENCE_MS);
+    const patience = timeoutSignal(STORE_PATIENCE_MS);
     const isOnDisk = target.kind !== 'duckdb' && target.store === undefined;
     await refuseOccupant(target, own, AbortSignal.any([signal, patience])).catch((thrown: unknown) => {
       signal.throwIfAborted();

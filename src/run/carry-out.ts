@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 
 import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
-import { LONGEST_TIMER_MS } from '../model/duration.ts';
+import { timeoutSignal } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { disownFutureFetch, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
@@ -38,7 +38,7 @@ export async function carryOut(
   await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
-  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(deadlineMs)))];
+  const deadline = deadlineMs === null ? [] : [timeoutSignal(deadlineMs)];
   const stop = AbortSignal.any([signal, ...deadline]);
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   // After the wait: nothing that the run before stored is newer than this run.

@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
 import { Failure, textOf } from '../errors.ts';
-import { LONGEST_TIMER_MS } from '../model/duration.ts';
+import { timeoutSignal } from '../model/duration.ts';
 import { Setback, type SetbackKind } from './setback.ts';
 
 export interface WireAnswer {
@@ -37,7 +37,7 @@ export async function exchange<T>(
   read: (answer: WireAnswer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const deadline = AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(request.deadlineMs)));
+  const deadline = timeoutSignal(request.deadlineMs);
   let isAnswered = false;
   try {
     const { origin, target, method, headers, body } = request;

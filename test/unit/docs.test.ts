@@ -56,19 +56,6 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\w -]/g, '')
     .replaceAll(' ', '-');
 
-test('every test file that a page names exists', () => {
-  const named = pages.flatMap((page) =>
-    [...textOf(page).matchAll(/`(?:test\/)?((?:unit|property|integration|fault|e2e|bench)\/[\w-]+)(?:\.\w+)*`/g)].map(
-      ([, name = '']) => name,
-    ),
-  );
-  expect(named.length).toBeGreaterThan(200);
-  const missing = named.filter(
-    (name) => !isThere(`test/${name}.${name.startsWith('bench/') ? 'bench' : 'test'}.ts`, '.'),
-  );
-  expect(missing).toStrictEqual([]);
-});
-
 test('every file of the repository that a page names exists', () => {
   const paths = (page: string, form: RegExp): string[] => [...textOf(page).matchAll(form)].map(([, path = '']) => path);
   const named = [

@@ -1,5 +1,9 @@
 /** Durations, decimals and column types: the small exact nouns, as tables. The laws are in test/property. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import { describe, expect, test } from 'vitest';
 
 import {
@@ -12,7 +16,7 @@ import {
   parseDecimal,
   widen,
 } from '../../src/model/column-type.ts';
-import { parseDuration } from '../../src/model/duration.ts';
+import { parseDuration, timeoutSignal } from '../../src/model/duration.ts';
 
 describe('a duration', () => {
   test.each([
@@ -90,4 +94,13 @@ describe('a column type', () => {
     const wider = widen(parseColumnType(text) ?? DOUBLE, { whole, fraction });
     expect(wider && formatColumnType(wider)).toBe(expected);
   });
+});
+
+test('a time-out to which only another signal refers fires, however often memory is collected', async () => {
+  setFlagsFromString('--expose-gc');
+  const signal = AbortSignal.any([new AbortController().signal, timeoutSignal(60)]);
+  const timer = setInterval(() => void runInNewContext('gc')(), 5);
+  await sleep(200);
+  clearInterval(timer);
+  expect(signal.aborted).toBe(true);
 });
