@@ -8,7 +8,7 @@ import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import { chosenSlices, circumstancesOf, onWarehouse, type Circumstances } from './run/circumstances.ts';
-import { called, configVerb } from './run/library-verb.ts';
+import { resultOf, configVerb } from './run/library-verb.ts';
 
 /** Updates the published copies. A target that fails does not stop the others, but one that cannot be written at all does. */
 export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
@@ -79,7 +79,7 @@ export const drop = configVerb(['slice', 'agree'], async (config: Config, option
   const standing = circumstancesOf(config, options);
   // Callers without types may return anything, such as the text 'false'.
   const isAgreed = async (loss: Loss): Promise<boolean> =>
-    agree === true || (await called<unknown>('agree', standing.signal, async () => agree(loss))) === true;
+    agree === true || (await resultOf<unknown>('agree', standing.signal, async () => agree(loss))) === true;
   return withEvents(await dropSlice(config, { ...standing, slice, before }, isAgreed), standing.emit);
 });
 

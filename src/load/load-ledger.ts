@@ -189,7 +189,7 @@ function emptyRunsAfter(
   { utcOffset, settleMs }: Slice,
 ): number {
   if (before === undefined || before.emptyRuns === 0) return 1;
-  // Answers from before the end of the period say nothing about the rest of it: the count starts anew.
+  // Answers from before the period ended do not cover all of it, so the count starts again at its end.
   const isOver = (at: Date, end: Day): boolean => at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
   if (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end)) return 1;
   return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);

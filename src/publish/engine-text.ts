@@ -11,7 +11,7 @@ import { statement } from '../warehouse/sql.ts';
 import type { Engine } from './engines.ts';
 import { fileText, type LakeTable } from './lake-table.ts';
 
-/** Where the tables of a lake are, and where an engine shows them. */
+/** The location of a lake's tables, and the schema in which an engine shows them. */
 export interface LakePlace {
   /** An absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;

@@ -37,7 +37,7 @@ export function plainVerb<Given extends readonly [options?: unknown], Result>(
 }
 
 /** Calls a function of the caller. Throws `USAGE_INVALID` if it fails, unless with a `Failure` or after the signal's abort. */
-export async function called<Answer>(
+export async function resultOf<Answer>(
   name: OptionName,
   signal: AbortSignal | undefined,
   callback: () => Promise<Answer>,

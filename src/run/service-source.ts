@@ -64,9 +64,9 @@ function openSource(run: Run, service: Service): Source {
     },
     async *answers(queue, targets, signal, onAnswer) {
       const { maxConcurrency } = config.service;
-      const pending = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, onAnswer };
+      const extraction = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, onAnswer };
       const batches = extract(queue, {
-        ...pending,
+        ...extraction,
         // Reads into the columns that the slice has now.
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);

@@ -92,7 +92,7 @@ export class RunRecord {
     this.#of(slice).windows.planned += windows;
   }
 
-  requested(slice: Slice, requests: number): void {
+  countRequests(slice: Slice, requests: number): void {
     this.#of(slice.name).requests += requests;
   }
 

@@ -73,7 +73,7 @@ class WindowLoader {
       const onAnswer = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
       for await (const batch of this.#source.answers(this.#waiting, this.#targets, until, onAnswer)) {
         for (const miss of batch.missed) await this.#afterMiss(miss);
-        for (const { slice, requests } of batch.requested) record.requested(slice, requests);
+        for (const { slice, requests } of batch.requested) record.countRequests(slice, requests);
         const results = await this.#loadCurrent(batch);
         for (const result of results) await this.#afterLoad(result, batch.spooled);
         await this.#source.keep(batch.spooled, results);

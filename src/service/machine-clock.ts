@@ -20,7 +20,7 @@ export interface MachineClock {
 export function machineClock(service: Telling, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {
-    // Compared anew each time: a clock may be set during a run.
+    // Compared every time, because the clock may be changed during a run.
     check() {
       const skewMs = service.clockSkewMs() ?? 0;
       const size = Math.abs(skewMs);

@@ -47,7 +47,7 @@ export interface MetricStatus {
   readonly kind: string | null;
   /** Days after the end of a period in which the value may change; null if it never becomes final or is not known yet. */
   readonly horizon_days: number | null;
-  /** Where the horizon is documented or stated; null before the metric is first loaded. */
+  /** The source of the horizon; null until the metric is loaded for the first time. */
   readonly horizon_from: string | null;
   /** What it measures, its unit and whether it adds up: the comment of its column; null if it has none. */
   readonly meaning: string | null;

@@ -47,7 +47,7 @@ export async function finishRun(
   await warehouse.run(statement('ledger/record_run_end'), ended);
 }
 
-/** Records a run's summary so far, as JSON, before it publishes: a copy of the ledger then has it although the run goes on. */
+/** Records a run's summary so far, as JSON. It is recorded before publishing, so that the published ledger includes it. */
 export async function recordSummary(warehouse: Warehouse, runId: string, summary: string): Promise<void> {
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }
