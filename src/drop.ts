@@ -15,7 +15,7 @@ import { SLICE_NAME } from './model/slice.ts';
 import { publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import type { Circumstances } from './run/circumstances.ts';
-import { forgetPeriods, forgetSlice, sliceTables } from './warehouse/forgetting.ts';
+import { forgetPeriods, forgetSlice, tablesOfSlice } from './warehouse/forgetting.ts';
 import { type OpenRequest, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
@@ -93,7 +93,7 @@ export async function lossOf(config: Config, request: DropRequest): Promise<Loss
 
 /** Finds and counts what a drop would delete. Throws `USAGE_INVALID` if there is nothing. */
 async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
-  const tables = await sliceTables(warehouse, slice, before);
+  const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to drop periods by.`, {
       hint: 'Leave out --before to drop the slice.',

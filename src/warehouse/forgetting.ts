@@ -8,7 +8,7 @@ import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from 
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 /** A table that holds a slice under one fingerprint. */
-export interface SliceTables {
+export interface TableOfSlice {
   /** Quoted, with its schema. */
   readonly name: string;
   /** Whether the warehouse has it; it may have been removed by hand. */
@@ -25,7 +25,7 @@ const tableRow = z.object({ table_name: z.string(), periods: count, end_day: day
 const rowCount = z.object({ rows: count });
 
 /** The tables of a slice, the live one first; empty if it was never loaded. A null `before` means every period. */
-export async function sliceTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<SliceTables[]> {
+export async function tablesOfSlice(warehouse: Warehouse, slice: string, before: Day | null): Promise<TableOfSlice[]> {
   const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
   return Promise.all(
     rows.map(async ({ table_name: name, periods, end_day: endDay }) => {
@@ -42,7 +42,7 @@ export async function sliceTables(warehouse: Warehouse, slice: string, before: D
 }
 
 /** Compares the bare column, so that DuckDB reads only the blocks of those days. */
-function isForgotten({ grain, endDay }: Pick<SliceTables, 'grain' | 'endDay'>): string {
+function isForgotten({ grain, endDay }: Pick<TableOfSlice, 'grain' | 'endDay'>): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
   return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
@@ -52,7 +52,7 @@ const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_
 const viewRow = z.object({ view_name: z.string() });
 
 /** Removes a slice's tables, its views and all its ledger entries. Inside the caller's transaction. */
-export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly SliceTables[]): Promise<void> {
+export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly TableOfSlice[]): Promise<void> {
   for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow)) {
     await warehouse.run(`drop view main.${identifier(view)}`);
   }
@@ -68,7 +68,7 @@ export async function forgetPeriods(
   warehouse: Warehouse,
   slice: string,
   before: Day,
-  tables: readonly SliceTables[],
+  tables: readonly TableOfSlice[],
 ): Promise<void> {
   for (const table of tables.filter(({ isThere }) => isThere))
     await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
