@@ -4,7 +4,12 @@ import { resolve } from 'node:path';
 
 import type { Config } from './config/config.ts';
 import { failedEvent } from './events.ts';
-import { createLink as create, type CreatedLink, type LinkWriting, updateLink as update } from './links/write-link.ts';
+import {
+  createLink as create,
+  type CreatedLink,
+  type LinkWriting,
+  updateLink as update,
+} from './links/write-link.ts';
 import { catalogFilters, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { CatalogItem } from './model/catalog-item.ts';
 import type { Link, Partner } from './model/link.ts';
@@ -62,8 +67,11 @@ export const catalog = configVerb(
   [],
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
-    const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-    const items = await connected(config, options, async ({ service, signal }) => service.filtersData(request, signal));
+    const request =
+      section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
+    const items = await connected(config, options, async ({ service, signal }) =>
+      service.filtersData(request, signal),
+    );
     const wanted = word.toLowerCase();
     // Filtered here, as the service's own search ignores short names.
     return items.filter(({ id, name, shortName }) =>
@@ -80,10 +88,15 @@ export const partners = configVerb(
 );
 
 /** The network links of an app or, with `parent`, the children of that link, in the service's order. */
-export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
-  const { app, parent = null } = options;
-  return connected(config, options, async ({ service, signal }) => allPages(service.links(app, parent, signal)));
-});
+export const links = configVerb(
+  ['app'],
+  async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
+    const { app, parent = null } = options;
+    return connected(config, options, async ({ service, signal }) =>
+      allPages(service.links(app, parent, signal)),
+    );
+  },
+);
 
 /**
  * Creates a link, once. If a link in use already has the name, returns that link and sends nothing. If the response was lost,
@@ -93,7 +106,9 @@ export const createLink = configVerb(
   ['app', 'name'],
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
     const { app, name, parent = null } = options;
-    return connected(config, options, async (writing) => create(writing, { appToken: app, name, parent }));
+    return connected(config, options, async (writing) =>
+      create(writing, { appToken: app, name, parent }),
+    );
   },
 );
 
@@ -114,21 +129,26 @@ export const updateLink = configVerb(
  * Submits ad spend, each Cost ID at most once unless `resendUnknown` is set. Also resolves if lines were rejected or sending
  * was stopped: the failures are in the summary. Throws if the file cannot be read as spend; nothing is sent then.
  */
-export const sendSpend = configVerb(['file'], async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
-  const { sendSpend: send } = await import('./spend/send-spend.ts');
-  const { file, dryRun = false, resendUnknown = false } = options;
-  const standing = circumstancesOf(config, options);
-  const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
-  const { warehouseExists } = await import('./warehouse/opening.ts');
-  const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
-    withService(config, standing, async (service) => send(request, { ...standing, warehouse, service }));
-  const summary =
-    dryRun && !warehouseExists(config.warehouse)
-      ? await onScratchWarehouse(config, standing, carryOut)
-      : await onWarehouse(config, 'write', standing, carryOut);
-  for (const failure of summary.failures) standing.emit(failedEvent(failure));
-  return summary;
-});
+export const sendSpend = configVerb(
+  ['file'],
+  async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
+    const { sendSpend: send } = await import('./spend/send-spend.ts');
+    const { file, dryRun = false, resendUnknown = false } = options;
+    const standing = circumstancesOf(config, options);
+    const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
+    const { warehouseExists } = await import('./warehouse/opening.ts');
+    const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
+      withService(config, standing, async (service) =>
+        send(request, { ...standing, warehouse, service }),
+      );
+    const summary =
+      dryRun && !warehouseExists(config.warehouse)
+        ? await onScratchWarehouse(config, standing, carryOut)
+        : await onWarehouse(config, 'write', standing, carryOut);
+    for (const failure of summary.failures) standing.emit(failedEvent(failure));
+    return summary;
+  },
+);
 
 async function connected<T>(
   config: Config,

@@ -62,7 +62,8 @@ const shell: Shell = {
 };
 
 /** Scrubs last: removing a control character can make a secret whole again. */
-const safe = (text: string | JsonLine): string => (text instanceof JsonLine ? text.text : scrub(printable(text)));
+const safe = (text: string | JsonLine): string =>
+  text instanceof JsonLine ? text.text : scrub(printable(text));
 
 /** Asks and waits for a line. A signal ends the waiting; the end of the input counts as an empty answer. */
 async function ask(question: string): Promise<string> {
@@ -71,7 +72,10 @@ async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const ended = once(lines, 'close').then(() => '');
   try {
-    return await Promise.race([lines.question(scrub(printable(question)), { signal: stopping.signal }), ended]);
+    return await Promise.race([
+      lines.question(scrub(printable(question)), { signal: stopping.signal }),
+      ended,
+    ]);
   } finally {
     lines.close();
   }
@@ -142,10 +146,14 @@ async function written(exitCode: number): Promise<number> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();
   if (unwritten === null || exitCode === exitCodes.storage) return exitCode;
-  const failure = new Failure('STORAGE_FAILED', `The result could not be written to stdout: ${unwritten.message}`, {
-    hint: 'Free space where stdout goes, and run the command again.',
-    cause: unwritten,
-  });
+  const failure = new Failure(
+    'STORAGE_FAILED',
+    `The result could not be written to stdout: ${unwritten.message}`,
+    {
+      hint: 'Free space where stdout goes, and run the command again.',
+      cause: unwritten,
+    },
+  );
   shell.tell(failureLines(failure, form, shell.now()));
   return gravest([exitCode, exitCodes.storage]);
 }
@@ -153,7 +161,8 @@ async function written(exitCode: number): Promise<number> {
 async function run(): Promise<void> {
   const exitCode = await written(await main());
   // A signal that arrived after the command had its result stopped nothing.
-  process.exitCode = exitCode === exitCodes.interrupted ? stoppedExitCode(stopping.signal) : exitCode;
+  process.exitCode =
+    exitCode === exitCodes.interrupted ? stoppedExitCode(stopping.signal) : exitCode;
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 

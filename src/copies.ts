@@ -7,24 +7,32 @@ import type { AccountLakes } from './publish/accounts-ddl.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
-import { chosenSlices, circumstancesOf, onWarehouse, type Circumstances } from './run/circumstances.ts';
+import {
+  chosenSlices,
+  circumstancesOf,
+  onWarehouse,
+  type Circumstances,
+} from './run/circumstances.ts';
 import { resultOf, configVerb } from './run/library-verb.ts';
 
 /** Updates the published copies. A target that fails does not stop the others, but one that cannot be written at all does. */
-export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
-  const { publish: publishCopies } = await import('./publish/publish.ts');
-  const { refreshJoins } = await import('./links/joins.ts');
-  const { refuseUnwritablePlaces } = await import('./publish/places.ts');
-  const { refuseFutureFetch } = await import('./warehouse/ledger.ts');
-  await refuseUnwritablePlaces(config);
-  const standing = circumstancesOf(config, options);
-  return onWarehouse(config, 'write', standing, async (warehouse) => {
-    const { planAt } = standing;
-    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
-    await refreshJoins(warehouse);
-    return withEvents(await publishCopies(config, warehouse, standing), standing.emit);
-  });
-});
+export const publish = configVerb(
+  [],
+  async (config: Config, options: Circumstances = {}): Promise<Publication> => {
+    const { publish: publishCopies } = await import('./publish/publish.ts');
+    const { refreshJoins } = await import('./links/joins.ts');
+    const { refuseUnwritablePlaces } = await import('./publish/places.ts');
+    const { refuseFutureFetch } = await import('./warehouse/ledger.ts');
+    await refuseUnwritablePlaces(config);
+    const standing = circumstancesOf(config, options);
+    return onWarehouse(config, 'write', standing, async (warehouse) => {
+      const { planAt } = standing;
+      await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
+      await refreshJoins(warehouse);
+      return withEvents(await publishCopies(config, warehouse, standing), standing.emit);
+    });
+  },
+);
 
 /** Emits the failures of a publication and returns it. */
 function withEvents<P extends Publication>(done: P, emit: Emit): P {
@@ -62,26 +70,36 @@ export const lakeDdl = configVerb(
 );
 
 /** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` if there is none that dbt can read. */
-export const dbtSources = configVerb([], async (config: Config, options: Circumstances = {}): Promise<string> => {
-  const { dbtSourcesYaml } = await import('./publish/dbt.ts');
-  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-    dbtSourcesYaml(config, warehouse),
-  );
-});
+export const dbtSources = configVerb(
+  [],
+  async (config: Config, options: Circumstances = {}): Promise<string> => {
+    const { dbtSourcesYaml } = await import('./publish/dbt.ts');
+    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+      dbtSourcesYaml(config, warehouse),
+    );
+  },
+);
 
 /**
  * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and all
  * copies. The next sync loads what is configured again.
  */
-export const drop = configVerb(['slice', 'agree'], async (config: Config, options: DropOptions): Promise<Dropped> => {
-  const { dropSlice } = await import('./drop.ts');
-  const { slice, before = null, agree } = options;
-  const standing = circumstancesOf(config, options);
-  // Callers without types may return anything, such as the text 'false'.
-  const isAgreed = async (loss: Loss): Promise<boolean> =>
-    agree === true || (await resultOf<unknown>('agree', standing.signal, async () => agree(loss))) === true;
-  return withEvents(await dropSlice(config, { ...standing, slice, before }, isAgreed), standing.emit);
-});
+export const drop = configVerb(
+  ['slice', 'agree'],
+  async (config: Config, options: DropOptions): Promise<Dropped> => {
+    const { dropSlice } = await import('./drop.ts');
+    const { slice, before = null, agree } = options;
+    const standing = circumstancesOf(config, options);
+    // Callers without types may return anything, such as the text 'false'.
+    const isAgreed = async (loss: Loss): Promise<boolean> =>
+      agree === true ||
+      (await resultOf<unknown>('agree', standing.signal, async () => agree(loss))) === true;
+    return withEvents(
+      await dropSlice(config, { ...standing, slice, before }, isAgreed),
+      standing.emit,
+    );
+  },
+);
 
 /** What `drop` would delete; changes nothing. Throws as `drop` does. */
 export const dropLoss = configVerb(
@@ -99,7 +117,8 @@ export const exportRows = configVerb(
   async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
     const { exportRequest, exportSlice } = await import('./publish/export.ts');
     const { refuseOutput } = await import('./publish/places.ts');
-    if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
+    if (options.table === undefined && options.slice !== undefined)
+      chosenSlices(config, [options.slice]);
     const standing = circumstancesOf(config, options);
     exportRequest(options);
     if (options.output !== '-') await refuseOutput(config, options.output);

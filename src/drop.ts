@@ -80,7 +80,10 @@ export async function dropSlice(
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
-    return { dropped: loss, ...(await publish({ publish: config.publish }, warehouse, { emit, signal })) };
+    return {
+      dropped: loss,
+      ...(await publish({ publish: config.publish }, warehouse, { emit, signal })),
+    };
   });
 }
 
@@ -95,12 +98,18 @@ export async function lossOf(config: Config, request: DropRequest): Promise<Loss
 async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
   const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
-    throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to drop periods by.`, {
-      hint: 'Leave out --before to drop the slice.',
-    });
+    throw new Failure(
+      'USAGE_INVALID',
+      `The slice ${slice} had no date dimension to drop periods by.`,
+      {
+        hint: 'Leave out --before to drop the slice.',
+      },
+    );
   }
   // Only a valid slice name can be the name of archived files.
-  const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : [];
+  const answers = SLICE_NAME.test(slice)
+    ? await answersToDrop(config.warehouse, slice, before)
+    : [];
   const loss: Loss = {
     slice,
     before,
@@ -111,7 +120,8 @@ async function measure(config: Config, warehouse: Warehouse, { slice, before }: 
   };
   const isKnown = before === null && tables.length > 0;
   if (isKnown || loss.periods + loss.rows + loss.answers > 0) return { tables, answers, loss };
-  const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
+  const what =
+    before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
   const message = `Neither the warehouse ${config.warehouse} nor its archive held ${what}.`;
   throw new Failure('USAGE_INVALID', message, {
     facts: { slice, before },

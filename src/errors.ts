@@ -130,7 +130,8 @@ export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
   code === 'SOURCE_TOO_HEAVY' || code === 'SOURCE_TIMEOUT';
 
 /** Whether the same request may succeed later. */
-export const isPassing = (failure: Failure): boolean => failure.kind === 'unavailable' && !isTooHeavy(failure);
+export const isPassing = (failure: Failure): boolean =>
+  failure.kind === 'unavailable' && !isTooHeavy(failure);
 
 /** The reason of an `AbortSignal` that aborted because the process received a signal. */
 export class Stopped extends Error {
@@ -162,10 +163,14 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
     });
   }
   if (thrown instanceof RangeError && OUT_OF_MEMORY.test(thrown.message)) {
-    return new Failure('ENGINE_MEMORY', `The system gave the process no more memory: ${thrown.message}`, {
-      cause: thrown,
-      hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
-    });
+    return new Failure(
+      'ENGINE_MEMORY',
+      `The system gave the process no more memory: ${thrown.message}`,
+      {
+        cause: thrown,
+        hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
+      },
+    );
   }
   return new Failure('BUG', `An unexpected error occurred: ${textOf(thrown)}`, {
     cause: thrown,
@@ -193,12 +198,23 @@ const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
 function isOfFullDisk(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const [code, errno] = ['code' in error ? error.code : null, 'errno' in error ? error.errno : null];
-  return FULL_CODES.has(code) || FULL_CODES.has(errno) || /No space left|quota exceeded/i.test(textOf(error));
+  const [code, errno] = [
+    'code' in error ? error.code : null,
+    'errno' in error ? error.errno : null,
+  ];
+  return (
+    FULL_CODES.has(code) ||
+    FULL_CODES.has(errno) ||
+    /No space left|quota exceeded/i.test(textOf(error))
+  );
 }
 
 /** A `STORAGE_FAILED` because of an error. Has the hint given, or one of its own if too many files were open. */
-export function storageFailed(message: string, cause: unknown, details: Details & { readonly hint: string }): Failure {
+export function storageFailed(
+  message: string,
+  cause: unknown,
+  details: Details & { readonly hint: string },
+): Failure {
   const hint = TOO_MANY_FILES.test(textOf(cause))
     ? 'Raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of systemd), or lower service.max_concurrency.'
     : details.hint;

@@ -46,7 +46,9 @@ export type RunEvent<T extends EventType = EventType> = {
 export type Emit = (event: RunEvent) => void;
 
 /** The event for a failure that belongs to no slice and no window. */
-export function failedEvent(failure: Pick<RunEvent<'failed'>, 'code' | 'message' | 'hint'>): RunEvent<'failed'> {
+export function failedEvent(
+  failure: Pick<RunEvent<'failed'>, 'code' | 'message' | 'hint'>,
+): RunEvent<'failed'> {
   const { code, message, hint } = failure;
   return { type: 'failed', code, slice: null, window: null, message, hint };
 }
@@ -62,7 +64,12 @@ export function guarded(listener: (event: RunEvent) => unknown): Emit {
   const tell = (thrown: unknown): void => {
     if (isReported) return;
     isReported = true;
-    emit(warningEvent('LISTENER_FAILED', `The listener of events failed, and is not waited for: ${textOf(thrown)}`));
+    emit(
+      warningEvent(
+        'LISTENER_FAILED',
+        `The listener of events failed, and is not waited for: ${textOf(thrown)}`,
+      ),
+    );
   };
   const emit = (event: RunEvent): void => {
     try {

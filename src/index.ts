@@ -16,7 +16,13 @@ import type { Day, DayInterval } from './model/calendar.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
-import { checkForced, chosenSlices, circumstancesOf, simulatedNow, withService } from './run/circumstances.ts';
+import {
+  checkForced,
+  chosenSlices,
+  circumstancesOf,
+  simulatedNow,
+  withService,
+} from './run/circumstances.ts';
 import type {
   BackfillOptions,
   Circumstances,
@@ -25,7 +31,14 @@ import type {
   StatusOptions,
   SyncOptions,
 } from './run/circumstances.ts';
-import { checkConfig, checkOptions, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
+import {
+  checkConfig,
+  checkOptions,
+  checkReport,
+  configVerb,
+  plainVerb,
+  rejecting,
+} from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import type { RunRequest } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -35,8 +48,20 @@ import type { StatusReport } from './status/status-report.ts';
 
 export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './copies.ts';
 export { catalog, createLink, links, partners, sendSpend, updateLink } from './account.ts';
-export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
-export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCode } from './errors.ts';
+export type {
+  CatalogOptions,
+  LinkChangeOptions,
+  LinksOptions,
+  NewLinkOptions,
+  SpendOptions,
+} from './account.ts';
+export {
+  exitCodeOf,
+  Failure,
+  type FailureCode,
+  type FailureKind,
+  type WarningCode,
+} from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CreatedLink } from './links/write-link.ts';
 export { parseDay } from './model/calendar.ts';
@@ -48,7 +73,17 @@ export type { FailureSummary, SliceSummary } from './run/summary.ts';
 export type { SpendSummary } from './spend/send-spend.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
 export type * from './run/circumstances.ts';
-export type { Config, ConfigOptions, Day, DayInterval, DropOptions, Dropped, Engine, Exported, ExportOptions };
+export type {
+  Config,
+  ConfigOptions,
+  Day,
+  DayInterval,
+  DropOptions,
+  Dropped,
+  Engine,
+  Exported,
+  ExportOptions,
+};
 export type {
   Finding,
   FirstFiles,
@@ -65,12 +100,17 @@ export type {
 /** Settings of the simulated service, none required. `world` sets the account's size and numbers, the same for one seed. */
 export type SimulatorOptions = simulated.SomeOf<
   Pick<simulated.SimulatorSettings, 'port' | 'now' | 'token' | 'costCredential'> & {
-    readonly world: Partial<Pick<WorldOptions, 'seed' | 'apps' | 'partners' | 'links' | 'rowsPerDay'>>;
+    readonly world: Partial<
+      Pick<WorldOptions, 'seed' | 'apps' | 'partners' | 'links' | 'rowsPerDay'>
+    >;
   }
 >;
 
 /** A running simulated service. */
-export type Simulator = Pick<simulated.RunningSimulator, 'url' | 'port' | 'now' | 'setNow' | 'close'>;
+export type Simulator = Pick<
+  simulated.RunningSimulator,
+  'url' | 'port' | 'now' | 'setNow' | 'close'
+>;
 
 /** Writes a first configuration. Throws `USAGE_INVALID`, and writes nothing, if one of its files exists. */
 export const init = plainVerb(['directory'], async (options: InitOptions): Promise<FirstFiles> => {
@@ -81,9 +121,12 @@ export const init = plainVerb(['directory'], async (options: InitOptions): Promi
  * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem. With `offline` the
  * credentials may be missing, for verbs that request nothing from the service.
  */
-export const readConfig = plainVerb(['directory', 'environment'], async (options: ConfigOptions): Promise<Config> => {
-  return (await import('./config/read-config.ts')).readConfig(options);
-});
+export const readConfig = plainVerb(
+  ['directory', 'environment'],
+  async (options: ConfigOptions): Promise<Config> => {
+    return (await import('./config/read-config.ts')).readConfig(options);
+  },
+);
 
 /** The configuration as ripen understands it, as YAML with every default and no secret. Throws as `readConfig` does. */
 export const resolvedConfig = plainVerb(
@@ -97,15 +140,21 @@ export const resolvedConfig = plainVerb(
 /** Finds what would stop or mislead a sync, in a configuration (read or to be read), service and disk. Writes nothing. */
 export const check = configVerb(
   [],
-  async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
+  async (
+    config: Config | ConfigOptions,
+    options: Circumstances = {},
+  ): Promise<readonly Finding[]> => {
     const { findingsOf, problemFindings } = await import('./check/check.ts');
     const { inspectConfig, unplaced } = await import('./config/read-config.ts');
-    const read = isUnread(config) ? await inspectConfig(config) : { config, problems: [], stated: unplaced };
+    const read = isUnread(config)
+      ? await inspectConfig(config)
+      : { config, problems: [], stated: unplaced };
     if (read.config === null) return problemFindings(read.problems);
     const { planAt: at, emit, signal } = circumstancesOf(read.config, options);
     return findingsOf(read.config, { stated: read.stated, at, signal }, emit);
   },
-  (config) => (isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config)),
+  (config) =>
+    isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config),
 );
 
 const isUnread = (config: unknown): config is ConfigOptions =>
@@ -117,7 +166,13 @@ export const plan = configVerb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
     const { explainPlan } = await import('./run/plan-report.ts');
     const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-    return explainPlan(config, { planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
+    return explainPlan(config, {
+      planAt,
+      slices: options.slices ?? null,
+      lockWaitMs,
+      emit,
+      signal,
+    });
   },
 );
 
@@ -125,39 +180,66 @@ export const plan = configVerb(
  * Loads every due window and publishes. Also resolves if windows failed: their failures are in the summary, and everything that
  * could be loaded is committed. Throws the error that kept the run from starting.
  */
-export const sync = configVerb([], async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
-  const { slices = null, deadlineMs = null } = options;
-  return run(config, options, { command: 'sync', slices, forced: null, acceptLoss: false, deadlineMs });
-});
+export const sync = configVerb(
+  [],
+  async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
+    const { slices = null, deadlineMs = null } = options;
+    return run(config, options, {
+      command: 'sync',
+      slices,
+      forced: null,
+      acceptLoss: false,
+      deadlineMs,
+    });
+  },
+);
 
 /** Refetches and replaces periods of one slice, whatever their state, and publishes. Resolves as `sync` does. */
 export const backfill = configVerb(
   ['slice', 'days'],
   async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
     const { slice, days, acceptLoss = false } = options;
-    return run(config, options, { command: 'backfill', slices: [slice], forced: days, acceptLoss, deadlineMs: null });
+    return run(config, options, {
+      command: 'backfill',
+      slices: [slice],
+      forced: days,
+      acceptLoss,
+      deadlineMs: null,
+    });
   },
 );
 
 type RunOrder = Omit<RunRequest, 'asOf' | 'lockWaitMs'>;
 
-async function run(config: Config, options: Circumstances & Monitor, order: RunOrder): Promise<SyncSummary> {
+async function run(
+  config: Config,
+  options: Circumstances & Monitor,
+  order: RunOrder,
+): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = 0o644, signal = new AbortController().signal } = options;
-  if (metricsFile !== null) await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
+  if (metricsFile !== null)
+    await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
   const emit = guarded(options.emit ?? (() => {}));
   const asOf = options.asOf ?? simulatedNow(config);
-  return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) => {
-    // A scheduled run with impossible options is a run that could not start, and a monitor must see it.
-    const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
-    chosenSlices(config, order.slices);
-    if (order.forced !== null) checkForced(order.forced);
-    return withService(config, { planAt, emit }, async (service) =>
-      pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
-    );
-  });
+  return tellingEnd(
+    { command: order.command, config, asOf, emit, signal, metricsFile, mode },
+    async (emit, look) => {
+      // A scheduled run with impossible options is a run that could not start, and a monitor must see it.
+      const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
+      chosenSlices(config, order.slices);
+      if (order.forced !== null) checkForced(order.forced);
+      return withService(config, { planAt, emit }, async (service) =>
+        pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), {
+          emit,
+          signal,
+          look,
+        }),
+      );
+    },
+  );
 }
 
 /** Loads the archived answers again, without the service, and publishes. Resolves as `sync` does. */
@@ -170,7 +252,13 @@ export const replay = configVerb(
     const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
     const { explained } = await import('./terminal/failure-text.ts');
     const { slices = null } = options;
-    const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
+    const order = {
+      command: 'replay',
+      slices,
+      forced: null,
+      acceptLoss: false,
+      deadlineMs: null,
+    } as const;
     const summary = await tellingFailures(emit, async (emit) =>
       pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromArchive(config), { emit, signal }),
     );
@@ -185,10 +273,14 @@ export const status = configVerb(
   async (config: Config, options: StatusOptions & SliceChoice = {}): Promise<StatusReport> => {
     const { statusOf } = await import('./status/status.ts');
     const slices = chosenSlices(config, options.slices ?? null);
-    if (options.output !== undefined) await (await import('./publish/places.ts')).refuseOutput(config, options.output);
+    if (options.output !== undefined)
+      await (await import('./publish/places.ts')).refuseOutput(config, options.output);
     const { planAt, emit, signal } = circumstancesOf(config, options);
     const report = await statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
-    return { ...report, slices: report.slices.filter(({ name }) => slices.some((slice) => slice.name === name)) };
+    return {
+      ...report,
+      slices: report.slices.filter(({ name }) => slices.some((slice) => slice.name === name)),
+    };
   },
 );
 
@@ -200,11 +292,14 @@ export const statusPage = async (report: StatusReport): Promise<string> =>
   });
 
 /** Serves the whole service interface on loopback until it is closed. Throws `USAGE_INVALID` if the port is not available. */
-export const startSimulator = plainVerb([], async (options: SimulatorOptions = {}): Promise<Simulator> => {
-  const { startSimulator: start } = await import('./simulator/simulator.ts');
-  const { port, world, now, token, costCredential } = options;
-  return start({ port, world, now, token, costCredential });
-});
+export const startSimulator = plainVerb(
+  [],
+  async (options: SimulatorOptions = {}): Promise<Simulator> => {
+    const { startSimulator: start } = await import('./simulator/simulator.ts');
+    const { port, world, now, token, costCredential } = options;
+    return start({ port, world, now, token, costCredential });
+  },
+);
 
 /** The guided tour: loads a month of simulated nights into `./data`. Resolves to the results of the nights it ran. */
 export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<Tour> => {

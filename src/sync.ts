@@ -30,7 +30,11 @@ export async function sync(
   config: Config,
   request: RunRequest,
   from: SourceDoor,
-  { emit, signal, look = async () => {} }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
+  {
+    emit,
+    signal,
+    look = async () => {},
+  }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
 ): Promise<SyncSummary> {
   let standing: readonly Target[] = [];
   const refreshAll = async (run: Run): Promise<void> => {
@@ -79,10 +83,18 @@ async function letGo(run: Run, from: SourceDoor, standing: readonly Target[]): P
 
 /** The paths of the targets that keep periods which the warehouse deletes. */
 const keepersIn = ({ config: { publish } }: Run): Set<string> =>
-  new Set(publish.flatMap((target) => (target.kind === 'delta' && target.keepReleased === true ? [target.path] : [])));
+  new Set(
+    publish.flatMap((target) =>
+      target.kind === 'delta' && target.keepReleased === true ? [target.path] : [],
+    ),
+  );
 
 /** Publishes what is committed, even after failures: the copies then have what could be loaded. */
-async function publishLoaded(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
+async function publishLoaded(
+  run: Run,
+  from: SourceDoor,
+  standing: readonly Target[],
+): Promise<void> {
   // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
@@ -96,7 +108,9 @@ async function publishLoaded(run: Run, from: SourceDoor, standing: readonly Targ
     record.published(outcome);
   });
   // Periods that copies keep are deleted only once each of these copies has their last values.
-  if (keepersIn(run).size > 0 && missing.size === 0 && !signal.aborted) await letGo(run, from, standing);
+  if (keepersIn(run).size > 0 && missing.size === 0 && !signal.aborted)
+    await letGo(run, from, standing);
 }
 
-const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;
+const isIdleReplay = ({ request, record }: Run): boolean =>
+  request.command === 'replay' && !record.hasLoaded;

@@ -7,7 +7,9 @@ const manifest = ['../package.json', '../../package.json']
   .map((path) => new URL(path, import.meta.url))
   .find((path) => existsSync(path));
 
-export const version: string = versionIn(manifest === undefined ? '' : readFileSync(manifest, 'utf8'));
+export const version: string = versionIn(
+  manifest === undefined ? '' : readFileSync(manifest, 'utf8'),
+);
 
 function versionIn(text: string): string {
   const [, found] = /"version": "([^"]+)"/.exec(text) ?? [];

@@ -8,8 +8,12 @@ export function setup(): void {
   if (spawnSync('radosgw', ['--version']).status === 0) return;
   process.stdout.write(`Installing ${packages.join(', ')} with apt-get\n`);
   try {
-    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], { stdio: 'inherit' });
+    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], {
+      stdio: 'inherit',
+    });
   } catch (cause) {
-    throw new Error('`npm run test:s3` needs Debian or Ubuntu and the right to install packages.', { cause });
+    throw new Error('`npm run test:s3` needs Debian or Ubuntu and the right to install packages.', {
+      cause,
+    });
   }
 }

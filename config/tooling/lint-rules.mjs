@@ -16,11 +16,18 @@ const noUpdateAcrossAwait = {
   create: (context) => ({
     AwaitExpression(wait) {
       let inner = wait;
-      for (let outer = wait.parent; outer !== null && !runsLater.test(outer.type); outer = outer.parent) {
+      for (
+        let outer = wait.parent;
+        outer !== null && !runsLater.test(outer.type);
+        outer = outer.parent
+      ) {
         if (outer.type === 'AssignmentExpression' && outer.right === inner) {
           const { text } = context.sourceCode;
           const target = text.slice(...outer.left.range);
-          if (outer.operator !== '=' || isReadBefore(target, text.slice(outer.right.range[0], wait.range[0]))) {
+          if (
+            outer.operator !== '=' ||
+            isReadBefore(target, text.slice(outer.right.range[0], wait.range[0]))
+          ) {
             const message = `${target} is read before the await and written after it: await first, then update it.`;
             context.report({ node: outer, message });
           }
@@ -32,4 +39,7 @@ const noUpdateAcrossAwait = {
 };
 
 /** The form oxlint loads a plugin in. */
-export default { meta: { name: 'ripen' }, rules: { 'no-update-across-await': noUpdateAcrossAwait } };
+export default {
+  meta: { name: 'ripen' },
+  rules: { 'no-update-across-await': noUpdateAcrossAwait },
+};

@@ -5,16 +5,22 @@ import { fileURLToPath } from 'node:url';
 
 const HOOKS = '?hooks';
 
-if (!process.features.typescript && !import.meta.url.endsWith(HOOKS)) register(`${import.meta.url}${HOOKS}`);
+if (!process.features.typescript && !import.meta.url.endsWith(HOOKS))
+  register(`${import.meta.url}${HOOKS}`);
 
 /** Node's hook: the source of a `.ts` file without its types. */
 export async function load(url, context, nextLoad) {
   if (!url.endsWith('.ts')) return nextLoad(url, context);
   // Loaded late: only who starts such a thread pays for it.
   const { transform } = await import('rolldown/utils');
-  const { code, errors } = await transform(fileURLToPath(url), await readFile(new URL(url), 'utf8'), {
-    typescript: { onlyRemoveTypeImports: true },
-  });
-  if (errors.length > 0) throw new SyntaxError(`${url} could not be read as TypeScript.`, { cause: errors });
+  const { code, errors } = await transform(
+    fileURLToPath(url),
+    await readFile(new URL(url), 'utf8'),
+    {
+      typescript: { onlyRemoveTypeImports: true },
+    },
+  );
+  if (errors.length > 0)
+    throw new SyntaxError(`${url} could not be read as TypeScript.`, { cause: errors });
   return { format: 'module', shortCircuit: true, source: code };
 }

@@ -10,7 +10,10 @@ export const quick = [
   'test/e2e/cli.test.ts',
 ];
 
-export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts', 'test/fuzz/*.fuzz.ts'];
+export const every = [
+  'test/{unit,property,integration,fault,e2e}/**/*.test.ts',
+  'test/fuzz/*.fuzz.ts',
+];
 
 /** What takes longer than a change can wait for: kills and failures at every step, chaos, many nights, fuzz. */
 export const nightly = [

@@ -9,6 +9,8 @@ const text = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 if (!process.argv.includes('--check')) {
   writeFileSync(file, text);
 } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
-  process.stderr.write('config/ripen.schema.json is stale; run: node config/tooling/write-schema.mjs\n');
+  process.stderr.write(
+    'config/ripen.schema.json is stale; run: node config/tooling/write-schema.mjs\n',
+  );
   process.exitCode = 1;
 }

@@ -6,7 +6,17 @@
  */
 
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -50,10 +60,15 @@ export function archiveRoot(warehousePath: string): string {
   return `${warehousePath}.archive`;
 }
 
-const sliceFolder = (warehousePath: string, slice: string): string => join(archiveRoot(warehousePath), slice);
+const sliceFolder = (warehousePath: string, slice: string): string =>
+  join(archiveRoot(warehousePath), slice);
 
 /** Stores a loaded window's answer; `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
-export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: Date | null): Promise<void> {
+export async function keepWindow(
+  warehousePath: string,
+  spooled: Spooled,
+  asOf: Date | null,
+): Promise<void> {
   const folder = sliceFolder(warehousePath, spooled.window.slice.name);
   await onDisk('archive', folder, async () => {
     await mkdir(folder, { recursive: true, mode: PRIVATE.folder });
@@ -135,7 +150,10 @@ async function readEntry(path: string, slice: string): Promise<ArchiveEntry | st
 }
 
 /** Compares by the instant that counts as the fetch, then by that of the request, then by path. */
-function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: otherPath }: ArchivedWindow): number {
+function byFetch(
+  { entry: one, path }: ArchivedWindow,
+  { entry: other, path: otherPath }: ArchivedWindow,
+): number {
   return (
     fetchedAtOf(one).getTime() - fetchedAtOf(other).getTime() ||
     one.requestedAt.getTime() - other.requestedAt.getTime() ||
@@ -181,7 +199,9 @@ export async function answersToDrop(
   const { windows } = await readArchive(warehousePath, slice);
   return windows.flatMap((window) => {
     const [kept] = narrowed(window, ({ period }) => period.bucket.end > before);
-    return kept?.entry.periods.length === window.entry.periods.length ? [] : [{ path: window.path, kept }];
+    return kept?.entry.periods.length === window.entry.periods.length
+      ? []
+      : [{ path: window.path, kept }];
   });
 }
 
@@ -191,11 +211,16 @@ async function foundIn(folder: string) {
   await refuseLink(folder);
   const found = await readdir(folder, { withFileTypes: true });
   return found.map((each) => {
-    return { name: each.name, path: join(folder, each.name), isEntry: each.isDirectory() && isEntryName(each.name) };
+    return {
+      name: each.name,
+      path: join(folder, each.name),
+      isEntry: each.isDirectory() && isEntryName(each.name),
+    };
   });
 }
 
-const entriesIn = async (folder: string) => (await foundIn(folder)).filter(({ isEntry }) => isEntry);
+const entriesIn = async (folder: string) =>
+  (await foundIn(folder)).filter(({ isEntry }) => isEntry);
 
 /** Deletes the sidecar first, so that a kill leaves no entry that lacks a body. */
 async function removeEntry(path: string): Promise<void> {
@@ -229,7 +254,10 @@ interface SeenCatalog {
 }
 
 /** Replaces the stored catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
-export async function keepCatalog(warehousePath: string, { seenAt, items }: SeenCatalog): Promise<void> {
+export async function keepCatalog(
+  warehousePath: string,
+  { seenAt, items }: SeenCatalog,
+): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
     await mkdir(root, { recursive: true, mode: PRIVATE.folder });

@@ -37,7 +37,12 @@ const entryShape = z.object({
   requested: interval,
   replaced: interval,
   periods: z
-    .array(z.object({ period: z.object({ bucket: interval, requested: interval }), reason: z.enum(dueReasons) }))
+    .array(
+      z.object({
+        period: z.object({ bucket: interval, requested: interval }),
+        reason: z.enum(dueReasons),
+      }),
+    )
     .min(1),
   parts: z.array(z.record(z.string(), valueSet)).min(1),
   requests: z.number(),
@@ -81,7 +86,10 @@ export function narrowed(
 }
 
 /** The instant that counts as the fetch in every decision about finality. */
-export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
+export function fetchedAtOf({
+  asOf,
+  requestedAt,
+}: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
   return asOf ?? requestedAt;
 }
 
@@ -96,12 +104,21 @@ export function entryOf(
   const kept = answers.map(({ partNo, metrics, pages, unfollowed }) => {
     return { partNo, metrics, bodies: left.splice(0, pages.length), unfollowed };
   });
-  const of = { slice: slice.name, fingerprint, metrics: slice.metrics, requested, replaced, periods, parts };
+  const of = {
+    slice: slice.name,
+    fingerprint,
+    metrics: slice.metrics,
+    requested,
+    replaced,
+    periods,
+    parts,
+  };
   return { ...of, requests, requestedAt, receivedAt, asOf, answers: kept };
 }
 
 /** Returns the entry that a sidecar describes, or a text that says what is wrong with it. */
-export const parseSidecar = (text: string): ArchiveEntry | string => parseDocument(text, entryShape);
+export const parseSidecar = (text: string): ArchiveEntry | string =>
+  parseDocument(text, entryShape);
 
 /** The file name of a body inside its entry, by its number; the extension tells DuckDB the encoding. */
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
@@ -110,7 +127,10 @@ export const bodyName = (no: number): string => `part-${no}.json.gz`;
 export const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
 
 /** The name of a window's entry without the letters that make it unique. */
-export function entryStem({ window: { requested }, requestedAt }: Pick<Spooled, 'window' | 'requestedAt'>): string {
+export function entryStem({
+  window: { requested },
+  requestedAt,
+}: Pick<Spooled, 'window' | 'requestedAt'>): string {
   return `${instantName(requestedAt)}.${requested.start}_${lastDay(requested)}.`;
 }
 

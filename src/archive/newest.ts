@@ -11,7 +11,13 @@ import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { windowOf } from '../model/window.ts';
 import { Measuring, type Spooled } from '../spool/spool.ts';
-import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf } from './entry.ts';
+import {
+  type ArchivedWindow,
+  type ArchiveEntry,
+  bodyName,
+  type Damage,
+  fetchedAtOf,
+} from './entry.ts';
 
 /**
  * Returns what to load into a table (null: a new one) from entries in the order of their fetches: the newest whole answer of
@@ -38,7 +44,8 @@ export async function newestWhole(
     for (const { ages, periods } of useful) {
       const metrics = entry.metrics.filter((metric) => ages.includes(ageIn(slice)(metric)));
       windows.unshift({ path, entry: { ...entry, metrics, periods } });
-      for (const age of ages) for (const { period } of periods) taken.add(keyOf({ age, period }, slice));
+      for (const age of ages)
+        for (const { period } of periods) taken.add(keyOf({ age, period }, slice));
     }
   }
   return { windows, damages };
@@ -62,7 +69,9 @@ interface Part {
 /** The periods of an entry to load; for a cube grouped by the ages to load. */
 function usefulParts(entry: ArchiveEntry, slice: Slice, isUseful: (cell: Cell) => boolean): Part[] {
   const isCube = slice.cube !== undefined;
-  const wanted = [...new Set(entry.metrics.map(ageIn(slice)))].filter((age) => (age !== '') === isCube);
+  const wanted = [...new Set(entry.metrics.map(ageIn(slice)))].filter(
+    (age) => (age !== '') === isCube,
+  );
   const parts = new Map<string, Part>();
   for (const due of entry.periods) {
     const ages = wanted.filter((age) => isUseful({ age, period: due.period }));
@@ -82,7 +91,9 @@ function isStoredLater(
   entry: ArchiveEntry,
 ): boolean {
   const stored =
-    grain === null ? [...(table?.periods.values() ?? [])].at(-1) : storedAt(table, age, period.bucket.start);
+    grain === null
+      ? [...(table?.periods.values() ?? [])].at(-1)
+      : storedAt(table, age, period.bucket.start);
   if (stored === undefined) return false;
   const laterMs = stored.fetchedAt.getTime() - fetchedAtOf(entry).getTime();
   return laterMs > 0 || (laterMs === 0 && stored.requestedAt > entry.requestedAt);
@@ -110,17 +121,33 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
 
 /** Returns the answer as it was spooled. Its pages are the archive's own files, so the caller must not discard them. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
-  const { fingerprint, metrics, requested, replaced, periods, parts, answers, requests, requestedAt, receivedAt } =
-    entry;
+  const {
+    fingerprint,
+    metrics,
+    requested,
+    replaced,
+    periods,
+    parts,
+    answers,
+    requests,
+    requestedAt,
+    receivedAt,
+  } = entry;
   return {
     // These days are those of all the entry's periods; a newer answer may replace some of them.
-    window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), requested, replaced },
+    window: {
+      ...windowOf({ ...slice, metrics }, fingerprint, periods, parts),
+      requested,
+      replaced,
+    },
     // The service cannot be asked again; archived answers were accepted when they were loaded.
     attempt: 1,
     isDoubted: true,
     answers: answers.map(({ partNo, metrics: batch, bodies, unfollowed }) => {
       // Long numbers are already quoted: the archive keeps an answer as it was loaded.
-      const pages = bodies.map(({ no, ...body }) => Object.assign(body, { path: join(path, bodyName(no)) }));
+      const pages = bodies.map(({ no, ...body }) =>
+        Object.assign(body, { path: join(path, bodyName(no)) }),
+      );
       return { partNo, metrics: batch, pages, unfollowed };
     }),
     whole: null,

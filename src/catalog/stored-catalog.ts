@@ -39,7 +39,10 @@ export interface CatalogRun {
  * The catalog to plan with. If filters-data fails or lists no metric, the stored catalog is used, with a warning. Throws the
  * failure if none is stored, the failure is decisive or of the storage, or the signal has aborted.
  */
-export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'filtersData'>): Promise<Catalog> {
+export async function refreshCatalog(
+  run: CatalogRun,
+  service: Pick<Service, 'filtersData'>,
+): Promise<Catalog> {
   const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);
   const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
@@ -52,7 +55,11 @@ export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'fi
     return await adoptCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error);
-    const isOptional = seenAt !== null && failure.kind !== 'storage' && !decisive.has(failure.code) && !signal.aborted;
+    const isOptional =
+      seenAt !== null &&
+      failure.kind !== 'storage' &&
+      !decisive.has(failure.code) &&
+      !signal.aborted;
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
     await warn('CATALOG_STALE', message, run);
@@ -75,8 +82,12 @@ export async function adoptCatalog(
   const configured = [...new Set(config.slices.flatMap(({ metrics }) => metrics))];
   const [patterns, names] = [configured.filter(isStar), new Set(configured)];
   // A metric that a star once stood for stays a column and keeps its type.
-  const isConfigured = (id: string): boolean => names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
-  const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
+  const isConfigured = (id: string): boolean =>
+    names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
+  const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, {
+    runId,
+    seenAt,
+  });
   if (emptied.length > 0) {
     const message = `filters-data listed nothing in ${emptied.join(', ')}; the stored lists were kept.`;
     await warn('CATALOG_LIST_EMPTY', message, run);
@@ -100,9 +111,13 @@ async function warn(
 
 /** If all lists of metrics are empty, no slice's values can be typed. */
 function nothingListed(): Failure {
-  return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data had not a single metric.', {
-    hint: 'Run again later; the stored catalog is kept.',
-  });
+  return new Failure(
+    'SOURCE_GARBLED',
+    'GET /reports-service/filters_data had not a single metric.',
+    {
+      hint: 'Run again later; the stored catalog is kept.',
+    },
+  );
 }
 
 /** The catalog as last seen; with `slices` only their metrics and dimensions, unless one of them has a pattern. */
@@ -113,7 +128,11 @@ export async function readCatalog(
   const named = slices?.some(hasStars) === true ? null : slices;
   const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
   const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
-  const pieces = await warehouse.rows(statement('catalog/items'), parameters, z.object({ items: z.string() }));
+  const pieces = await warehouse.rows(
+    statement('catalog/items'),
+    parameters,
+    z.object({ items: z.string() }),
+  );
   return pieces.flatMap(({ items }) => z.array(catalogItem).parse(JSON.parse(items)));
 }
 
@@ -159,7 +178,10 @@ async function insertPieces(
   parameters: readonly string[],
 ): Promise<void> {
   for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
-    await warehouse.run(statement(name), [JSON.stringify(rows.slice(from, from + ROWS_PER_PIECE)), ...parameters]);
+    await warehouse.run(statement(name), [
+      JSON.stringify(rows.slice(from, from + ROWS_PER_PIECE)),
+      ...parameters,
+    ]);
   }
 }
 

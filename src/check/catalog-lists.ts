@@ -1,13 +1,24 @@
 /** The lists of filters-data that `check` compares slices with, and which of them has the values of a setting. */
 
 import { documentedValues, type parseFilterKey } from '../config/report-settings.ts';
-import { dimensionValues, metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
+import {
+  dimensionValues,
+  metricFilterNames,
+  type Catalog,
+  type CatalogFilter,
+} from '../model/catalog.ts';
 import { isMetricItem } from '../model/metric.ts';
 
 export type ListedNames = ReadonlySet<string>;
 
 /** Values of rows without a partner, network or country (observed: organic, odd values); the lists need not have them. */
-const placeholders = ['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices'] as const;
+const placeholders = [
+  '-300',
+  'Organic',
+  'unknown',
+  'Expired Attributions',
+  'Unknown Devices',
+] as const;
 
 /** Parameters whose values filters-data lists under another name. */
 const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([

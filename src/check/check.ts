@@ -17,13 +17,23 @@ import { type CheckedSlice, sliceFindings } from './slice.ts';
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const wrong = problems.map(({ place, key, text }): Finding => {
     const setting = key === '' ? null : key;
-    return { ...finding('error', text, null, { slice: null, setting, place }), code: 'CONFIG_INVALID' };
+    return {
+      ...finding('error', text, null, { slice: null, setting, place }),
+      code: 'CONFIG_INVALID',
+    };
   });
-  return [...wrong, finding('untried', 'the service, the warehouse and the slices, as the configuration is wrong')];
+  return [
+    ...wrong,
+    finding('untried', 'the service, the warehouse and the slices, as the configuration is wrong'),
+  ];
 }
 
 /** Everything wrong or doubtful about a readable configuration: places, service, token and every slice. */
-export async function findingsOf(config: Config, checking: Checking, emit: Emit): Promise<Finding[]> {
+export async function findingsOf(
+  config: Config,
+  checking: Checking,
+  emit: Emit,
+): Promise<Finding[]> {
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
@@ -33,7 +43,9 @@ export async function findingsOf(config: Config, checking: Checking, emit: Emit)
     ...places,
     ...service.findings,
     ...config.slices.flatMap((slice, index) => starFindings({ slice, index, stated, lists })),
-    ...slices.flatMap((slice, index) => sliceFindings({ slice, index, stated, lists }, service.catalog, at)),
+    ...slices.flatMap((slice, index) =>
+      sliceFindings({ slice, index, stated, lists }, service.catalog, at),
+    ),
     ...sliceWorks(slices, lists),
   ]);
 }
@@ -42,17 +54,29 @@ export async function findingsOf(config: Config, checking: Checking, emit: Emit)
 function starFindings({ slice, index, stated, lists }: CheckedSlice): Finding[] {
   const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
   const refusal = lists.metrics.size === 0 ? null : starRefusal(slice, lists.metrics);
-  if (refusal !== null) return [findingOf(new Failure('CONFIG_INVALID', refusal.message, refusal), place)];
+  if (refusal !== null)
+    return [findingOf(new Failure('CONFIG_INVALID', refusal.message, refusal), place)];
   return starsOf(slice, lists.metrics).map(({ pattern, metrics }) =>
-    finding('note', `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`, null, place),
+    finding(
+      'note',
+      `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`,
+      null,
+      place,
+    ),
   );
 }
 
 /** How many slices have only metrics that filters-data lists. */
 function sliceWorks(slices: readonly Slice[], { metrics }: CatalogLists): Finding[] {
-  if (metrics.size === 0) return [finding('untried', 'the names in the slices, as filters-data listed no metric')];
+  if (metrics.size === 0)
+    return [finding('untried', 'the names in the slices, as filters-data listed no metric')];
   const known = slices.filter((slice) => slice.metrics.every((metric) => metrics.has(metric)));
   const names = new Set(known.flatMap((slice) => slice.metrics));
   if (known.length === 0) return [];
-  return [finding('works', `${countText(known.length, 'slice')}, ${countText(names.size, 'metric')} known`)];
+  return [
+    finding(
+      'works',
+      `${countText(known.length, 'slice')}, ${countText(names.size, 'metric')} known`,
+    ),
+  ];
 }

@@ -37,7 +37,10 @@ export function finding(
 }
 
 /** What was thrown, as a finding of severity `error`. */
-export function findingOf(thrown: unknown, place: FindingPlace = nowhere): Finding & { readonly code: FailureCode } {
+export function findingOf(
+  thrown: unknown,
+  place: FindingPlace = nowhere,
+): Finding & { readonly code: FailureCode } {
   const { code, message, hint } = asFailure(thrown);
   return { severity: 'error', code, ...place, message, hint };
 }
@@ -75,7 +78,8 @@ export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
 
 /** Errors, warnings and notes; then what works, what was not tried, and how many errors and warnings there are. */
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
-  const of = (severity: Finding['severity']): Finding[] => findings.filter((each) => each.severity === severity);
+  const of = (severity: Finding['severity']): Finding[] =>
+    findings.filter((each) => each.severity === severity);
   const errors = failuresAmong(findings);
   const warnings = of('warning');
   const works = of('works').map(({ message }) => `✓ ${oneLine(message)}`);

@@ -14,7 +14,8 @@ import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 /** A live service sends the lists within this time; a dead address is not waited for longer. */
 const PATIENCE_MS = 15_000;
 /** The codes of the system and the HTTP client for a host that cannot be reached. */
-const UNREACHABLE = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
+const UNREACHABLE =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
 export interface ServiceFindings {
   readonly findings: readonly Finding[];
@@ -36,7 +37,11 @@ interface Answer<T> {
 }
 
 /** Requests the catalog and, if partners or links are configured, the campaign API; both at once. */
-export async function requestedService(config: Config, checking: Checking, emit: Emit): Promise<ServiceFindings> {
+export async function requestedService(
+  config: Config,
+  checking: Checking,
+  emit: Emit,
+): Promise<ServiceFindings> {
   const { stated, at, signal } = checking;
   const unreachable = new AbortController();
   const ended = AbortSignal.any([signal, unreachable.signal, timeoutSignal(PATIENCE_MS)]);
@@ -48,14 +53,21 @@ export async function requestedService(config: Config, checking: Checking, emit:
     // An unreachable host is not tried again; a service that answers is, as it may only be busy.
     if (UNREACHABLE.test(because)) unreachable.abort();
   };
-  const answered = async <T>(setting: AddressSetting, request: () => Promise<T>): Promise<Answer<T>> => {
+  const answered = async <T>(
+    setting: AddressSetting,
+    request: () => Promise<T>,
+  ): Promise<Answer<T>> => {
     try {
       return { value: await request(), findings: [] };
     } catch (thrown) {
       signal.throwIfAborted();
       const found = findingOf(ended.aborted ? unanswered(setting, because) : thrown);
-      const token = stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
-      const place = placeOf(stated, ['service', found.code === 'CREDENTIALS_REFUSED' ? token : setting]);
+      const token =
+        stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
+      const place = placeOf(stated, [
+        'service',
+        found.code === 'CREDENTIALS_REFUSED' ? token : setting,
+      ]);
       return { value: null, findings: [{ ...(await withRemedy(found, config)), ...place }] };
     }
   };
@@ -63,11 +75,15 @@ export async function requestedService(config: Config, checking: Checking, emit:
     return await withService(config, { planAt: at, emit: listening }, async (service) => {
       const wantsCampaign = config.partners || config.links !== null;
       const [{ value: catalog, findings }, campaign] = await Promise.all([
-        answered('reports_url', async () => service.filtersData({ filters: catalogFilters }, ended)),
+        answered('reports_url', async () =>
+          service.filtersData({ filters: catalogFilters }, ended),
+        ),
         // The campaign API has an address of its own; its shortest list shows whether it answers.
         wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
       ]);
-      const others = campaign?.findings ?? [finding('untried', 'the campaign API, as partners and links are off')];
+      const others = campaign?.findings ?? [
+        finding('untried', 'the campaign API, as partners and links are off'),
+      ];
       // Both APIs use one token; a refusal is reported once.
       const isRefused = ({ code }: Finding): boolean => code === 'CREDENTIALS_REFUSED';
       const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
@@ -95,5 +111,7 @@ function workFindings(catalog: Catalog): Finding[] {
 function unanswered(setting: AddressSetting, because: string): Failure {
   const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
   const message = `${what} did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
-  return new Failure('SOURCE_UNAVAILABLE', message, { hint: `Check service.${setting} and the network.` });
+  return new Failure('SOURCE_UNAVAILABLE', message, {
+    hint: `Check service.${setting} and the network.`,
+  });
 }

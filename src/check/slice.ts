@@ -22,8 +22,11 @@ export interface CheckedSlice {
   readonly lists: CatalogLists;
 }
 
-const at = ({ stated, slice }: CheckedSlice, path: SettingPath, which: 'key' | 'value' = 'value'): FindingPlace =>
-  placeOf(stated, path, slice.name, which);
+const at = (
+  { stated, slice }: CheckedSlice,
+  path: SettingPath,
+  which: 'key' | 'value' = 'value',
+): FindingPlace => placeOf(stated, path, slice.name, which);
 
 /** The path of a setting in the slice or the defaults, or of one item of its list; the slice's own path if it is not stated. */
 function settingPath({ index, stated }: CheckedSlice, key: string, item?: string): SettingPath {
@@ -54,8 +57,12 @@ export function sliceFindings(checked: CheckedSlice, catalog: Catalog, planAt: D
       const ofKey = cube?.filter(({ cohort }) => cohort === key).map(({ metric }) => metric) ?? [];
       return metricFindings(checked, ofKey, at(checked, ['slices', index, 'cohorts', key], 'key'));
     }),
-    ...slice.dimensions.flatMap((name) => dimensionFindings(checked, name, atName(checked, 'dimensions', name))),
-    ...Object.entries(slice.parameters).flatMap(([key, value]) => parameterFindings(checked, key, value)),
+    ...slice.dimensions.flatMap((name) =>
+      dimensionFindings(checked, name, atName(checked, 'dimensions', name)),
+    ),
+    ...Object.entries(slice.parameters).flatMap(([key, value]) =>
+      parameterFindings(checked, key, value),
+    ),
     ...attributionFindings(checked),
     ...periodFindings(checked, planAt),
     ...retainFindings(checked, metricsOf(slice, catalog.filter(isMetricItem))),
@@ -72,7 +79,11 @@ const meantHint = (name: string, listed: ListedNames, noun: 'metric' | 'dimensio
 };
 
 /** Unknown metrics of one place are one error, as the service refuses the whole report for each of them. */
-function metricFindings({ lists }: CheckedSlice, names: readonly string[], place: FindingPlace): Finding[] {
+function metricFindings(
+  { lists }: CheckedSlice,
+  names: readonly string[],
+  place: FindingPlace,
+): Finding[] {
   const { metrics, silent } = lists;
   const unknown = names.filter((name) => !metrics.has(name));
   const [first] = unknown;
@@ -103,7 +114,9 @@ function dimensionFindings({ lists }: CheckedSlice, name: string, place: Finding
 function parameterFindings(checked: CheckedSlice, key: string, value: string): Finding[] {
   const filter = parseFilterKey(key);
   const known = checked.lists.valuesOf(key, filter);
-  const unknown = [...new Set(value.split(','))].filter((text) => known.size > 0 && !known.has(text));
+  const unknown = [...new Set(value.split(','))].filter(
+    (text) => known.size > 0 && !known.has(text),
+  );
   const place = at(checked, settingPath(checked, key), 'key');
   return [
     ...(filter?.kind === 'metric' ? metricFindings(checked, [filter.name], place) : []),
@@ -111,7 +124,12 @@ function parameterFindings(checked: CheckedSlice, key: string, value: string): F
     ...unknown.map((text) => {
       const near = nearest(text, known);
       const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
-      return finding('warning', message, near === null ? null : `Did you mean ${near}?`, atName(checked, key, text));
+      return finding(
+        'warning',
+        message,
+        near === null ? null : `Did you mean ${near}?`,
+        atName(checked, key, text),
+      );
     }),
   ];
 }
@@ -131,14 +149,17 @@ function periodFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
   if (isMoving || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
   const message = `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
-  const hint = 'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';
+  const hint =
+    'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';
   return [finding('warning', message, hint, at(checked, settingPath(checked, 'date_period')))];
 }
 
 function retainFindings(checked: CheckedSlice, metrics: readonly Metric[]): Finding[] {
   const { retainDays, settleMs } = checked.slice;
   if (retainDays === null) return [];
-  const late = metrics.filter(({ horizonMs }) => horizonMs !== null && horizonMs + settleMs > retainDays * MS_PER_DAY);
+  const late = metrics.filter(
+    ({ horizonMs }) => horizonMs !== null && horizonMs + settleMs > retainDays * MS_PER_DAY,
+  );
   if (late.length === 0) return [];
   const longest = durationText(Math.max(...late.map(({ horizonMs }) => horizonMs ?? 0)));
   const names = namesText(late.map(({ id }) => id));

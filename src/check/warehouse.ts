@@ -41,12 +41,15 @@ async function spaceFinding(warehouse: string): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   const disk = await statfs(folder).catch(() => null);
-  if (disk === null) return finding('untried', `the free space at ${folder}, which could not be read`);
+  if (disk === null)
+    return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
   const needed = Math.max(LEAST_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
   if (free >= needed) return finding('works', `${sizeText(free)} free`);
   const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
-  return findingOf(new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }));
+  return findingOf(
+    new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }),
+  );
 }
 
 const receivedRow = z.object({ bytes: z.number() });
@@ -94,25 +97,35 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
 }
 
 /** Targets that belong to another warehouse, hold files that are not ripen's, or do not answer. */
-async function occupantFindings(publish: Config['publish'], own: Publisher, signal: AbortSignal): Promise<Finding[]> {
+async function occupantFindings(
+  publish: Config['publish'],
+  own: Publisher,
+  signal: AbortSignal,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const target of publish) {
     const patience = timeoutSignal(STORE_PATIENCE_MS);
     const isOnDisk = target.kind !== 'duckdb' && target.store === undefined;
-    await refuseOccupant(target, own, AbortSignal.any([signal, patience])).catch((thrown: unknown) => {
-      signal.throwIfAborted();
-      const found = findingOf(patience.aborted ? unanswered(target.path) : thrown);
-      // An unusable folder is already reported as a place that cannot be written.
-      if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
-    });
+    await refuseOccupant(target, own, AbortSignal.any([signal, patience])).catch(
+      (thrown: unknown) => {
+        signal.throwIfAborted();
+        const found = findingOf(patience.aborted ? unanswered(target.path) : thrown);
+        // An unusable folder is already reported as a place that cannot be written.
+        if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
+      },
+    );
   }
   return findings;
 }
 
 const unanswered = (path: string): Failure =>
-  new Failure('STORAGE_FAILED', `The object store of ${path} did not answer within ${STORE_PATIENCE_MS / 1000} s`, {
-    hint: 'Check the endpoint and the network.',
-  });
+  new Failure(
+    'STORAGE_FAILED',
+    `The object store of ${path} did not answer within ${STORE_PATIENCE_MS / 1000} s`,
+    {
+      hint: 'Check the endpoint and the network.',
+    },
+  );
 
 /** How many released periods targets with `keep_released` keep, with their size and that of the warehouse. */
 async function keeperFindings(
@@ -124,7 +137,9 @@ async function keeperFindings(
   for (const target of publish) {
     if (target.kind !== 'delta' || target.keepReleased !== true) continue;
     // A store that does not answer, or belongs to another warehouse, is reported elsewhere.
-    const kept = await withStore(target, null, signal, async (store) => releasedAt(store, warehouse)).catch(() => null);
+    const kept = await withStore(target, null, signal, async (store) =>
+      releasedAt(store, warehouse),
+    ).catch(() => null);
     if (kept === null) continue;
     const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
     const own = `${target.path} keeps ${countText(kept.periods, 'released period')} (${sizeText(kept.bytes)})`;
@@ -135,7 +150,10 @@ async function keeperFindings(
 
 const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
-async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice[]): Promise<Finding[]> {
+async function unconfiguredFindings(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+): Promise<Finding[]> {
   const configured = new Set(slices.map(({ name }) => name));
   const stored = await warehouse.rows(statement('ledger/stored_slices'), [], storedRow);
   return stored
@@ -151,7 +169,9 @@ async function unconfiguredFindings(warehouse: Warehouse, slices: readonly Slice
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
 /** The metrics of each slice's table, by slice. */
-async function storedMetrics(warehouse: Warehouse): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+async function storedMetrics(
+  warehouse: Warehouse,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
   const rows = await warehouse.rows(sql, [], metricsRow);
   return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
@@ -172,7 +192,9 @@ async function changeFindings(
       findings.push(...slices.flatMap((planned) => changeFinding(planned, added, place)));
     } catch (thrown) {
       signal.throwIfAborted();
-      findings.push(findingOf(thrown, asFailure(thrown).code === 'CONFIG_INVALID' ? place : undefined));
+      findings.push(
+        findingOf(thrown, asFailure(thrown).code === 'CONFIG_INVALID' ? place : undefined),
+      );
     }
   }
   return findings;
@@ -184,7 +206,9 @@ function changeFinding(
   added: readonly string[],
   place: FindingPlace,
 ): Finding[] {
-  const again = windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons);
+  const again = windows.filter(
+    ({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons,
+  );
   if (again.length === 0) return [];
   // The batches of a cube's metrics are requested for the same periods.
   const byFirstDay = new Map(again.map((window) => [window.first_day, window.periods]));
@@ -196,8 +220,11 @@ function changeFinding(
     return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
   }
   const lost =
-    released === 0 ? '' : `; ${countText(released, 'period')} that only Delta tables have will be deleted with it`;
-  const changed = 'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
+    released === 0
+      ? ''
+      : `; ${countText(released, 'period')} that only Delta tables have will be deleted with it`;
+  const changed =
+    'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
   const served = 'beside the table that is served until they are complete';
   return [finding('warning', `${changed}: ${what}, ${served}${lost}`, hint, place)];
 }

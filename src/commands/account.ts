@@ -40,7 +40,10 @@ export const catalog = online(async (config, stated, { word, section }: Argument
 
 function countsText(found: readonly CatalogItem[]): string {
   const lists = [...new Set(found.map(({ filter }) => filter))];
-  const rows = lists.map((list) => [list, groupedText(found.filter(({ filter }) => filter === list).length)]);
+  const rows = lists.map((list) => [
+    list,
+    groupedText(found.filter(({ filter }) => filter === list).length),
+  ]);
   const table = tableText({ columns: columnsOf('list', '#items'), rows });
   return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their items, \`--json\` prints all`;
 }
@@ -51,40 +54,76 @@ function itemsText(found: readonly CatalogItem[]) {
     const cells = [item.filter, item.id, item.name, item.section, item.formatting];
     if (!isMetricItem(item)) return cells;
     const { horizonMs, additive, type } = metricOf(item.id, item);
-    return [...cells, horizonMs === null ? 'never' : elapsedText(horizonMs), yesNo(additive), formatColumnType(type)];
+    return [
+      ...cells,
+      horizonMs === null ? 'never' : elapsedText(horizonMs),
+      yesNo(additive),
+      formatColumnType(type),
+    ];
   });
-  const titles = ['~filter', 'id', '~name', '~section', 'formatting', 'final after', 'adds up', 'column'];
+  const titles = [
+    '~filter',
+    'id',
+    '~name',
+    '~section',
+    'formatting',
+    'final after',
+    'adds up',
+    'column',
+  ];
   return listText('item', { columns: columnsOf(...titles), rows });
 }
 
 /** Lists every partner in the service's order. */
 export const partners = online(async (config, stated, _args: GlobalArguments) => {
   const found = await listPartners(config, stated);
-  const rows = found.map((partner) => [partner.id, partner.displayName, yesNo(partner.supportsCostData)]);
+  const rows = found.map((partner) => [
+    partner.id,
+    partner.displayName,
+    yesNo(partner.supportsCostData),
+  ]);
   const columns = columnsOf('#id', '~partner', 'cost data');
-  return { json: { partners: found.map(snakeCased) }, text: listText('partner', { columns, rows }) };
+  return {
+    json: { partners: found.map(snakeCased) },
+    text: listText('partner', { columns, rows }),
+  };
 });
 
 /** Lists the links of an app, or the sub-links of a link, in the service's order. Only JSON has the URLs. */
-export const linksList = online(async (config, stated, { app, parent }: Arguments<'links list'>) => {
-  const found = await links(config, { ...stated, app, parent });
-  const columns = columnsOf('token', '~name', '#level', '#partner', 'sub-links', 'cost data', 'archived');
-  const rows = found.map((link) => [
-    link.token,
-    link.name,
-    String(link.level),
-    link.partnerId ?? '',
-    ...[link.hasSubtrackers, link.costDataEnabled, link.archived].map(yesNo),
-  ]);
-  return { json: { links: found.map(snakeCased) }, text: listText('link', { columns, rows }) };
-});
+export const linksList = online(
+  async (config, stated, { app, parent }: Arguments<'links list'>) => {
+    const found = await links(config, { ...stated, app, parent });
+    const columns = columnsOf(
+      'token',
+      '~name',
+      '#level',
+      '#partner',
+      'sub-links',
+      'cost data',
+      'archived',
+    );
+    const rows = found.map((link) => [
+      link.token,
+      link.name,
+      String(link.level),
+      link.partnerId ?? '',
+      ...[link.hasSubtrackers, link.costDataEnabled, link.archived].map(yesNo),
+    ]);
+    return { json: { links: found.map(snakeCased) }, text: listText('link', { columns, rows }) };
+  },
+);
 
 /** Creates a network link or a sub-link. */
-export const linksCreate = online(async (config, stated, { app, name, parent }: Arguments<'links create'>) => {
-  const { link, isCreated } = await createLink(config, { ...stated, app, name, parent });
-  const known = isCreated ? '' : '\nIt was there before: nothing was sent.';
-  return { json: { link: snakeCased(link), created: isCreated }, text: `${linkText(link)}${known}` };
-});
+export const linksCreate = online(
+  async (config, stated, { app, name, parent }: Arguments<'links create'>) => {
+    const { link, isCreated } = await createLink(config, { ...stated, app, name, parent });
+    const known = isCreated ? '' : '\nIt was there before: nothing was sent.';
+    return {
+      json: { link: snakeCased(link), created: isCreated },
+      text: `${linkText(link)}${known}`,
+    };
+  },
+);
 
 /** Changes the partner of a link, or its cost data setting. */
 export const linksUpdate = online(async (config, stated, args: Arguments<'links update'>) => {
@@ -99,7 +138,9 @@ const linkText = (link: Link): string =>
 
 /** One line per field of an object; none for null and for nested values. */
 function fieldsText(fields: object): string {
-  const known = Object.entries(fields).filter(([, value]) => value !== null && typeof value !== 'object');
+  const known = Object.entries(fields).filter(
+    ([, value]) => value !== null && typeof value !== 'object',
+  );
   const rows = known.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
   return tableText({ columns: columnsOf('field', 'value'), rows });
 }

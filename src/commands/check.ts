@@ -26,14 +26,31 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
 
 /** Writes the files without overwriting any, and prints what to do next. */
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
-  const { dir, simulator = false, fromAccount = false, baseUrl, reportsUrl, app: apps, currency } = args;
+  const {
+    dir,
+    simulator = false,
+    fromAccount = false,
+    baseUrl,
+    reportsUrl,
+    app: apps,
+    currency,
+  } = args;
   const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
   const { written } = await inProgress(args, shell, async ({ emit, signal }) => {
-    const account = { environment: shell.environment, baseUrl, reportsUrl, apps, currency, emit, signal };
+    const account = {
+      environment: shell.environment,
+      baseUrl,
+      reportsUrl,
+      apps,
+      currency,
+      emit,
+      signal,
+    };
     return writeFirst(fromAccount ? { ...first, account } : first);
   });
   const enter = dir === '.' ? '' : `\`cd ${typed(dir)}\`, `;
-  const edit = simulator || fromAccount ? '' : 'edit ripen.yaml, copy .env.example to .env and fill it in, ';
+  const edit =
+    simulator || fromAccount ? '' : 'edit ripen.yaml, copy .env.example to .env and fill it in, ';
   const lines = [
     ...written.map((file) => `wrote ${file}`),
     `next: ${enter}${edit}\`npx ripen check\`, \`npx ripen sync\`, \`npx ripen status\``,

@@ -6,7 +6,14 @@ import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';
-import { allOptions, type Arguments, commandNames, globalOptions, groups, type OptionTable } from './words.ts';
+import {
+  allOptions,
+  type Arguments,
+  commandNames,
+  globalOptions,
+  groups,
+  type OptionTable,
+} from './words.ts';
 import { type VerbName, verbs } from './words.ts';
 
 /** Runs a command. Resolves to its exit code; throws what stopped it. */
@@ -29,12 +36,18 @@ export interface Form {
 export function requestedForm(argv: readonly string[]): Form {
   const isJsonLog = argv.includes('--log=json') || argv[argv.indexOf('--log') + 1] === 'json';
   const isOn = (option: string): boolean =>
-    argv.some((word, at) => word.startsWith(`--${option}`) && word !== `--${option}=false` && argv[at + 1] !== 'false');
+    argv.some(
+      (word, at) =>
+        word.startsWith(`--${option}`) && word !== `--${option}=false` && argv[at + 1] !== 'false',
+    );
   return { log: isJsonLog ? 'json' : 'text', json: isOn('json'), verbose: isOn('verbose') };
 }
 
 /** Returns the command in the arguments. Throws `USAGE_INVALID`, with the nearest names, if anything is unknown or missing. */
-export async function parseCommandLine(argv: readonly string[], version: string): Promise<Requested> {
+export async function parseCommandLine(
+  argv: readonly string[],
+  version: string,
+): Promise<Requested> {
   if (argv.length === 0 || (argv.length === 1 && Object.hasOwn(groups, argv[0] ?? ''))) {
     const help = await parseCommandLine([...argv, '--help'], version);
     return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
@@ -42,7 +55,10 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   const isCompletion = argv.includes('--get-yargs-completions');
   if (isCompletion && argv.at(-2) === '--slice') {
     // Loaded only here, as all other completions need no configuration.
-    return { kind: 'act', act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell) };
+    return {
+      kind: 'act',
+      act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell),
+    };
   }
   const chosen: Chosen = { form: requestedForm(argv), act: null, options: {} };
   let output = '';
@@ -52,7 +68,8 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     const parsed = await cli.parseAsync(dashJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
-    if (output === '' && chosen.act === null && !isCompletion) throw new Error('no command was given');
+    if (output === '' && chosen.act === null && !isCompletion)
+      throw new Error('no command was given');
     if (chosen.act === null || output !== '') return { kind: 'text', text: output };
     refuseRepeated(parsed, chosen.options);
     return { kind: 'act', act: chosen.act };
@@ -116,7 +133,11 @@ function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
     .strict()
     .demandCommand(1, 'no command was given');
   if (help !== 'command') cli.epilogue('Example: ripen init && ripen check && ripen sync');
-  for (const option of ['help', 'version', ...(help === 'overview' ? Object.keys(globalOptions) : [])])
+  for (const option of [
+    'help',
+    'version',
+    ...(help === 'overview' ? Object.keys(globalOptions) : []),
+  ])
     cli.hide(option);
   return cli;
 }
@@ -146,10 +167,16 @@ function command<N extends VerbName>(
       .group(Object.keys(globalOptions), shared)
       .epilogue(`Example: ripen ${example}`);
   const declare = (cli: Cli, chosen: Chosen): void => {
-    cli.command(positional === undefined ? word : `${word} [${positional}]`, describe, build, (args) => {
-      chosen.options = options;
-      chosen.act = async (shell) => present(await (await load())(args, shell), chosen.form, shell);
-    });
+    cli.command(
+      positional === undefined ? word : `${word} [${positional}]`,
+      describe,
+      build,
+      (args) => {
+        chosen.options = options;
+        chosen.act = async (shell) =>
+          present(await (await load())(args, shell), chosen.form, shell);
+      },
+    );
   };
   return { name, declare };
 }
@@ -202,7 +229,8 @@ function refuseUnclear(argv: readonly string[]): void {
     const value = stated ?? (argv[at + 1] === 'false' ? 'false' : 'true');
     if (value !== 'true' && value !== 'false')
       throw new Error(`--${name} takes no value but true or false, as in --${name}=true`);
-    if ((values.get(name) ?? value) !== value) throw new Error(`--${name} was given as both true and false`);
+    if ((values.get(name) ?? value) !== value)
+      throw new Error(`--${name} was given as both true and false`);
     values.set(name, value);
   }
 }
@@ -228,13 +256,17 @@ function usageFailure(message: string, argv: readonly string[]): Failure {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
   // yargs names each twice, as `dry-rnu` and `dryRnu`.
   const unknown = names.split(', ').filter((name) => name !== '' && !/[A-Z]/.test(name));
-  const refused = unknown.length === 0 ? message.replaceAll('\n', ' ') : `Unknown argument: ${unknown.join(', ')}`;
+  const refused =
+    unknown.length === 0
+      ? message.replaceAll('\n', ' ')
+      : `Unknown argument: ${unknown.join(', ')}`;
   const meant = unknown.flatMap((name) => {
     if (argv.includes(name)) return nearest(name, commandNames) ?? [];
     const option = nearest(name, allOptions.keys());
     return option === null ? [] : `--${option}`;
   });
-  const suggestion = meant.length === 0 ? '' : `Did you mean ${meant.map((name) => `\`${name}\``).join(', ')}? `;
+  const suggestion =
+    meant.length === 0 ? '' : `Did you mean ${meant.map((name) => `\`${name}\``).join(', ')}? `;
   const command = argv.find((word) => commandNames.includes(word));
   return new Failure('USAGE_INVALID', `The command line was refused: ${refused}.`, {
     hint: `${suggestion}See \`ripen ${command === undefined ? '' : `${command} `}--help\`.`,

@@ -29,14 +29,24 @@ const SOURCES = 'ripen_sources.yml';
 export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
   const { config: [file, ...files] = [], ddl, dbt } = all;
   if (ddl === undefined && files.length > 0) {
-    throw new Failure('USAGE_INVALID', `The command line was refused: --config was given ${files.length + 1} times.`, {
-      hint: 'Publish each configuration by itself; --ddl describes several as one.',
-    });
+    throw new Failure(
+      'USAGE_INVALID',
+      `The command line was refused: --config was given ${files.length + 1} times.`,
+      {
+        hint: 'Publish each configuration by itself; --ddl describes several as one.',
+      },
+    );
   }
   return withConfig({ ...all, config: file }, shell, true, async (config, stated) => {
     if (ddl !== undefined) {
-      const others = files.map(async (each) => readConfig({ ...placeOf({ config: each }, shell), offline: true }));
-      const text = await lakeDdl(config, { ...stated, engine: ddl, others: await Promise.all(others) });
+      const others = files.map(async (each) =>
+        readConfig({ ...placeOf({ config: each }, shell), offline: true }),
+      );
+      const text = await lakeDdl(config, {
+        ...stated,
+        engine: ddl,
+        others: await Promise.all(others),
+      });
       return described(null, text);
     }
     if (dbt === undefined) {
@@ -54,16 +64,31 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
 }
 
 /** The outcome of publishing; `fields` and `lines` report what was done before. */
-function copiesOutcome({ published, failures }: Publication, fields: object, lines: readonly string[]) {
+function copiesOutcome(
+  { published, failures }: Publication,
+  fields: object,
+  lines: readonly string[],
+) {
   return {
-    json: { ...fields, published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) },
-    text: [...lines, ...published.map((copy) => `${copy.kind} ${copy.path}: ${reportText(copy)}`)].join('\n'),
+    json: {
+      ...fields,
+      published,
+      failures: failures.map(({ code, message, hint }) => ({ code, message, hint })),
+    },
+    text: [
+      ...lines,
+      ...published.map((copy) => `${copy.kind} ${copy.path}: ${reportText(copy)}`),
+    ].join('\n'),
     failures,
   };
 }
 
 /** `3 files written, 1 removed, _manifest.json`, or `up to date`. */
-function reportText({ files_written: written, files_removed: removed, also_written: also }: Published): string {
+function reportText({
+  files_written: written,
+  files_removed: removed,
+  also_written: also,
+}: Published): string {
   const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
   const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
   return done.length === 0 ? 'up to date' : done.join(', ');
@@ -80,7 +105,15 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
   const days = { from: given(dayOf, args.from, '--from'), to: given(dayOf, args.to, '--to') };
   const written = { output, format, stream: shell.stdout, mode: namedMode(shell) };
-  const exported = await writeRows(config, { ...stated, ...days, ...written, slice, table, asIs, finalOnly });
+  const exported = await writeRows(config, {
+    ...stated,
+    ...days,
+    ...written,
+    slice,
+    table,
+    asIs,
+    finalOnly,
+  });
   if (output === '-') return {};
   const text = `${exported.slice}: ${countText(exported.rows, 'row')} written to ${exported.output}`;
   return { json: { exported }, text };
@@ -98,26 +131,37 @@ export const drop = offline(async (config, stated, args: Arguments<'drop'>, shel
   };
   const done = await dropSlice(config, { ...request, agree });
   const { dropped } = done;
-  const what = dropped === null ? 'Nothing was deleted.' : `${nameOf(dropped)}: ${countsOf(dropped)} deleted`;
+  const what =
+    dropped === null ? 'Nothing was deleted.' : `${nameOf(dropped)}: ${countsOf(dropped)} deleted`;
   const outcome = copiesOutcome(done, { dropped }, [what]);
-  return dropped?.is_configured === true ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` } : outcome;
+  return dropped?.is_configured === true
+    ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` }
+    : outcome;
 });
 
 const unconfirmed = (what: string): Failure =>
-  new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to confirm it on. ${what}`, {
-    hint: 'Add --yes to delete without being asked.',
-  });
+  new Failure(
+    'USAGE_INVALID',
+    `Nothing was deleted, as there was no terminal to confirm it on. ${what}`,
+    {
+      hint: 'Add --yes to delete without being asked.',
+    },
+  );
 
-const countsOf = ({ periods, rows }: Loss): string => `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
+const countsOf = ({ periods, rows }: Loss): string =>
+  `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
   const copies = publish.map((target) => {
-    if (target.kind !== 'delta' || target.keepMs === 0) return `It is deleted from ${target.path}, too.`;
+    if (target.kind !== 'delta' || target.keepMs === 0)
+      return `It is deleted from ${target.path}, too.`;
     return `It is deleted from ${target.path}, too; older versions there answer for ${elapsedText(target.keepMs)} more.`;
   });
   return [
     `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`,
-    ...(loss.answers === 0 ? [] : [`It is deleted from ${countText(loss.answers, 'archived answer')}, too.`]),
+    ...(loss.answers === 0
+      ? []
+      : [`It is deleted from ${countText(loss.answers, 'archived answer')}, too.`]),
     ...copies,
     ...(loss.is_configured ? [again(loss)] : []),
   ].join(' ');

@@ -37,7 +37,11 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
 }
 
 /** What the first night loaded, what the last refreshed and why, the state of every value, and questions of an analyst. */
-function tourText({ config, nights, status, questions }: Tour, page: string, terminal: number | null): string {
+function tourText(
+  { config, nights, status, questions }: Tour,
+  page: string,
+  terminal: number | null,
+): string {
   const columns = (terminal ?? USUAL_COLUMNS) - INDENT;
   const lessons = status.slices.slice(0, 1).flatMap(lessonsOf);
   const [first, ...others] = nights;
@@ -48,10 +52,20 @@ function tourText({ config, nights, status, questions }: Tour, page: string, ter
       : section(`The first night, ${minuteText(first.as_of)}: what it loaded`, summaryText(first)),
     ...(last === undefined
       ? []
-      : [section(`The last night, ${minuteText(last.as_of)}: what it refreshed, and why`, summaryText(last))]),
+      : [
+          section(
+            `The last night, ${minuteText(last.as_of)}: what it refreshed, and why`,
+            summaryText(last),
+          ),
+        ]),
     section('Where every value stands', statusText(status, columns, detailed)),
-    ...questions.map(({ copy, sql, answer }) => section(`An analyst asks ${copy}`, sql, answerText(answer))),
-    section('What the nights have shown', lessons.map((lesson) => wrapped(lesson, columns)).join('\n')),
+    ...questions.map(({ copy, sql, answer }) =>
+      section(`An analyst asks ${copy}`, sql, answerText(answer)),
+    ),
+    section(
+      'What the nights have shown',
+      lessons.map((lesson) => wrapped(lesson, columns)).join('\n'),
+    ),
     section('Open next', nextText(page, config)),
   ].join('\n');
 }
@@ -64,11 +78,15 @@ function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
   const [tried] = backtest
     .filter(({ is_projected: isProjected }) => isProjected)
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
-  const first = maturation.find(({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1);
+  const first = maturation.find(
+    ({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1,
+  );
   const lessons: string[] = [];
   if (first !== undefined) {
     const share = percentText(first.share_median, 1);
-    lessons.push(`A day after its end, half of the days had ${share} of their final ${first.metric} or less.`);
+    lessons.push(
+      `A day after its end, half of the days had ${share} of their final ${first.metric} or less.`,
+    );
   }
   if (tried !== undefined) {
     const missed = percentText(tried.median_abs_error ?? 0, 1);

@@ -2,7 +2,14 @@
 
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
-import { countText, daysText, groupedText, minuteText, namesText, percentText } from '../terminal/measure.ts';
+import {
+  countText,
+  daysText,
+  groupedText,
+  minuteText,
+  namesText,
+  percentText,
+} from '../terminal/measure.ts';
 import { reasonsText } from '../terminal/summary-text.ts';
 import { columnsOf, indented, tableText } from '../terminal/table.ts';
 import { offline } from './verb.ts';
@@ -15,9 +22,22 @@ export const plan = offline(async (config, stated, { slice }: Arguments<'plan'>)
 });
 
 /** The plan as text: the slices, or with details their windows, with reasons, and what the plan saves. Pure. */
-export function planText(report: PlanReport, hasDetails: boolean, terminal: number | null = null): string {
-  const { slices, as_of: asOf, requests, rows_expected: rows, saved_rows: saved, refetch_all_rows: all } = report;
-  const unknown = slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null).length;
+export function planText(
+  report: PlanReport,
+  hasDetails: boolean,
+  terminal: number | null = null,
+): string {
+  const {
+    slices,
+    as_of: asOf,
+    requests,
+    rows_expected: rows,
+    saved_rows: saved,
+    refetch_all_rows: all,
+  } = report;
+  const unknown = slices.filter(
+    (slice) => slice.requests > 0 && slice.rows_expected === null,
+  ).length;
   const parts = [
     countText(requests, 'request'),
     ...(rows > 0 ? [`about ${countText(rows, 'row')}`] : []),
@@ -46,11 +66,15 @@ function slicesText(slices: readonly PlannedSlice[], terminal: number | null): s
     expectedText(slice.rows_expected),
     whyText(slice),
   ]);
-  return tableText({ columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'), rows }, terminal);
+  return tableText(
+    { columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'), rows },
+    terminal,
+  );
 }
 
 /** The metrics that each pattern stands for, and which of them are new. */
-const starLines = ({ name, stars = [] }: PlannedSlice): string[] => stars.map((star) => `  ${name}: ${starText(star)}`);
+const starLines = ({ name, stars = [] }: PlannedSlice): string[] =>
+  stars.map((star) => `  ${name}: ${starText(star)}`);
 
 function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string {
   const isAllNew = added.length === metrics.length;
@@ -65,11 +89,16 @@ function whyText(slice: PlannedSlice): string {
   if (windows.length === 0) return `nothing due: ${idleText(slice)}`;
   if (isNeverLoaded(slice)) return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
   // Only the copies have these periods, and lose them for good as the meaning changed.
-  const lost = released === 0 ? '' : `; ${countText(released, 'released period')} will go from the copies`;
+  const lost =
+    released === 0 ? '' : `; ${countText(released, 'released period')} will go from the copies`;
   return reasonsText(reasons) + lost;
 }
 
-function idleText({ reversed_period: reversed, periods, unfinal_periods: unfinal }: PlannedSlice): string {
+function idleText({
+  reversed_period: reversed,
+  periods,
+  unfinal_periods: unfinal,
+}: PlannedSlice): string {
   if (reversed !== null)
     return `its date period ends on ${reversed.last_day}, before it begins, on ${reversed.first_day}`;
   if (periods === 0) return 'no day of its date period has begun';
@@ -81,21 +110,40 @@ const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice): boolean 
   rows === null && reasons['meaning changed'] === undefined;
 
 function detailsText(slice: PlannedSlice): string {
-  const { name, windows, requests, rows_expected: expected, unfinal_periods: unfinal, saved_periods: saved } = slice;
+  const {
+    name,
+    windows,
+    requests,
+    rows_expected: expected,
+    unfinal_periods: unfinal,
+    saved_periods: saved,
+  } = slice;
   if (windows.length === 0) return `${name}: ${whyText(slice)}`;
   const known = expected === null ? '' : `, about ${countText(expected, 'row')}`;
   const head = `${name}: ${countText(windows.length, 'window')}, ${countText(requests, 'request')}${known}`;
   // The windows of a slice that was never loaded are sized by its first answers; those of the plan mean little.
   if (isNeverLoaded(slice)) return `${head}, ${whyText(slice)}; the first answers size the rest`;
   const hasBatches = windows.some(({ metrics }) => metrics !== undefined);
-  const columns = columnsOf('window', hasBatches ? '#periods × metrics' : '#periods', '#requests', '#rows', 'why');
-  const rows = windows.map(({ first_day: first, last_day: last, periods, metrics = 0, ...window }) => [
-    daysText(first, last),
-    hasBatches ? `${groupedText(periods)} × ${groupedText(metrics)}` : groupedText(periods),
-    groupedText(window.requests),
-    expectedText(window.rows_expected),
-    reasonsText(window.reasons),
-  ]);
+  const columns = columnsOf(
+    'window',
+    hasBatches ? '#periods × metrics' : '#periods',
+    '#requests',
+    '#rows',
+    'why',
+  );
+  const rows = windows.map(
+    ({ first_day: first, last_day: last, periods, metrics = 0, ...window }) => [
+      daysText(first, last),
+      hasBatches ? `${groupedText(periods)} × ${groupedText(metrics)}` : groupedText(periods),
+      groupedText(window.requests),
+      expectedText(window.rows_expected),
+      reasonsText(window.reasons),
+    ],
+  );
   const rest = `${countText(unfinal, 'period')} not final, ${groupedText(saved)} of them not due`;
-  return [head, indented(tableText({ columns, rows })), ...(saved === 0 ? [] : [indented(rest)])].join('\n');
+  return [
+    head,
+    indented(tableText({ columns, rows })),
+    ...(saved === 0 ? [] : [indented(rest)]),
+  ].join('\n');
 }

@@ -17,7 +17,10 @@ const COST_CREDENTIAL = 'Partner simulator';
 const MOST_PORT = 65_535;
 
 /** Prints the address and a configuration for it, then serves until the first signal. */
-export async function simulator(args: Arguments<'simulator'>, shell: Shell): Promise<CommandOutcome> {
+export async function simulator(
+  args: Arguments<'simulator'>,
+  shell: Shell,
+): Promise<CommandOutcome> {
   const running = await startSimulator({
     port: wholeNumberOf(args.port, '--port', MOST_PORT),
     world: { seed: wholeNumberOf(args.seed, '--seed', Number.MAX_SAFE_INTEGER) },
@@ -26,7 +29,11 @@ export async function simulator(args: Arguments<'simulator'>, shell: Shell): Pro
     costCredential: COST_CREDENTIAL,
   });
   const { url } = running;
-  present({ json: { url, token: TOKEN, cost_credential: COST_CREDENTIAL }, text: servingText(url) }, args, shell);
+  present(
+    { json: { url, token: TOKEN, cost_credential: COST_CREDENTIAL }, text: servingText(url) },
+    args,
+    shell,
+  );
   if (!shell.signal.aborted) await once(shell.signal, 'abort');
   await running.close();
   return { exitCode: exitCodes.interrupted };

@@ -12,14 +12,19 @@ import type { Arguments } from './words.ts';
 export const status = offline(async (config, stated, args: Arguments<'status'>, shell) => {
   const { slice: slices, html, failOn, maturation, backtest } = args;
   const output = html === undefined ? undefined : resolve(shell.directory, html);
-  const report = await statusOf(config, { ...stated, slices, ...(output === undefined ? {} : { output }) });
+  const report = await statusOf(config, {
+    ...stated,
+    slices,
+    ...(output === undefined ? {} : { output }),
+  });
   if (output !== undefined) await writeNamed(output, await statusPage(report), shell);
   const shown = { details: slices !== undefined, maturation, backtest };
   const { state, headline } = report.health;
   const isBad = failOn === state || (failOn === 'watch' && state === 'failed');
   return {
     json: report,
-    text: (columns) => (html === undefined ? statusText(report, columns, shown) : `${headline}\nwritten to ${html}`),
+    text: (columns) =>
+      html === undefined ? statusText(report, columns, shown) : `${headline}\nwritten to ${html}`,
     exitCode: isBad ? exitCodes.contract : 0,
   };
 });

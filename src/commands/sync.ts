@@ -2,7 +2,12 @@
 
 import { resolve } from 'node:path';
 
-import { backfill as backfillSlice, replay as replayArchive, sync as syncAll, type SyncSummary } from '../index.ts';
+import {
+  backfill as backfillSlice,
+  replay as replayArchive,
+  sync as syncAll,
+  type SyncSummary,
+} from '../index.ts';
 import { exitCodes } from '../errors.ts';
 import { openProgress } from '../terminal/progress.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
@@ -13,21 +18,30 @@ import type { Arguments } from './words.ts';
 
 /** Loads every due window of the named slices, or of all, and publishes. */
 export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<CommandOutcome> {
-  const metricsFile = args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
+  const metricsFile =
+    args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
   const monitor = { metricsFile, mode: namedMode(shell) };
   let isRead = false;
   try {
     const deadlineMs = given(durationOf, args.deadline, '--deadline');
     return await withConfig(args, shell, false, async (config, stated) => {
       isRead = true;
-      return outcomeOf(await syncAll(config, { ...stated, ...monitor, slices: args.slice, deadlineMs }));
+      return outcomeOf(
+        await syncAll(config, { ...stated, ...monitor, slices: args.slice, deadlineMs }),
+      );
     });
   } catch (thrown) {
     // The run itself reports later failures.
     if (isRead) throw thrown;
     const { tellUnread } = await import('../notify/run-end.ts');
     const progress = openProgress(args, shell);
-    const telling = { ...monitor, command: 'sync', asOf: null, signal: shell.signal, emit: progress.emit };
+    const telling = {
+      ...monitor,
+      command: 'sync',
+      asOf: null,
+      signal: shell.signal,
+      emit: progress.emit,
+    };
     const failure = await tellUnread(telling, placeOf(args, shell), thrown);
     progress.close();
     throw failure;
@@ -35,8 +49,11 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
 }
 
 /** Fetches again and replaces the periods that touch the days, and publishes. */
-export const backfill = online(async (config, stated, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
-  outcomeOf(await backfillSlice(config, { ...stated, slice, days: dayRange(from, to), acceptLoss })),
+export const backfill = online(
+  async (config, stated, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
+    outcomeOf(
+      await backfillSlice(config, { ...stated, slice, days: dayRange(from, to), acceptLoss }),
+    ),
 );
 
 /** Loads the archived answers of the named slices, or of all, and publishes. */
@@ -46,5 +63,7 @@ export const replay = offline(async (config, stated, { slice }: Arguments<'repla
 
 function outcomeOf(summary: SyncSummary): CommandOutcome {
   const outcome = { json: summary, text: summaryText(summary), failures: summary.failures };
-  return summary.status === 'interrupted' ? { ...outcome, exitCode: exitCodes.interrupted } : outcome;
+  return summary.status === 'interrupted'
+    ? { ...outcome, exitCode: exitCodes.interrupted }
+    : outcome;
 }

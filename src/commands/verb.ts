@@ -14,7 +14,10 @@ import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 
 /** The options of a verb's command; `lockWait` only if the command has it. */
-export type VerbArguments = Pick<GlobalArguments, 'config' | 'asOf' | 'log' | 'quiet' | 'verbose'> & {
+export type VerbArguments = Pick<
+  GlobalArguments,
+  'config' | 'asOf' | 'log' | 'quiet' | 'verbose'
+> & {
   readonly lockWait?: string | undefined;
 };
 
@@ -63,12 +66,20 @@ export async function inProgress<T>(
 }
 
 /** Where to find the configuration. */
-export function placeOf({ config: file }: Pick<GlobalArguments, 'config'>, { directory, environment }: Shell) {
+export function placeOf(
+  { config: file }: Pick<GlobalArguments, 'config'>,
+  { directory, environment }: Shell,
+) {
   return { directory, environment, ...(file === undefined ? {} : { file }) };
 }
 
 /** Writes a file named by the user, completely or not at all; `makesFolder` creates its folder. Throws `STORAGE_FAILED`. */
-export async function writeNamed(path: string, text: string, shell: Shell, makesFolder = false): Promise<void> {
+export async function writeNamed(
+  path: string,
+  text: string,
+  shell: Shell,
+  makesFolder = false,
+): Promise<void> {
   const mode = namedMode(shell);
   try {
     if (makesFolder) await makeDirectory(dirname(path), mode);
@@ -85,7 +96,9 @@ export async function completeSlices(words: readonly string[], shell: Shell): Pr
   const { directory, environment } = shell;
   const [begun, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
   const named = words.includes('--config') && file !== undefined ? { file } : {};
-  const config = await readConfig({ directory, environment, offline: true, ...named }).catch(() => null);
+  const config = await readConfig({ directory, environment, offline: true, ...named }).catch(
+    () => null,
+  );
   for (const { name } of config?.slices ?? []) if (name.startsWith(begun)) shell.print(name);
   return 0;
 }
@@ -94,10 +107,15 @@ export async function completeSlices(words: readonly string[], shell: Shell): Pr
 const instantForm =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-const usage = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
+const usage = (message: string, hint: string): Failure =>
+  new Failure('USAGE_INVALID', message, { hint });
 
 /** Reads the value of an option; null if it was not given. */
-export function given<T>(read: (text: string, option: string) => T, text: string | undefined, option: string) {
+export function given<T>(
+  read: (text: string, option: string) => T,
+  text: string | undefined,
+  option: string,
+) {
   return text === undefined ? null : read(text, option);
 }
 
@@ -105,7 +123,10 @@ export function given<T>(read: (text: string, option: string) => T, text: string
 export function instantOf(text: string, option: string): Date {
   if (parseDay(instantForm.exec(text)?.[1] ?? '') !== null) return new Date(text);
   const form = 'an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
-  throw usage(`${option} was "${text}", which is no instant with an offset.`, `Write ${option} as ${form}.`);
+  throw usage(
+    `${option} was "${text}", which is no instant with an offset.`,
+    `Write ${option} as ${form}.`,
+  );
 }
 
 /** Milliseconds of a duration such as `90m`. */
@@ -119,7 +140,10 @@ export function durationOf(text: string, option: string): number {
 /** A whole number from 0 to `most`. */
 export function wholeNumberOf(text: string, option: string, most: number): number {
   if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-  throw usage(`${option} was "${text}", which is no whole number from 0 to ${most}.`, `Write ${option} in digits.`);
+  throw usage(
+    `${option} was "${text}", which is no whole number from 0 to ${most}.`,
+    `Write ${option} in digits.`,
+  );
 }
 
 /** Reads a day, `YYYY-MM-DD`. */
@@ -135,5 +159,8 @@ export function dayRange(from: string, to: string): DayInterval {
   const hint = 'Give the first day as --from and the last day as --to.';
   if (last < first) throw usage(`--from ${first} was later than --to ${last}.`, hint);
   if (last <= LAST_DAY) return { start: first, end: addDays(last, 1) };
-  throw usage(`--to was ${last}, later than the last day of all, ${LAST_DAY}.`, 'Correct the year of --to.');
+  throw usage(
+    `--to was ${last}, later than the last day of all, ${LAST_DAY}.`,
+    'Correct the year of --to.',
+  );
 }

@@ -10,7 +10,8 @@ export type OptionTable = Readonly<Record<string, Options>>;
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 const needed = (describe: string) => ({ ...text(describe), demandOption: true }) as const;
 const list = (describe: string) => ({ ...text(describe), array: true }) as const;
-const preset = <D extends string>(value: D, describe: string) => ({ ...text(describe), default: value }) as const;
+const preset = <D extends string>(value: D, describe: string) =>
+  ({ ...text(describe), default: value }) as const;
 const word = (describe: string) => ({ type: 'string', describe }) as const;
 const flag = (describe: string) => ({ type: 'boolean', default: false, describe }) as const;
 /** A switch that can exclude another option. It has no default, as yargs treats a default as given. */
@@ -31,7 +32,12 @@ const slices = list('Only these slices [all]');
 const app = needed('App token');
 const lockWait = preset('60s', 'How long to wait for another run');
 
-const verb = <O extends OptionTable>(describe: string, example: string, options: O, positional?: string) => ({
+const verb = <O extends OptionTable>(
+  describe: string,
+  example: string,
+  options: O,
+  positional?: string,
+) => ({
   describe,
   example,
   options,
@@ -44,7 +50,10 @@ export const verbs = {
     'Write a first ripen.yaml, .env.example, editor schema',
     'init trial --simulator',
     {
-      simulator: { ...lever('For the bundled simulator, without an account'), conflicts: 'from-account' },
+      simulator: {
+        ...lever('For the bundled simulator, without an account'),
+        conflicts: 'from-account',
+      },
       'from-account': lever('From what the account of RIPEN_TOKEN lists'),
       'base-url': text('Its campaign API [RIPEN_BASE_URL]'),
       'reports-url': text('Its reports [RIPEN_REPORTS_URL]'),
@@ -57,16 +66,24 @@ export const verbs = {
   check: verb('Find what is wrong before a sync; writes nothing', 'check --config prod.yaml', {
     resolved: flag('Only print the configuration as it is understood'),
   }),
-  plan: verb('Show what the next sync would request, and why', 'plan --as-of 2026-02-14T02:30:00Z', {
-    slice: list('These slices, window by window'),
-    'lock-wait': lockWait,
-  }),
-  sync: verb('The nightly job: load whatever is due, then publish', 'sync --slice network_daily --deadline 90m', {
-    slice: slices,
-    deadline: text('Start nothing new after this long, such as 90m'),
-    'metrics-file': text('Write metrics for Prometheus to this file'),
-    'lock-wait': lockWait,
-  }),
+  plan: verb(
+    'Show what the next sync would request, and why',
+    'plan --as-of 2026-02-14T02:30:00Z',
+    {
+      slice: list('These slices, window by window'),
+      'lock-wait': lockWait,
+    },
+  ),
+  sync: verb(
+    'The nightly job: load whatever is due, then publish',
+    'sync --slice network_daily --deadline 90m',
+    {
+      slice: slices,
+      deadline: text('Start nothing new after this long, such as 90m'),
+      'metrics-file': text('Write metrics for Prometheus to this file'),
+      'lock-wait': lockWait,
+    },
+  ),
   backfill: verb(
     'Load periods again in any state, then publish',
     'backfill --slice network_daily --from 2026-01-01 --to 2026-01-31',
@@ -102,17 +119,21 @@ export const verbs = {
     yes: flag('Do not ask'),
     'lock-wait': lockWait,
   }),
-  export: verb('Write one slice as Parquet, CSV or NDJSON', 'export --slice network_daily --output january.csv', {
-    slice: { ...text('The slice'), conflicts: 'table' },
-    table: { ...text('Another table or view, such as links'), conflicts: 'final-only' },
-    output: needed('A file (.csv.gz), or -'),
-    format: choice(['parquet', 'csv', 'ndjson'], 'Form [the extension]'),
-    from: text('First day, YYYY-MM-DD'),
-    to: text('Last day, YYYY-MM-DD'),
-    'final-only': lever('Cells that are not final are empty'),
-    'as-is': flag('No apostrophe before formulas'),
-    'lock-wait': lockWait,
-  }),
+  export: verb(
+    'Write one slice as Parquet, CSV or NDJSON',
+    'export --slice network_daily --output january.csv',
+    {
+      slice: { ...text('The slice'), conflicts: 'table' },
+      table: { ...text('Another table or view, such as links'), conflicts: 'final-only' },
+      output: needed('A file (.csv.gz), or -'),
+      format: choice(['parquet', 'csv', 'ndjson'], 'Form [the extension]'),
+      from: text('First day, YYYY-MM-DD'),
+      to: text('Last day, YYYY-MM-DD'),
+      'final-only': lever('Cells that are not final are empty'),
+      'as-is': flag('No apostrophe before formulas'),
+      'lock-wait': lockWait,
+    },
+  ),
   catalog: verb(
     'Search the metrics, dimensions, apps … there are',
     'catalog revenue',
@@ -123,15 +144,23 @@ export const verbs = {
     'word',
   ),
   partners: verb('List the partners of the service', 'partners --json', {}),
-  'links list': verb('List network links, or the sub-links of one', 'links list --app abc123def456 --parent 1a2b3c', {
-    app,
-    parent: text('Token of the link whose sub-links to list'),
-  }),
-  'links create': verb('Create a network link, or a sub-link', 'links create --app abc123def456 --name Summer', {
-    app,
-    name: needed('Name of the new link'),
-    parent: text('Token of the parent, for a sub-link'),
-  }),
+  'links list': verb(
+    'List network links, or the sub-links of one',
+    'links list --app abc123def456 --parent 1a2b3c',
+    {
+      app,
+      parent: text('Token of the link whose sub-links to list'),
+    },
+  ),
+  'links create': verb(
+    'Create a network link, or a sub-link',
+    'links create --app abc123def456 --name Summer',
+    {
+      app,
+      name: needed('Name of the new link'),
+      parent: text('Token of the parent, for a sub-link'),
+    },
+  ),
   'links update': verb(
     "Change a link's partner or cost data",
     'links update --app abc123def456 --link 1a2b3c --partner 174',
@@ -148,11 +177,15 @@ export const verbs = {
     'resend-unknown': flag('Send unknown outcomes again'),
     'lock-wait': lockWait,
   }),
-  simulator: verb('Serve the whole service interface on loopback', 'simulator --port 8080 --seed 7', {
-    port: preset('0', 'Port on loopback; 0 takes a free one'),
-    seed: preset('1', 'Which world to simulate'),
-    now: text('The instant its clock stands at [the clock]'),
-  }),
+  simulator: verb(
+    'Serve the whole service interface on loopback',
+    'simulator --port 8080 --seed 7',
+    {
+      port: preset('0', 'Port on loopback; 0 takes a free one'),
+      seed: preset('1', 'Which world to simulate'),
+      now: text('The instant its clock stands at [the clock]'),
+    },
+  ),
   demo: verb('The guided tour: a month of simulated nights into ./data', 'demo', {
     nights: preset('28', 'How many; with fewer nothing is projected yet'),
   }),
@@ -161,9 +194,17 @@ export const verbs = {
 export type VerbName = keyof typeof verbs;
 
 /** The words that only group commands. */
-export const groups: Readonly<Record<string, Pick<(typeof verbs)['demo'], 'describe' | 'example'>>> = {
-  links: { describe: 'List, create and update the links of an app', example: 'links list --app abc123def456' },
-  spend: { describe: 'Send ad spend to the service', example: 'spend send --file spend.csv --dry-run' },
+export const groups: Readonly<
+  Record<string, Pick<(typeof verbs)['demo'], 'describe' | 'example'>>
+> = {
+  links: {
+    describe: 'List, create and update the links of an app',
+    example: 'links list --app abc123def456',
+  },
+  spend: {
+    describe: 'Send ad spend to the service',
+    example: 'spend send --file spend.csv --dry-run',
+  },
 };
 
 export type GlobalArguments = ArgumentsCamelCase<InferredOptionTypes<typeof globalOptions>>;

@@ -29,7 +29,9 @@ export interface Problem {
 
 /** Returns a `CONFIG_INVALID` that lists every problem of a file, one per line. */
 export function configInvalid(file: string, problems: readonly Problem[]): Failure {
-  const lines = problems.map(({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`);
+  const lines = problems.map(
+    ({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`,
+  );
   return new Failure('CONFIG_INVALID', lines.join('\n'), {
     facts: { file, problems: lines.length },
     hint: 'Correct every line listed; nothing was requested and nothing was written.',
@@ -93,14 +95,17 @@ export function schemaMistakes(
 ): Mistake[] {
   return issues.flatMap(narrowed).flatMap((issue): Mistake[] => {
     const path = pathOf(issue);
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(path, key, issue.message));
-    if (issue.code === 'invalid_key') return [{ path, at: 'key', text: issue.issues[0]?.message ?? issue.message }];
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => unknownKey(path, key, issue.message));
+    if (issue.code === 'invalid_key')
+      return [{ path, at: 'key', text: issue.issues[0]?.message ?? issue.message }];
     return [{ path, at: 'value', text: textOf(issue, valueAt(root, path), isShown(path)) }];
   });
 }
 
 /** The path of an issue. A schema of YAML values has no symbols in it. */
-export const pathOf = (issue: Issue): SettingPath => issue.path.filter((step) => typeof step !== 'symbol');
+export const pathOf = (issue: Issue): SettingPath =>
+  issue.path.filter((step) => typeof step !== 'symbol');
 
 function unknownKey(path: SettingPath, key: string, known: string): Mistake {
   const near = nearest(key, known.split(', '));
@@ -113,19 +118,27 @@ function narrowed(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const [meant, other] = issue.errors
     .filter(
-      (branch) => !branch.some(({ path, code }) => path.length === 0 && /^invalid_(?:type|value|union)$/.test(code)),
+      (branch) =>
+        !branch.some(
+          ({ path, code }) => path.length === 0 && /^invalid_(?:type|value|union)$/.test(code),
+        ),
     )
     .map((branch) => ({ branch, keys: keysAmiss(branch) }))
     .sort((one, next) => one.keys - next.keys);
   if (meant === undefined || (meant.keys > 0 && meant.keys === other?.keys)) return [issue];
-  return meant.branch.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
+  return meant.branch.flatMap((inner) =>
+    narrowed({ ...inner, path: [...issue.path, ...inner.path] }),
+  );
 }
 
 /** Counts unknown and missing keys of the form itself. A wrong key further down does not show which form was meant. */
 const keysAmiss = (branch: readonly Issue[]): number =>
   branch.reduce((count, issue) => {
-    if (issue.code === 'unrecognized_keys' && issue.path.length === 0) return count + issue.keys.length;
-    return issue.code === 'invalid_type' && issue.path.length === 1 && issue.input === undefined ? count + 1 : count;
+    if (issue.code === 'unrecognized_keys' && issue.path.length === 0)
+      return count + issue.keys.length;
+    return issue.code === 'invalid_type' && issue.path.length === 1 && issue.input === undefined
+      ? count + 1
+      : count;
   }, 0);
 
 function kindOf(value: unknown): string {
@@ -150,18 +163,23 @@ const MAX_SHOWN = 60;
 
 function textOf(issue: Issue, value: unknown, isShown: boolean): string {
   const isUnset = value === undefined;
-  const shown = isShown && !isUnset && typeof value !== 'object' ? JSON.stringify(value) : 'the value';
+  const shown =
+    isShown && !isUnset && typeof value !== 'object' ? JSON.stringify(value) : 'the value';
   const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
   const notAllowed = isUnset ? 'is missing' : `${subject} is not allowed`;
   if (issue.code === 'invalid_type') {
     const isOwn = issue.message.startsWith('must be');
-    const isUnquoted = !isOwn && issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
+    const isUnquoted =
+      !isOwn && issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
     const wanted = isOwn ? issue.message : `must be ${kinds[issue.expected] ?? issue.expected}`;
     return `${isUnset ? 'is missing' : `is ${kindOf(value)}`}; ${wanted}${isUnquoted ? ', so put it in quotes' : ''}`;
   }
   if (issue.code === 'invalid_union') {
-    if (typeof value !== 'string') return `is ${isUnset ? 'missing' : kindOf(value)}; ${issue.message}`;
-    const names = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values : []));
+    if (typeof value !== 'string')
+      return `is ${isUnset ? 'missing' : kindOf(value)}; ${issue.message}`;
+    const names = issue.errors
+      .flat()
+      .flatMap((inner) => (inner.code === 'invalid_value' ? inner.values : []));
     return `${notAllowed}; ${issue.message}${suggestion(value, names.map(String))}`;
   }
   if (issue.code === 'invalid_value') {
@@ -169,8 +187,11 @@ function textOf(issue: Issue, value: unknown, isShown: boolean): string {
     const near = typeof value === 'string' ? suggestion(value, allowed) : '';
     return `${notAllowed}; must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}${near}`;
   }
-  if (issue.code === 'too_small' && issue.origin === 'array') return 'is an empty list; must hold at least one item';
-  if (issue.code === 'too_small') return `${subject} is too small; must be at least ${String(issue.minimum)}`;
-  if (issue.code === 'too_big') return `${subject} is too large; must be at most ${String(issue.maximum)}`;
+  if (issue.code === 'too_small' && issue.origin === 'array')
+    return 'is an empty list; must hold at least one item';
+  if (issue.code === 'too_small')
+    return `${subject} is too small; must be at least ${String(issue.minimum)}`;
+  if (issue.code === 'too_big')
+    return `${subject} is too large; must be at most ${String(issue.maximum)}`;
   return `${subject} ${issue.message}`;
 }

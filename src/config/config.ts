@@ -24,7 +24,11 @@ export interface Proxy {
   readonly exceptions: readonly string[];
 }
 
-type Frozen<T> = T extends Secret | Date ? T : T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
+type Frozen<T> = T extends Secret | Date
+  ? T
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
 
 export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simulator' }>>;
 
@@ -91,7 +95,11 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
     }),
     archiveMs: stated.archive,
     audit: stated.audit,
-    notify: stated.notify.map(({ url, on }) => ({ url: new Secret(url), on, proxy: proxyOf(environment, [url]) })),
+    notify: stated.notify.map(({ url, on }) => ({
+      url: new Secret(url),
+      on,
+      proxy: proxyOf(environment, [url]),
+    })),
     partners: stated.partners,
     links: stated.links,
     slices: stated.slices.map((slice) => buildSlice(slice, service)),
@@ -103,7 +111,10 @@ function httpService(
   { base, fileToken, environment }: Origin,
 ) {
   const { base_url: baseUrl, reports_url: reportsUrl, cost_url: costUrl = null } = stated;
-  const proxy = proxyOf(environment, costUrl === null ? [baseUrl, reportsUrl] : [baseUrl, reportsUrl, costUrl]);
+  const proxy = proxyOf(
+    environment,
+    costUrl === null ? [baseUrl, reportsUrl] : [baseUrl, reportsUrl, costUrl],
+  );
   return {
     kind: 'http' as const,
     baseUrl,
@@ -134,7 +145,9 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
     dimensions: settings.dimensions,
     metrics,
     ...(cube === null ? {} : { cube }),
-    ...(service.kind === 'http' && service.maxUrlBytes !== MAX_URL_BYTES ? { maxUrlBytes: service.maxUrlBytes } : {}),
+    ...(service.kind === 'http' && service.maxUrlBytes !== MAX_URL_BYTES
+      ? { maxUrlBytes: service.maxUrlBytes }
+      : {}),
     ...(hasStars({ metrics }) ? { maxMetrics: settings.max_metrics } : {}),
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
@@ -153,7 +166,9 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
   };
 }
 
-const sortedByName = (entries: readonly (readonly [string, string])[]): Readonly<Record<string, string>> =>
+const sortedByName = (
+  entries: readonly (readonly [string, string])[],
+): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** The headers that are not secret: names in lower case, sorted. */
@@ -167,14 +182,19 @@ const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>>
 /** The report parameters that planning does not decide, as the text that is sent, sorted by name. Null leaves one out. */
 function wireParameters(settings: SliceSettings): Readonly<Record<string, string>> {
   const values: [string, ParameterValue | null | undefined][] = [
-    ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [name, settings[name]]),
+    ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [
+      name,
+      settings[name],
+    ]),
     ...Object.entries(settings.filters ?? {}),
     ...Object.entries(settings.extra_parameters ?? {}),
   ];
   // The service's lists are joined by commas and have no escape for one, so no item contains a comma.
   return sortedByName(
     values.flatMap(([name, value]): [string, string][] =>
-      value === null || value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
+      value === null || value === undefined
+        ? []
+        : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
     ),
   );
 }
@@ -202,15 +222,21 @@ function proxyOf(environment: Environment, addresses: readonly string[]): Proxy 
   const stated = environment[variable]?.trim() ?? '';
   try {
     // A host and port alone mean http, as in other tools.
-    const { protocol, origin, username, password } = new URL(stated.includes('://') ? stated : `http://${stated}`);
+    const { protocol, origin, username, password } = new URL(
+      stated.includes('://') ? stated : `http://${stated}`,
+    );
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
     const credential = credentialOf(decodeURIComponent(username), decodeURIComponent(password));
     return { address: origin, credential, exceptions: [...own, ...named] };
   } catch {
-    throw new Failure('CONFIG_INVALID', `The proxy in the variable ${variable} was no http or https address`, {
-      facts: { variable },
-      hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
-    });
+    throw new Failure(
+      'CONFIG_INVALID',
+      `The proxy in the variable ${variable} was no http or https address`,
+      {
+        facts: { variable },
+        hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
+      },
+    );
   }
 }
 

@@ -20,7 +20,10 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
 
 /** The fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
 function slipsBetween(one: string, other: string): number {
-  let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, index) => index)];
+  let [beforeLast, last]: [number[], number[]] = [
+    [],
+    Array.from({ length: other.length + 1 }, (_, index) => index),
+  ];
   const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
   for (let row = 1; row <= one.length; row += 1) {
     const current = [row];
@@ -29,7 +32,9 @@ function slipsBetween(one: string, other: string): number {
       const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
       const replaced = at(last, column - 1) + (same ? 0 : 1);
       const exchanged = swapped ? at(beforeLast, column - 2) + 1 : Infinity;
-      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, exchanged));
+      current.push(
+        Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, exchanged),
+      );
     }
     [beforeLast, last] = [last, current];
   }

@@ -24,13 +24,18 @@ const PUBLISHED_MODE = 0o644;
 /** The settings of a lake besides its path: rights of files on this machine, and how to reach an object store. */
 const lakeSettings = {
   mode: fileMode.optional().describe('File rights of what is published, octal text. "0644".'),
-  endpoint: webAddress().optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
+  endpoint: webAddress()
+    .optional()
+    .describe("Address of an S3-compatible store; the environment's, else Amazon's."),
   region: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' })
     .optional()
     .describe("Region of the bucket; the environment's, or us-east-1 under an endpoint."),
-  path_style: z.boolean().optional().describe('Whether the bucket is named in the path; true with endpoint.'),
+  path_style: z
+    .boolean()
+    .optional()
+    .describe('Whether the bucket is named in the path; true with endpoint.'),
 } as const;
 
 type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
@@ -39,8 +44,14 @@ type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCtx): void {
   const { mode, ...store } = lake;
   const [names, message] = path.startsWith('s3://')
-    ? [mode === undefined ? [] : ['mode'], 'is for files; an object store has no file rights; leave it out']
-    : [Object.keys(store).filter((key) => key in lakeSettings), 'is for s3://bucket/prefix alone; leave it out'];
+    ? [
+        mode === undefined ? [] : ['mode'],
+        'is for files; an object store has no file rights; leave it out',
+      ]
+    : [
+        Object.keys(store).filter((key) => key in lakeSettings),
+        'is for s3://bucket/prefix alone; leave it out',
+      ];
   for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
 }
 
@@ -55,7 +66,10 @@ export interface ObjectStore {
   readonly pathStyle: boolean;
 }
 
-function lakeAt(stated: string, { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake) {
+function lakeAt(
+  stated: string,
+  { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake,
+) {
   const [, bucket, rest = ''] = BUCKET.exec(stated) ?? [];
   if (bucket === undefined) return { path: stated, mode };
   const place = { bucket, prefix: rest.slice(1) };
@@ -72,17 +86,24 @@ export const publishTarget = z.union(
   [
     block({
       duckdb: localPath.describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
-      mode: fileMode.prefault('0644').describe('File rights of what is published, octal text. "0644".'),
+      mode: fileMode
+        .prefault('0644')
+        .describe('File rights of what is published, octal text. "0644".'),
     }).transform(({ duckdb: path, mode }) => ({ kind: 'duckdb' as const, path, mode })),
     block({
       delta: lakePath.describe('Directory of Delta tables, or s3://bucket/prefix.'),
       // A notebook left open on Friday can still read its version on Monday.
-      keep: duration.prefault('3d').describe('How long older versions of Delta tables are kept. "3d".'),
+      keep: duration
+        .prefault('3d')
+        .describe('How long older versions of Delta tables are kept. "3d".'),
       keep_released: z
         .boolean()
         .default(false)
         .describe('Whether these tables keep periods that retain deletes from the warehouse.'),
-      column_mapping: z.boolean().default(false).describe('Whether to map column names that some engines refuse.'),
+      column_mapping: z
+        .boolean()
+        .default(false)
+        .describe('Whether to map column names that some engines refuse.'),
       ...lakeSettings,
     })
       .superRefine((stated, context) => refuseMisplaced(stated.delta, stated, context))
@@ -93,7 +114,10 @@ export const publishTarget = z.union(
         ...(stated.keep_released ? { keepReleased: true } : {}),
         ...(stated.column_mapping ? { columnMapping: true } : {}),
       })),
-    block({ parquet: lakePath.describe('Directory of plain Parquet files, or s3://bucket/prefix.'), ...lakeSettings })
+    block({
+      parquet: lakePath.describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
+      ...lakeSettings,
+    })
       .superRefine((stated, context) => refuseMisplaced(stated.parquet, stated, context))
       .transform((stated) => ({ kind: 'parquet' as const, ...lakeAt(stated.parquet, stated) })),
   ],

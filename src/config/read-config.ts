@@ -63,10 +63,12 @@ export interface Inspection {
 }
 
 /** Reads the configuration. Throws `CONFIG_MISSING` if the file cannot be read, `CONFIG_INVALID` with all of its problems. */
-export const readConfig = async (options: ConfigOptions): Promise<Config> => faultless(await inspectConfig(options));
+export const readConfig = async (options: ConfigOptions): Promise<Config> =>
+  faultless(await inspectConfig(options));
 
 /** Parses the text of a configuration. Throws `CONFIG_INVALID` with every problem, sorted by position. */
-export const parseConfig = (text: string, source: ConfigSource): Config => faultless(inspectText(text, source));
+export const parseConfig = (text: string, source: ConfigSource): Config =>
+  faultless(inspectText(text, source));
 
 function faultless({ shown, problems, config }: Inspection): Config {
   if (config === null) throw configInvalid(shown, problems);
@@ -85,7 +87,11 @@ export async function inspectConfig(options: ConfigOptions): Promise<Inspection>
   // The environment takes precedence over `.env`.
   const lacking = parseEnv(await readFile(join(dirname(file), '.env'), 'utf8').catch(() => ''));
   const text = await readText(file, options.file !== undefined);
-  return inspectText(text, { ...options, file, environment: { ...lacking, ...options.environment } });
+  return inspectText(text, {
+    ...options,
+    file,
+    environment: { ...lacking, ...options.environment },
+  });
 }
 
 async function readText(file: string, isChosen: boolean): Promise<string> {
@@ -93,12 +99,16 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
     throw new Failure('CONFIG_MISSING', `No configuration could be read; tried ${file} (${code})`, {
       facts: { file, reason: code },
-      hint: isChosen ? 'Correct the path given to --config.' : 'Run `ripen init`, or name a file with --config.',
+      hint: isChosen
+        ? 'Correct the path given to --config.'
+        : 'Run `ripen init`, or name a file with --config.',
       cause,
     });
   });
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw configInvalid(file, [{ place: file, key: '', text: 'is not UTF-8; save the file in that encoding' }]);
+  throw configInvalid(file, [
+    { place: file, key: '', text: 'is not UTF-8; save the file in that encoding' },
+  ]);
 }
 
 /** As `inspectConfig`, for a given text. */
@@ -109,7 +119,8 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
   const { root, effective, parsed } = validated(read);
-  const tokenFile = source.offline === true ? { token: null, mistakes: [] } : readTokenFile(effective, base);
+  const tokenFile =
+    source.offline === true ? { token: null, mistakes: [] } : readTokenFile(effective, base);
   const found = [
     ...schemaMistakes(parsed.error?.issues ?? [], effective, (path) => isShown(read, root, path)),
     ...settingMistakes(root, effective, source.environment),
@@ -118,7 +129,11 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   const worthy = [...read.mistakes, ...worthTelling(found, read.mistakes, effective)];
   const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
   const reported = worthy
-    .map(({ path, at, text: wrong }) => ({ at: read.placeOf(path, at), key: settingName(path), text: wrong }))
+    .map(({ path, at, text: wrong }) => ({
+      at: read.placeOf(path, at),
+      key: settingName(path),
+      text: wrong,
+    }))
     .toSorted((one, other) => one.at.line - other.at.line || one.at.column - other.at.column)
     .map(({ at, key, text: wrong }): Problem => ({ place: placeText(at), key, text: wrong }));
   const { fatal } = read;
@@ -161,7 +176,8 @@ function spelled(value: unknown, [step, ...rest]: SettingPath): unknown {
     if (value === 'true' || value === 'false') return value === 'true';
     return value !== '' && String(Number(value)) === value ? Number(value) : value;
   }
-  if (Array.isArray(value)) return value.map((item: unknown, index) => (index === step ? spelled(item, rest) : item));
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) => (index === step ? spelled(item, rest) : item));
   return isMapping(value) ? { ...value, [step]: spelled(value[step], rest) } : value;
 }
 
@@ -186,7 +202,8 @@ function originOf(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
   const isInherited =
-    valueAt(root, [first, index, key]) === undefined && valueAt(root, ['defaults', key]) !== undefined;
+    valueAt(root, [first, index, key]) === undefined &&
+    valueAt(root, ['defaults', key]) !== undefined;
   return isInherited ? ['defaults', key, ...rest] : path;
 }
 
@@ -198,8 +215,14 @@ function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean 
 }
 
 /** Returns the mistakes that do not follow from another problem, at most one for each place. */
-function worthTelling(found: readonly Mistake[], unreadable: readonly Mistake[], effective: unknown): Mistake[] {
-  const misspelt = new Set(found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
+function worthTelling(
+  found: readonly Mistake[],
+  unreadable: readonly Mistake[],
+  effective: unknown,
+): Mistake[] {
+  const misspelt = new Set(
+    found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])),
+  );
   const places = new Set<string>();
   return found.filter(({ path, at }) => {
     const place = placeName([...path, at]);

@@ -5,27 +5,42 @@ import * as z from 'zod';
 import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
 import { suggestion } from './config-problems.ts';
-import { isServiceName, listedText, serviceName, text, utcOffset, wholeNumber } from './setting-kinds.ts';
+import {
+  isServiceName,
+  listedText,
+  serviceName,
+  text,
+  utcOffset,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 /** The value of a parameter before it becomes the text that is sent. */
 export type ParameterValue = string | number | boolean | readonly (string | number)[];
 
-const LIST_OR_TEXT = 'must be text, a number or a list of them; an empty list selects nothing and is refused';
+const LIST_OR_TEXT =
+  'must be text, a number or a list of them; an empty list selects nothing and is refused';
 
 const textList = z.array(listedText).min(1);
 const listedValue = z.union([listedText, z.number()], { error: 'must be text or a number' });
-const filterValue = z.union([text, z.number(), z.array(listedValue).min(1)], { error: LIST_OR_TEXT });
-const extraValue = z.union([text, z.number(), z.boolean(), z.array(listedValue).min(1)], { error: LIST_OR_TEXT });
+const filterValue = z.union([text, z.number(), z.array(listedValue).min(1)], {
+  error: LIST_OR_TEXT,
+});
+const extraValue = z.union([text, z.number(), z.boolean(), z.array(listedValue).min(1)], {
+  error: LIST_OR_TEXT,
+});
 
 const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
-  error: 'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
+  error:
+    'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
 });
 
 /** Null leaves a parameter out of the request. Any text is accepted, as the service's documents list different values. */
 const parameterShape = {
   cohort_maturity: listedText
     .default('immature')
-    .describe('Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).'),
+    .describe(
+      'Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).',
+    ),
   utc_offset: utcOffset
     .prefault('+00:00')
     .describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
@@ -43,23 +58,43 @@ const parameterShape = {
   reattributed: z
     .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
     .nullish()
-    .describe("Filter for reattributed users: all, true or false. Left to the service's default unless set."),
+    .describe(
+      "Filter for reattributed users: all, true or false. Left to the service's default unless set.",
+    ),
   iap_revenue_mode: listedText
     .nullish()
-    .describe("Share of gross revenue returned, such as GROSS_70. Left to the service's default unless set."),
+    .describe(
+      "Share of gross revenue returned, such as GROSS_70. Left to the service's default unless set.",
+    ),
   ad_revenue_sources: textList.nullish().describe('Ad revenue sources to include.'),
   os_names: textList.nullish().describe('Operating systems to include.'),
   ad_spend_mode: listedText
     .nullish()
-    .describe("Source of ad spend: attribution, network or mixed. Left to the service's default unless set."),
+    .describe(
+      "Source of ad spend: attribution, network or mixed. Left to the service's default unless set.",
+    ),
   sandbox: z.boolean().nullable().default(false).describe('Sandbox instead of production. false.'),
-  sort: z.array(sortKey).min(1).nullish().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
-  index: z.array(serviceName('dimension')).min(1).nullish().describe('Dimensions that index the report.'),
-  period_over_period: listedText.nullish().describe('Period to compare with, such as previous_week.'),
+  sort: z
+    .array(sortKey)
+    .min(1)
+    .nullish()
+    .describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
+  index: z
+    .array(serviceName('dimension'))
+    .min(1)
+    .nullish()
+    .describe('Dimensions that index the report.'),
+  period_over_period: listedText
+    .nullish()
+    .describe('Period to compare with, such as previous_week.'),
   currency: listedText
     .nullish()
-    .describe("Currency that money is converted to, such as USD. Left to the service's default unless set."),
-  limit: wholeNumber(1).nullish().describe('Most rows of one answer; an answer with as many counts as incomplete.'),
+    .describe(
+      "Currency that money is converted to, such as USD. Left to the service's default unless set.",
+    ),
+  limit: wholeNumber(1)
+    .nullish()
+    .describe('Most rows of one answer; an answer with as many counts as incomplete.'),
 } as const;
 
 export const parameterNames = z.object(parameterShape).keyof().options;
@@ -87,7 +122,9 @@ const weighty = [
 /** Returns the parameters of `weighty` that a slice leaves to the service's own default. */
 export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
   const isSent = (name: string): boolean => Object.hasOwn(parameters, name);
-  return weighty.filter((name) => !isSent(name) && !(name === 'attribution_type' && isSent('attribution_types')));
+  return weighty.filter(
+    (name) => !isSent(name) && !(name === 'attribution_type' && isSent('attribution_types')),
+  );
 }
 
 /** The parameters of a report request that ripen sets itself. */
@@ -95,7 +132,11 @@ const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] a
 
 /** The schema of a key in which `problemOf` finds nothing wrong. */
 const keyWithout = (problemOf: (key: string) => string | null) =>
-  z.string().refine((key) => problemOf(key) === null, { error: ({ input }) => problemOf(String(input)) ?? '' });
+  z
+    .string()
+    .refine((key) => problemOf(key) === null, {
+      error: ({ input }) => problemOf(String(input)) ?? '',
+    });
 
 const filterKey = keyWithout(filterKeyProblem).meta({
   pattern: `.__(${[...dimensionFilters, ...metricFilters].join('|')})$`,
@@ -111,7 +152,10 @@ export const reportShape = {
       'Filters, <dimension>__<suffix> or <metric>__<suffix>. Dimensions: in, not_in (lists), contains, exclude, ' +
         'starts_with, not_starts_with, ends_with, not_ends_with (text). Metrics: lt, lte, gt, gte, eq, ne (numbers).',
     ),
-  extra_parameters: z.record(extraKey, extraValue).optional().describe('Other report parameters, passed on as stated.'),
+  extra_parameters: z
+    .record(extraKey, extraValue)
+    .optional()
+    .describe('Other report parameters, passed on as stated.'),
 } as const;
 
 export interface FilterKey {
@@ -125,7 +169,8 @@ export function parseFilterKey(key: string): FilterKey | null {
   const split = key.lastIndexOf('__');
   if (split < 1) return null;
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
-  if (dimensionFilters.some((known) => known === suffix)) return { name, suffix, kind: 'dimension' };
+  if (dimensionFilters.some((known) => known === suffix))
+    return { name, suffix, kind: 'dimension' };
   return metricFilters.some((known) => known === suffix) ? { name, suffix, kind: 'metric' } : null;
 }
 
@@ -136,7 +181,9 @@ function filterKeyProblem(key: string): string | null {
   if (filter === null || (isDimension && filter.kind === 'metric')) {
     const stated = key.slice(0, Math.max(0, key.lastIndexOf('__')));
     const names = [stated, ...dimensions].filter((name) => name !== '');
-    const known = names.flatMap((name) => [...dimensionFilters, ...metricFilters].map((each) => `${name}__${each}`));
+    const known = names.flatMap((name) =>
+      [...dimensionFilters, ...metricFilters].map((each) => `${name}__${each}`),
+    );
     const allowed = `<dimension>__ ${dimensionFilters.join(', ')}, or <metric>__ ${metricFilters.join(', ')}`;
     return `is not a filter; must be ${allowed}${suggestion(key, known)}`;
   }
@@ -146,8 +193,12 @@ function filterKeyProblem(key: string): string | null {
 
 /** What is wrong with the key of an extra parameter; null if nothing is. */
 function extraKeyProblem(key: string): string | null {
-  if (!/^[\w.[\]-]+$/.test(key)) return 'is not a parameter name; must be letters, digits and _ . - [ ]';
-  if (ownParameters.some((known) => known === key)) return `restates ${key}, which ripen sends itself; leave it out`;
+  if (!/^[\w.[\]-]+$/.test(key))
+    return 'is not a parameter name; must be letters, digits and _ . - [ ]';
+  if (ownParameters.some((known) => known === key))
+    return `restates ${key}, which ripen sends itself; leave it out`;
   const isKnown = Object.hasOwn(parameterShape, key) || parseFilterKey(key) !== null;
-  return isKnown ? `restates a parameter or a filter; set ${key} itself, a filter under filters` : null;
+  return isKnown
+    ? `restates a parameter or a filter; set ${key} itself, a filter under filters`
+    : null;
 }

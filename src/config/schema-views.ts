@@ -29,7 +29,9 @@ export function configJsonSchema(): object {
     title: 'ripen.yaml',
     description: 'Configuration of ripen.',
     ...withVariables(schema),
-    patternProperties: { '^x-': { description: 'Holds anchors; read where an alias leads to it.' } },
+    patternProperties: {
+      '^x-': { description: 'Holds anchors; read where an alias leads to it.' },
+    },
     definitions: { variable },
   };
 }
@@ -43,7 +45,8 @@ function withVariables(schema: Readonly<Record<string, unknown>>): Record<string
     ]),
   );
   // A nested list adds its items to the outer list; they are checked when the file is read.
-  if (inner['type'] === 'array') return { ...inner, items: { anyOf: [inner['items'], { type: 'array' }] } };
+  if (inner['type'] === 'array')
+    return { ...inner, items: { anyOf: [inner['items'], { type: 'array' }] } };
   if (!isBoundScalar(inner)) return inner;
   const { description, default: standard, ...bound } = inner;
   return {
@@ -57,12 +60,15 @@ function nested(keyword: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => nested('', item));
   if (!isMapping(value)) return value;
   if (keyword !== 'properties') return withVariables(value);
-  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, nested('', schema)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, schema]) => [name, nested('', schema)]),
+  );
 }
 
 function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
   const { type } = schema;
-  if (type === 'string') return ['pattern', 'enum', 'const', 'format'].some((keyword) => keyword in schema);
+  if (type === 'string')
+    return ['pattern', 'enum', 'const', 'format'].some((keyword) => keyword in schema);
   return type === 'integer' || type === 'number' || type === 'boolean';
 }
 
@@ -79,7 +85,8 @@ export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
     },
     Scalar: (_key, scalar) => {
       // Escapes a dollar sign that would be read as a variable or as an escape.
-      if (typeof scalar.value === 'string') scalar.value = scalar.value.replaceAll(/\$(?=[{$])/g, '$$$$');
+      if (typeof scalar.value === 'string')
+        scalar.value = scalar.value.replaceAll(/\$(?=[{$])/g, '$$$$');
     },
   });
   return document.toString({ lineWidth: LINE_WIDTH });
@@ -87,25 +94,35 @@ export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
 
 /** Returns an accepted value with defaults added and secrets hidden. The keys of a mapping are in the order of its block. */
 function resolved(kind: unknown, stated: unknown): unknown {
-  if (kind instanceof z.ZodType && isHidden(kind)) return String(stated).includes('://') ? 'https://***' : '***';
+  if (kind instanceof z.ZodType && isHidden(kind))
+    return String(stated).includes('://') ? 'https://***' : '***';
   if (kind instanceof z.ZodDefault || kind instanceof z.ZodPrefault) {
-    return resolved(kind._zod.def.innerType, stated === undefined ? kind._zod.def.defaultValue : stated);
+    return resolved(
+      kind._zod.def.innerType,
+      stated === undefined ? kind._zod.def.defaultValue : stated,
+    );
   }
   if (stated === undefined || stated === null) return stated;
-  if (kind instanceof z.ZodOptional || kind instanceof z.ZodNullable) return resolved(kind.unwrap(), stated);
+  if (kind instanceof z.ZodOptional || kind instanceof z.ZodNullable)
+    return resolved(kind.unwrap(), stated);
   if (kind instanceof z.ZodPipe) return resolved(kind.in, stated);
   if (kind instanceof z.ZodUnion) {
     const form = kind.options.find((option) => z.safeParse(option, stated).success);
     return form === undefined ? stated : resolved(form, stated);
   }
-  if (kind instanceof z.ZodArray) return itemsOf(stated).map((item) => resolved(kind.element, item));
+  if (kind instanceof z.ZodArray)
+    return itemsOf(stated).map((item) => resolved(kind.element, item));
   if (!isMapping(stated)) return stated;
   if (kind instanceof z.ZodRecord) {
-    return Object.fromEntries(Object.entries(stated).map(([key, value]) => [key, resolved(kind.valueType, value)]));
+    return Object.fromEntries(
+      Object.entries(stated).map(([key, value]) => [key, resolved(kind.valueType, value)]),
+    );
   }
   if (!(kind instanceof z.ZodObject)) return stated;
   const { shape } = kind;
-  const known = Object.entries(shape).map(([key, inner]) => [key, resolved(inner, stated[key])] as const);
+  const known = Object.entries(shape).map(
+    ([key, inner]) => [key, resolved(inner, stated[key])] as const,
+  );
   const others = Object.entries(stated).filter(([key]) => !Object.hasOwn(shape, key));
   return Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...others]);
 }

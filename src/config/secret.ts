@@ -35,7 +35,8 @@ export class Secret {
     // Neither the scheme before a credential in a header, nor the scheme and host of an address, is secret.
     const [, credential = value] = /^(?:https?:\/\/[^/]*|\S+ +(?:\w+=)?)(.*)$/s.exec(value) ?? [];
     for (const form of formsOf(credential).map(lowerCase)) {
-      for (let at = 0; at + ECHO_LENGTH <= form.length; at += 1) parts.add(form.slice(at, at + ECHO_LENGTH));
+      for (let at = 0; at + ECHO_LENGTH <= form.length; at += 1)
+        parts.add(form.slice(at, at + ECHO_LENGTH));
     }
   }
 
@@ -77,7 +78,8 @@ export function scrubEcho(text: string): string {
 }
 
 /** Changes only ASCII, which credentials consist of: some other letters become longer in the other case. */
-const lowerCase = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const lowerCase = (text: string): string =>
+  text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** A value as JSON with its texts scrubbed, and without half surrogate pairs, which DuckDB refuses. Everything else is unchanged. */
 export function scrubbedJson(value: unknown): string {
@@ -94,7 +96,9 @@ export class SecretSearch {
 
   constructor(secrets: readonly Secret[]) {
     const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
-    const shortest = forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
+    const shortest = forms.filter(
+      (form) => !forms.some((other) => other !== form && form.includes(other)),
+    );
     this.#forms = new FormSearch([...new Set(shortest)].map((form) => Buffer.from(form)));
   }
 
@@ -103,7 +107,9 @@ export class SecretSearch {
     const { overlap } = this.#forms;
     if (overlap === 0) return false;
     const border = Buffer.concat([this.#tail, chunk.subarray(0, overlap)]);
-    this.#tail = Buffer.from(chunk.length < overlap ? border.subarray(-overlap) : chunk.subarray(-overlap));
+    this.#tail = Buffer.from(
+      chunk.length < overlap ? border.subarray(-overlap) : chunk.subarray(-overlap),
+    );
     return this.#forms.occursIn(border) || this.#forms.occursIn(chunk);
   }
 }
@@ -139,7 +145,10 @@ class FormSearch {
     while (end < bytes.length) {
       const step = this.#steps[(bytes[end - 1] ?? 0) | ((bytes[end] ?? 0) << 8)] ?? 1;
       const start = end - this.#length + 1;
-      if (step === 0 && this.#forms.some((form) => form.equals(bytes.subarray(start, start + form.length))))
+      if (
+        step === 0 &&
+        this.#forms.some((form) => form.equals(bytes.subarray(start, start + form.length)))
+      )
         return true;
       end += Math.max(1, step);
     }
@@ -170,7 +179,9 @@ function base64Forms(text: string): string[] {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);
     const first = Math.ceil((bytesBefore * BITS_PER_BYTE) / BITS_PER_DIGIT);
-    return bytes.toString('base64').slice(first, Math.floor((bytes.length * BITS_PER_BYTE) / BITS_PER_DIGIT));
+    return bytes
+      .toString('base64')
+      .slice(first, Math.floor((bytes.length * BITS_PER_BYTE) / BITS_PER_DIGIT));
   });
   const alone = Buffer.from(text).toString('base64');
   return [alone, alone.replace(/=+$/, ''), ...inside].flatMap((form) => [

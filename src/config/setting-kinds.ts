@@ -7,7 +7,12 @@ import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
 /** The result of parsing a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
-export function understood<T>(parse: (text: string) => T | null, wrong: string, allowed: string, pattern?: RegExp) {
+export function understood<T>(
+  parse: (text: string) => T | null,
+  wrong: string,
+  allowed: string,
+  pattern?: RegExp,
+) {
   const form = z.string({ error: allowed });
   const text = pattern === undefined ? form : form.meta({ pattern: pattern.source });
   return text.transform((value, context): T => {
@@ -35,10 +40,12 @@ export const listedText = text.refine((value) => !value.includes(','), {
 /** Marks a kind of value that is never printed. */
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
-export const isHidden = (kind: z.core.$ZodType): boolean => z.globalRegistry.get(kind)?.['writeOnly'] === true;
+export const isHidden = (kind: z.core.$ZodType): boolean =>
+  z.globalRegistry.get(kind)?.['writeOnly'] === true;
 
 /** Whether a URL's host is this machine, where plain http exposes nothing to a network. */
-export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
+export const isLoopback = (host: string): boolean =>
+  /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
@@ -54,12 +61,14 @@ export const webAddress = (mayHaveQuery = false) =>
     });
 
 function webAddressProblem(value: string, mayHaveQuery: boolean): string | null {
-  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
+  const url =
+    isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ADDRESS}`;
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return 'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
   }
-  if (url.username !== '' || url.password !== '') return 'holds credentials; must be an address without';
+  if (url.username !== '' || url.password !== '')
+    return 'holds credentials; must be an address without';
   if (mayHaveQuery || !/[?#]/.test(value)) return null;
   return 'holds a query or a fragment; must be an origin and at most a path';
 }
@@ -78,7 +87,9 @@ export const duration = understood(
   'is not a duration',
   'must be a number and a unit s, m, h or d, such as 90m or 30d',
   /^\d+(\.\d+)?[smhd]$/,
-).refine((ms) => ms <= MOST_DAYS * MS_PER_DAY, { error: `is too long; must be at most ${MOST_DAYS}d` });
+).refine((ms) => ms <= MOST_DAYS * MS_PER_DAY, {
+  error: `is too long; must be at most ${MOST_DAYS}d`,
+});
 
 /** A duration in whole days, as the number of days. */
 export const wholeDays = understood(
@@ -98,10 +109,21 @@ export const utcOffset = understood(
   /^[+-]\d{2}:[0-5]\d$/,
 );
 
-const byteUnits = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
+const byteUnits = {
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+} as const;
 
 export const byteSize = z.union(
-  [wholeNumber(1), understood(parseByteSize, 'is not a size', 'must be bytes, or text such as 500MB or 2GiB')],
+  [
+    wholeNumber(1),
+    understood(parseByteSize, 'is not a size', 'must be bytes, or text such as 500MB or 2GiB'),
+  ],
   { error: 'must be a number of bytes, or text such as 500MB or 2GiB' },
 );
 
@@ -124,10 +146,13 @@ const [FIRST_YEAR, LAST_YEAR] = [1970, 2999];
 
 export const instant = understood(
   (value) => {
-    const isWhole = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(value);
+    const isWhole =
+      /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(value);
     const at = new Date(value);
     const isKnown = isWhole && parseDay(value.slice(0, 10)) !== null && !Number.isNaN(at.getTime());
-    return isKnown && FIRST_YEAR <= at.getUTCFullYear() && at.getUTCFullYear() <= LAST_YEAR ? at : null;
+    return isKnown && FIRST_YEAR <= at.getUTCFullYear() && at.getUTCFullYear() <= LAST_YEAR
+      ? at
+      : null;
   },
   'is not an instant',
   `must be a date and time with a zone, such as 2026-03-01T06:00:00Z, from ${FIRST_YEAR} to ${LAST_YEAR}`,

@@ -39,7 +39,8 @@ function fatalError(
 ): { readonly offset: number; readonly text: string } {
   // The library catches its own stack overflow and reports its place.
   if (message.includes('call stack')) return { offset, text: TOO_DEEP };
-  if (code === 'TAG_RESOLVE_FAILED') return { offset, text: 'carries a YAML tag; plain values only' };
+  if (code === 'TAG_RESOLVE_FAILED')
+    return { offset, text: 'carries a YAML tag; plain values only' };
   const isBraces = text[offset] === '{' || text[offset - 1] === '}';
   const words = isBraces
     ? 'braces must stand in quotes here: "revenue_d{0,7}", "${NAME}"'
@@ -58,11 +59,13 @@ const nameLists: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
 ]);
 
-const isOfNames = (path: SettingPath): boolean => nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
+const isOfNames = (path: SettingPath): boolean =>
+  nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
 
 function hasOpenBrace(text: string): boolean {
   let depth = 0;
-  for (const letter of text) depth = letter === '{' ? depth + 1 : letter === '}' ? Math.max(0, depth - 1) : depth;
+  for (const letter of text)
+    depth = letter === '{' ? depth + 1 : letter === '}' ? Math.max(0, depth - 1) : depth;
   return depth > 0;
 }
 
@@ -71,7 +74,13 @@ const namesIn = (text: string): string[] =>
   text.includes('{') ? expand(text, { max: MAX_VALUES + 1, maxLength: Infinity }) : [text];
 
 /** Settings of the service that are needed only to call it. */
-const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
+const credentials: ReadonlySet<string> = new Set([
+  'token',
+  'token_file',
+  'headers',
+  'cost_headers',
+  'ca_file',
+]);
 
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
 const OWN_PART = 'is an alias of a value that contains it';
@@ -99,8 +108,17 @@ export class SettingsText {
     let value: unknown = null;
     let fatal: ReturnType<typeof fatalError> | null = null;
     try {
-      const options = { prettyErrors: false, version: '1.2', schema: 'core', merge: false, uniqueKeys: false } as const;
-      const { contents, errors } = yaml.parseDocument(text, { ...options, lineCounter: this.#lines });
+      const options = {
+        prettyErrors: false,
+        version: '1.2',
+        schema: 'core',
+        merge: false,
+        uniqueKeys: false,
+      } as const;
+      const { contents, errors } = yaml.parseDocument(text, {
+        ...options,
+        lineCounter: this.#lines,
+      });
       const [error] = errors;
       this.#valueOffsets.set(placeName([]), contents?.range[0] ?? 0);
       if (error === undefined) value = this.#read(contents, []);
@@ -132,7 +150,8 @@ export class SettingsText {
   /** Reads the value at a path. `list` is the list around it: nested lists and braces add their items to it and return it. */
   #read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
     this.#count();
-    if (this.#open.size > MAX_DEPTH) return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
+    if (this.#open.size > MAX_DEPTH)
+      return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
     if (!yaml.isNode(node)) return null;
     const offset = node.range?.[0] ?? 0;
     this.#valueOffsets.set(placeName(path), offset);
@@ -148,7 +167,9 @@ export class SettingsText {
     if (yaml.isScalar(node)) {
       const { value, source } = node;
       const areNames = list !== null && isOfNames(path) && typeof value === 'string';
-      return areNames ? this.#readNames(value, offset, path, list) : this.#readScalar(value, source, path);
+      return areNames
+        ? this.#readNames(value, offset, path, list)
+        : this.#readScalar(value, source, path);
     }
     this.#open.add(node);
     const value = yaml.isMap(node)
@@ -194,7 +215,11 @@ export class SettingsText {
       }
       names.add(name);
       mapping[name] = name.includes('${')
-        ? this.#refuse(place, 'is a key with a variable; variables are filled in values only', 'key')
+        ? this.#refuse(
+            place,
+            'is a key with a variable; variables are filled in values only',
+            'key',
+          )
         : this.#read(value, place);
     }
     for (const { key, value } of items) {
@@ -216,7 +241,12 @@ export class SettingsText {
       if (yaml.isMap(node)) this.#readMapping(node.items, path, mapping);
       else for (const item of node.items) this.#merge(item, path, mapping);
       this.#open.delete(node);
-    } else this.#refuse(place, 'merges something that is no mapping; must be a mapping or a list of them', 'key');
+    } else
+      this.#refuse(
+        place,
+        'merges something that is no mapping; must be a mapping or a list of them',
+        'key',
+      );
   }
 
   #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {

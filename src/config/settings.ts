@@ -8,7 +8,16 @@ import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { Secret } from './secret.ts';
-import { byteSize, duration, hidden, instant, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
+import {
+  byteSize,
+  duration,
+  hidden,
+  instant,
+  text,
+  understood,
+  webAddress,
+  wholeNumber,
+} from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
 /** service-interface, Limits: the service answers 429 to more than 50 simultaneous requests. */
@@ -48,12 +57,15 @@ function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T
     .refine((header) => !refused.includes(header.toLowerCase()), {
       error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
     });
-  const value = z.union([plain, secretHeader], { error: 'must be text, or {secret: …} for what must not be shown' });
+  const value = z.union([plain, secretHeader], {
+    error: 'must be text, or {secret: …} for what must not be shown',
+  });
   return z.record(name, value).superRefine((headers, context) => {
     const names = Object.keys(headers).map((header) => header.toLowerCase());
     for (const [index, header] of Object.keys(headers).entries()) {
       const message = 'is a header that is stated twice; header names ignore letter case';
-      if (names.indexOf(header.toLowerCase()) < index) context.addIssue({ code: 'custom', path: [header], message });
+      if (names.indexOf(header.toLowerCase()) < index)
+        context.addIssue({ code: 'custom', path: [header], message });
     }
   });
 }
@@ -67,10 +79,14 @@ const httpSettings = block({
   reports_url: serviceUrl.describe('Reports and filters-data.'),
   cost_url: serviceUrl.optional().describe('Ad spend; needed by `ripen spend send` only.'),
   token: token.optional().describe('The API token; take it from the environment: ${RIPEN_TOKEN}.'),
-  token_file: text.optional().describe('A file that holds the API token and nothing else; instead of token.'),
+  token_file: text
+    .optional()
+    .describe('A file that holds the API token and nothing else; instead of token.'),
   headers: headersExcept([...ownHeaders, 'authorization'], plainHeader)
     .optional()
-    .describe('Extra headers on every call, such as an account selector; {secret: …} for a value that is one.'),
+    .describe(
+      'Extra headers on every call, such as an account selector; {secret: …} for a value that is one.',
+    ),
   cost_headers: headersExcept(
     ownHeaders,
     hidden(plainHeader).transform((value) => new Secret(value)),
@@ -79,7 +95,9 @@ const httpSettings = block({
     .describe("The ad spend API's credential, whatever its form."),
   ca_file: text.optional().describe('PEM file with an authority to trust besides the usual ones.'),
   max_concurrency: simultaneous.describe('Simultaneous report and filters-data calls, 1 to 50.'),
-  max_starts_per_second: wholeNumber(1).default(50).describe('Calls started per second; bursts may be twice as large.'),
+  max_starts_per_second: wholeNumber(1)
+    .default(50)
+    .describe('Calls started per second; bursts may be twice as large.'),
   campaign_concurrency: wholeNumber(1).default(8).describe('Simultaneous campaign API calls.'),
   request_timeout: duration
     .refine((ms) => ms >= 1000 && ms <= MS_PER_DAY, { error: 'is out of range; must be 1s to 1d' })
@@ -90,24 +108,30 @@ const httpSettings = block({
     .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
   max_url_bytes: wholeNumber(LEAST_URL_BYTES)
     .default(MAX_URL_BYTES)
-    .describe('Longest address of a request; metrics that do not fit are requested in batches. 8000.'),
+    .describe(
+      'Longest address of a request; metrics that do not fit are requested in batches. 8000.',
+    ),
 });
 
 const simulator = block({
-  seed: wholeNumber(0).default(1).describe('Which world is simulated; the same seed gives the same world.'),
+  seed: wholeNumber(0)
+    .default(1)
+    .describe('Which world is simulated; the same seed gives the same world.'),
   now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
   apps: wholeNumber(1).default(3).describe('Simulated apps.'),
   partners: wholeNumber(1).default(12).describe('Simulated partners.'),
   links: wholeNumber(0).default(120).describe('Simulated links.'),
   rows_per_day: wholeNumber(1).default(200).describe('Rows of a detailed report for one day.'),
   max_concurrency: simultaneous.describe('Simultaneous calls, 1 to 50.'),
-}).transform(({ now = null, rows_per_day: rowsPerDay, max_concurrency: maxConcurrency, ...others }) => ({
-  kind: 'simulator' as const,
-  now,
-  rowsPerDay,
-  maxConcurrency,
-  ...others,
-}));
+}).transform(
+  ({ now = null, rows_per_day: rowsPerDay, max_concurrency: maxConcurrency, ...others }) => ({
+    kind: 'simulator' as const,
+    now,
+    rowsPerDay,
+    maxConcurrency,
+    ...others,
+  }),
+);
 
 const serviceSettings = z.union(
   [
@@ -132,11 +156,17 @@ const MAX_LEVEL = 4;
 
 const linksSettings = block({
   apps: z
-    .union([z.literal('all'), z.array(appToken).min(1)], { error: 'must be all or a list of app tokens' })
+    .union([z.literal('all'), z.array(appToken).min(1)], {
+      error: 'must be all or a list of app tokens',
+    })
     .default('all')
     .describe('all, or a list of app tokens.'),
-  every: duration.optional().describe('Least time between two crawls of an app, such as 7d; every night.'),
-  max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
+  every: duration
+    .optional()
+    .describe('Least time between two crawls of an app, such as 7d; every night.'),
+  max_level: wholeNumber(1, MAX_LEVEL)
+    .default(MAX_LEVEL)
+    .describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
 }).transform(({ apps, every, max_level: maxLevel }) => ({
   apps,
   maxLevel,
@@ -175,7 +205,9 @@ export const settings = block({
     .default('data/warehouse.duckdb')
     .describe("ripen's own DuckDB file; paths are relative to this configuration."),
   publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),
-  archive: archiveAge.prefault('off').describe('How long raw answers are kept for replay, such as 30d. off.'),
+  archive: archiveAge
+    .prefault('off')
+    .describe('How long raw answers are kept for replay, such as 30d. off.'),
   audit: wholeNumber(0, MOST_AUDITS)
     .default(1)
     .describe(
@@ -194,7 +226,9 @@ export const settings = block({
     })
     .prefault(false)
     .describe('Which links are crawled; false for none.'),
-  defaults: defaultsSettings.optional().describe('What every slice takes over unless it states otherwise.'),
+  defaults: defaultsSettings
+    .optional()
+    .describe('What every slice takes over unless it states otherwise.'),
   slices: z.array(sliceSettings).default([]).describe('The declared reports, one table each.'),
 });
 

@@ -12,7 +12,15 @@ import { MOST_STARRED } from '../model/stars.ts';
 import { type DateBound, type DatePeriod, ownColumns, SLICE_NAME } from '../model/slice.ts';
 import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
-import { columnType, duration, MOST_DAYS, serviceName, understood, wholeDays, wholeNumber } from './setting-kinds.ts';
+import {
+  columnType,
+  duration,
+  MOST_DAYS,
+  serviceName,
+  understood,
+  wholeDays,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => ({
   startOf: bucket,
@@ -53,7 +61,8 @@ const datePeriod = z
   .transform((value, context): DatePeriod => {
     const parsed = periodWords.get(value) ?? endsOf(value);
     const message = parsed === null ? `is not a date period; ${A_PERIOD}` : periodProblem(parsed);
-    const near = parsed !== null || value.includes(':') ? '' : suggestion(value, periodWords.keys());
+    const near =
+      parsed !== null || value.includes(':') ? '' : suggestion(value, periodWords.keys());
     if (message !== null) context.addIssue({ code: 'custom', message: `${message}${near}` });
     return parsed ?? z.NEVER;
   });
@@ -71,7 +80,10 @@ function parseEnd(value: string): DateBound | null {
 }
 
 /** Two years of days: every length of month, and every weekday in each. */
-const sampleDays = Array.from({ length: 730 }, (_, index) => new Date(Date.UTC(2023, 0, 1 + index)));
+const sampleDays = Array.from(
+  { length: 730 },
+  (_, index) => new Date(Date.UTC(2023, 0, 1 + index)),
+);
 
 function periodProblem(period: DatePeriod): string | null {
   const { first, last } = period;
@@ -80,19 +92,30 @@ function periodProblem(period: DatePeriod): string | null {
   }
   // If only one end is a fixed date, the day decides whether the period is reversed.
   const isReversed =
-    'day' in first === 'day' in last && sampleDays.every((each) => reversedAt(period, each, UTC) !== null);
+    'day' in first === 'day' in last &&
+    sampleDays.every((each) => reversedAt(period, each, UTC) !== null);
   return isReversed ? `ends before it starts; ${A_PERIOD}` : null;
 }
 
-const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;
+const takenNames = [
+  'partners',
+  'links',
+  'partners_history',
+  'links_history',
+  ...catalogTables,
+] as const;
 
 const sliceName = z
   .string()
   .regex(SLICE_NAME, {
-    error: 'is not a slice name; must be a lower-case letter, then up to 62 lower-case letters, digits and _',
+    error:
+      'is not a slice name; must be a lower-case letter, then up to 62 lower-case letters, digits and _',
   })
   .refine(
-    (name) => !takenNames.some((taken) => taken === name) && !name.startsWith('ripen') && !name.endsWith('_final'),
+    (name) =>
+      !takenNames.some((taken) => taken === name) &&
+      !name.startsWith('ripen') &&
+      !name.endsWith('_final'),
     {
       error: `is a name ripen uses itself; must not be ${takenNames.join(', ')}, begin with ripen or end in _final`,
     },
@@ -108,9 +131,12 @@ const dateDimensionOf = (name: string): string | undefined =>
   dateDimensions.find((known) => known === name.toLowerCase());
 
 /** Freshness is recorded by the date dimensions; one in another letter case would be taken for text. */
-const dimensionName = columnName('dimension').refine((name) => (dateDimensionOf(name) ?? name) === name, {
-  error: `is a date dimension in other letters; must be written as ${dateDimensions.join(', ')}`,
-});
+const dimensionName = columnName('dimension').refine(
+  (name) => (dateDimensionOf(name) ?? name) === name,
+  {
+    error: `is a date dimension in other letters; must be written as ${dateDimensions.join(', ')}`,
+  },
+);
 
 const metricName = columnName('metric').refine((name) => dateDimensionOf(name) === undefined, {
   error: 'is the name of a date dimension; must be a metric',
@@ -143,9 +169,12 @@ const cohorts = z
       { error: COHORT_AGES },
     ),
   )
-  .refine((keys) => Object.keys(keys).length > 0, { error: 'is empty; must hold at least one metric and its ages' });
+  .refine((keys) => Object.keys(keys).length > 0, {
+    error: 'is empty; must hold at least one metric and its ages',
+  });
 
-const AGES = 'must be nightly, milestones or an ascending list of ages in days, such as [1, 2, 7, 30]';
+const AGES =
+  'must be nightly, milestones or an ascending list of ages in days, such as [1, 2, 7, 30]';
 
 const ages = z
   .array(wholeNumber(1))
@@ -156,8 +185,12 @@ const ages = z
 
 export const horizons = z
   .object({
-    settle: duration.prefault('1h').describe('How long a value may still change after its horizon. 1h.'),
-    lifetime: duration.prefault('120d').describe('How long values that never become final are refreshed. 120d.'),
+    settle: duration
+      .prefault('1h')
+      .describe('How long a value may still change after its horizon. 1h.'),
+    lifetime: duration
+      .prefault('120d')
+      .describe('How long values that never become final are refreshed. 120d.'),
   })
   .catchall(duration);
 
@@ -167,13 +200,17 @@ const sliceShape = {
     .array(metricName)
     .min(1)
     .optional()
-    .describe("What to measure; the service's names, `ripen catalog` lists them. * stands for those that match."),
+    .describe(
+      "What to measure; the service's names, `ripen catalog` lists them. * stands for those that match.",
+    ),
   cohorts: cohorts
     .optional()
     .describe(
       'In place of metrics, for a table in long form: metrics by name, with {age} in it or at its end, and their ages.',
     ),
-  max_metrics: wholeNumber(1).default(MOST_STARRED).describe('Most metrics of a slice that uses *. 200.'),
+  max_metrics: wholeNumber(1)
+    .default(MOST_STARRED)
+    .describe('Most metrics of a slice that uses *. 200.'),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
@@ -182,18 +219,26 @@ const sliceShape = {
   refresh: z
     .union([z.enum(['nightly', 'milestones']), ages], { error: AGES })
     .default('milestones')
-    .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
+    .describe(
+      'When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.',
+    ),
   horizons: horizons
     .prefault({})
-    .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.'),
+    .describe(
+      'How long after a period ends a metric may still change, by name or glob; the first match wins.',
+    ),
   max_rejects: wholeNumber(0)
     .default(0)
     .describe('Rows of one window that may be rejected before the window fails. 0.'),
   completeness: z
     .enum(['require', 'warn'])
     .default('require')
-    .describe('A window that is not proven complete fails (require, the default), or is loaded with a warning (warn).'),
-  retain: wholeDays.optional().describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
+    .describe(
+      'A window that is not proven complete fails (require, the default), or is loaded with a warning (warn).',
+    ),
+  retain: wholeDays
+    .optional()
+    .describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
   types: z
     .record(z.string(), columnType)
     .default({})
@@ -208,6 +253,9 @@ const sliceShape = {
 export const defaultsSettings = block(z.object(sliceShape).partial().shape);
 
 /** A declared report that has already taken over the defaults. */
-export const sliceSettings = block({ name: sliceName.describe("The slice's name, and its table's."), ...sliceShape });
+export const sliceSettings = block({
+  name: sliceName.describe("The slice's name, and its table's."),
+  ...sliceShape,
+});
 
 export type SliceSettings = z.output<typeof sliceSettings>;

@@ -16,27 +16,36 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const UNUSED = 'https://unused.invalid';
 
 /** Fills variables once: their values are not searched for variables. An unset one is no problem if the value `isUnused`. */
-export function fillVariables(text: string, environment: Environment, isUnused = false): FilledText {
+export function fillVariables(
+  text: string,
+  environment: Environment,
+  isUnused = false,
+): FilledText {
   const unset: string[] = [];
   let named = false;
   let malformed = false;
-  const filled = text.replace(/\$\$|\$\{([^}]*)(\}?)/g, (whole, inside: string | undefined, closing: string) => {
-    if (inside === undefined) return '$';
-    named = true;
-    const [, name, fallback] = VARIABLE.exec(inside) ?? [];
-    // A variable within a default would be cut off at its brace.
-    if (name === undefined || closing === '' || fallback?.includes('${') === true) {
-      malformed = true;
-      return whole;
-    }
-    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-    // As in a shell, the default of `:-` also replaces a variable that is set to nothing.
-    if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
-    if (isUnused && (value ?? '') === '') return UNUSED;
-    if (value === undefined) unset.push(name);
-    return value ?? whole;
-  });
-  const unread = 'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
-  const missing = unset.length === 0 ? null : `environment variable ${unset.join(', ')} is not set; set it`;
+  const filled = text.replace(
+    /\$\$|\$\{([^}]*)(\}?)/g,
+    (whole, inside: string | undefined, closing: string) => {
+      if (inside === undefined) return '$';
+      named = true;
+      const [, name, fallback] = VARIABLE.exec(inside) ?? [];
+      // A variable within a default would be cut off at its brace.
+      if (name === undefined || closing === '' || fallback?.includes('${') === true) {
+        malformed = true;
+        return whole;
+      }
+      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+      // As in a shell, the default of `:-` also replaces a variable that is set to nothing.
+      if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
+      if (isUnused && (value ?? '') === '') return UNUSED;
+      if (value === undefined) unset.push(name);
+      return value ?? whole;
+    },
+  );
+  const unread =
+    'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
+  const missing =
+    unset.length === 0 ? null : `environment variable ${unset.join(', ')} is not set; set it`;
   return { text: filled, named, problem: malformed ? unread : missing };
 }

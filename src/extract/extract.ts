@@ -102,7 +102,10 @@ const missedWhole = (window: Window, failure: Failure): Missed => ({
 });
 
 /** Yields answers to the queue's windows until the queue is empty and no request is under way. Takes windows off the queue. */
-export async function* extract(queue: PendingWindow[], extraction: Extraction): AsyncGenerator<Batch, void> {
+export async function* extract(
+  queue: PendingWindow[],
+  extraction: Extraction,
+): AsyncGenerator<Batch, void> {
   const underWay = new Set<Promise<void>>();
   const spooled: Spooled[] = [];
   const missed: Missed[] = [];
@@ -111,12 +114,20 @@ export async function* extract(queue: PendingWindow[], extraction: Extraction): 
     const { window, answered } = pending;
     const ofWhole = wholeRequests(window, extraction.adding(window.slice), pending.whole);
     const requests = requestsOf(window).length - answered.size + ofWhole;
-    extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
+    extraction.emit({
+      type: 'window_asked',
+      slice: window.slice.name,
+      window: labelOf(window),
+      requests,
+    });
     const answer = await fetchWindow(pending, extraction).catch((error: unknown) =>
       missedWhole(window, asFailure(error)),
     );
     // The whole is requested only after all parts are answered.
-    requested.push({ slice: window.slice, requests: 'failure' in answer ? requests - ofWhole : requests });
+    requested.push({
+      slice: window.slice,
+      requests: 'failure' in answer ? requests - ofWhole : requests,
+    });
     if ('failure' in answer) {
       missed.push(answer);
       return;
@@ -126,7 +137,11 @@ export async function* extract(queue: PendingWindow[], extraction: Extraction): 
   };
   // Also runs while a batch is being loaded. But failures are handled first, because they may end the run.
   const fill = (): void => {
-    while (underWay.size < extraction.maxConcurrency && spooled.length < MAX_WAITING && missed.length === 0) {
+    while (
+      underWay.size < extraction.maxConcurrency &&
+      spooled.length < MAX_WAITING &&
+      missed.length === 0
+    ) {
       const next = extraction.signal.aborted ? undefined : queue.shift();
       if (next === undefined) return;
       const task = settle(next).finally(() => {
@@ -139,7 +154,11 @@ export async function* extract(queue: PendingWindow[], extraction: Extraction): 
   for (;;) {
     fill();
     if (spooled.length > 0 || missed.length > 0) {
-      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), requested: requested.splice(0) };
+      yield {
+        spooled: takeOfOneSlice(spooled),
+        missed: missed.splice(0),
+        requested: requested.splice(0),
+      };
       continue;
     }
     if (underWay.size === 0) return;
@@ -153,7 +172,9 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
   const isAlike = ({ window }: Spooled): boolean =>
-    first !== undefined && window.slice.name === first.window.slice.name && haveSameMetrics(window, first.window);
+    first !== undefined &&
+    window.slice.name === first.window.slice.name &&
+    haveSameMetrics(window, first.window);
   for (const next of waiting.filter(isAlike)) {
     bytes += bytesOf(next);
     if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
@@ -165,10 +186,14 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap(({ pages }) => pages));
+const bytesOf = ({ answers }: Spooled): number =>
+  plainBytesOf(answers.flatMap(({ pages }) => pages));
 
 /** Requests all parts of a window and its whole, if it has one; returns the answers or the failure. */
-async function fetchWindow(pending: PendingWindow, extraction: Extraction): Promise<Spooled | Missed> {
+async function fetchWindow(
+  pending: PendingWindow,
+  extraction: Extraction,
+): Promise<Spooled | Missed> {
   const { window } = pending;
   const giveUp = new AbortController();
   const within = { ...extraction, signal: AbortSignal.any([extraction.signal, giveUp.signal]) };
@@ -192,11 +217,14 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction): Prom
     );
     giveUp.signal.throwIfAborted();
     const [failure] = heavy.values();
-    if (failure !== undefined) return { ...pending, failure, heavy: new Set(heavy.keys()), answered };
+    if (failure !== undefined)
+      return { ...pending, failure, heavy: new Set(heavy.keys()), answered };
     const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<SpooledPages> =>
       fetchPages(window, parameters, within);
     const adding = extraction.adding(window.slice);
-    const whole = hasWhole(window) ? await requestWhole(window, pending.whole, { ...within, pagesOf, adding }) : null;
+    const whole = hasWhole(window)
+      ? await requestWhole(window, pending.whole, { ...within, pagesOf, adding })
+      : null;
     return spooledOf({ ...pending, answered, whole }, extraction);
   } catch (error) {
     await extraction.spool.discard({ answers: [...answered.values()] });
@@ -212,7 +240,9 @@ function spooledOf(pending: PendingWindow, extraction: Extraction): Spooled {
     // Its part may have another number now, if another part was divided since.
     return answer === undefined ? [] : [{ ...answer, partNo: request.partNo }];
   });
-  const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
+  const requestedAt = new Date(
+    Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())),
+  );
   const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
   const pages = answers.flatMap((answer) => answer.pages);
   extraction.emit({
@@ -227,10 +257,18 @@ function spooledOf(pending: PendingWindow, extraction: Extraction): Spooled {
   return { window, attempt, isDoubted, answers, whole, requests, requestedAt, receivedAt };
 }
 
-async function fetchRequest(window: Window, request: Request, extraction: Extraction): Promise<TimedAnswer> {
+async function fetchRequest(
+  window: Window,
+  request: Request,
+  extraction: Extraction,
+): Promise<TimedAnswer> {
   const { partNo, metrics } = request;
   const requestedAt = new Date();
-  const { pages, unfollowed } = await fetchPages(window, reportParameters(window, request), extraction);
+  const { pages, unfollowed } = await fetchPages(
+    window,
+    reportParameters(window, request),
+    extraction,
+  );
   const receivedAt = new Date();
   await extraction.read(window, pages);
   return { partNo, metrics, pages, unfollowed, requestedAt, receivedAt };
@@ -263,14 +301,21 @@ async function fetchPages(
     const path = spool.pathFor(window);
     const saved: SavedBody | null = await service.report(parameters, path, signal, page);
     if (saved === null)
-      return { pages, unfollowed: page === undefined ? null : `the next page ${page} had no content` };
+      return {
+        pages,
+        unfollowed: page === undefined ? null : `the next page ${page} had no content`,
+      };
     pages.push(saved);
     const isRepeated = isSeen(saved.rowsDigest ?? path);
-    if (isRepeated) return { pages, unfollowed: `the next page ${page} repeated the rows of an earlier one` };
+    if (isRepeated)
+      return { pages, unfollowed: `the next page ${page} repeated the rows of an earlier one` };
     page = saved.nextPage ?? undefined;
     if (page === undefined) return { pages, unfollowed: saved.unfollowed ?? null };
     if (isSeen(page) || pages.length >= MAX_PAGES) {
-      return { pages, unfollowed: `the next page ${page} was named after ${pages.length} pages, in a loop` };
+      return {
+        pages,
+        unfollowed: `the next page ${page} was named after ${pages.length} pages, in a loop`,
+      };
     }
   }
 }

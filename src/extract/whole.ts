@@ -17,10 +17,23 @@ import * as z from 'zod';
 
 import { asFailure, Failure, isPassing, isTooHeavy } from '../errors.ts';
 import { isCertain, type Metric } from '../model/metric.ts';
-import { isFiltered, type PartRequest, reportParameters, requestsOf, subjectOf, type Window } from '../model/window.ts';
+import {
+  isFiltered,
+  type PartRequest,
+  reportParameters,
+  requestsOf,
+  subjectOf,
+  type Window,
+} from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
-import { type BesideRows, besideRowsOf, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
+import {
+  type BesideRows,
+  besideRowsOf,
+  errorIn,
+  saysCut,
+  warningsIn,
+} from '../spool/beside-rows.ts';
 import { onDisk, type Spool, type SpooledPages, type WholeAnswer } from '../spool/spool.ts';
 
 export interface WholeContext {
@@ -44,15 +57,24 @@ export function addingAmong(metrics: readonly Pick<Metric, 'additive' | 'additiv
 export const hasWhole = (window: Window): boolean => window.parts.length > 1 && !isFiltered(window);
 
 /** How many requests the whole of a window takes, without what is already known of it. */
-export function wholeRequests(window: Window, adding: Adding, whole: WholeAnswer | null = null): number {
+export function wholeRequests(
+  window: Window,
+  adding: Adding,
+  whole: WholeAnswer | null = null,
+): number {
   if (!hasWhole(window)) return 0;
   const before = whole === null || 'failure' in whole ? null : whole;
-  const unknown = dividing(window, adding).filter((dimension) => before?.values.has(dimension) !== true);
-  return batchesIn(window).length * (unknown.length + (adding === 'none' || before !== null ? 0 : 1));
+  const unknown = dividing(window, adding).filter(
+    (dimension) => before?.values.has(dimension) !== true,
+  );
+  return (
+    batchesIn(window).length * (unknown.length + (adding === 'none' || before !== null ? 0 : 1))
+  );
 }
 
 /** The requests that the undivided window would take. */
-const batchesIn = ({ slice }: Window): ReturnType<typeof requestsOf> => requestsOf({ slice, parts: [{}] });
+const batchesIn = ({ slice }: Window): ReturnType<typeof requestsOf> =>
+  requestsOf({ slice, parts: [{}] });
 
 /** The dimensions that divide a window; empty if the sums of its metrics show all missing rows. */
 const dividing = (window: Window, adding: Adding): readonly string[] =>
@@ -68,13 +90,16 @@ export async function requestWhole(
   const known = before === null || 'failure' in before ? null : before;
   const values = new Map(known?.values);
   try {
-    const stated = known?.stated ?? (adding === 'none' ? [] : await requestBatches([COARSEST], window, pending));
+    const stated =
+      known?.stated ?? (adding === 'none' ? [] : await requestBatches([COARSEST], window, pending));
     for (const dimension of dividing(window, adding)) {
       if (values.has(dimension)) continue;
       try {
         const responses = await requestBatches([COARSEST, dimension], window, pending);
         const rows = responses.flatMap((each) => each.rows);
-        const filled = rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
+        const filled = rows.filter((row) =>
+          window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0),
+        );
         values.set(dimension, new Set(filled.flatMap((row) => valueIn(row[dimension]))));
       } catch (error) {
         const failure = failureIn(error, pending);
@@ -96,14 +121,23 @@ const COARSEST = 'year';
 function failureIn(error: unknown, { signal }: Pick<WholeContext, 'signal'>): Failure {
   signal.throwIfAborted();
   const failure = asFailure(error);
-  if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
+  if (
+    failure.kind === 'storage' ||
+    failure.kind === 'bug' ||
+    failure.code === 'CREDENTIALS_REFUSED'
+  )
+    throw failure;
   return failure;
 }
 
 /** A value as a row of a part holds it; empty for a fraction, which may have lost digits. */
 function valueIn(value: unknown): (string | null)[] {
   if (typeof value === 'number' && !Number.isInteger(value)) return [];
-  return [typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null];
+  return [
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+      ? String(value)
+      : null,
+  ];
 }
 
 /** Most retries of an unusable answer, as for the report itself. */
@@ -111,9 +145,14 @@ const MOST_REPEATS = 2;
 
 type Stated = Pick<SavedReport, 'totals' | 'rows'>;
 
-async function requestBatches(dimensions: readonly string[], window: Window, pending: WholeContext): Promise<Stated[]> {
+async function requestBatches(
+  dimensions: readonly string[],
+  window: Window,
+  pending: WholeContext,
+): Promise<Stated[]> {
   const stated: Stated[] = [];
-  for (const batch of batchesIn(window)) stated.push(await requestBy(dimensions, { window, batch }, pending));
+  for (const batch of batchesIn(window))
+    stated.push(await requestBy(dimensions, { window, batch }, pending));
   return stated;
 }
 
@@ -133,22 +172,31 @@ async function requestBy(
     try {
       const { pages, unfollowed } = await pagesOf(parameters);
       const reports = await readAll(pages, spool);
-      const error = reports.map(({ beside }) => errorIn(beside)).find((responses) => responses !== null);
+      const error = reports
+        .map(({ beside }) => errorIn(beside))
+        .find((responses) => responses !== null);
       if (error !== undefined) throw unusable(window, `the service said ${error}`);
       // Retries an answer without content: the parts usually have rows.
-      if (reports.length > 0 || repeats >= MOST_REPEATS) return statedIn(reports, unfollowed, window);
+      if (reports.length > 0 || repeats >= MOST_REPEATS)
+        return statedIn(reports, unfollowed, window);
     } catch (error) {
       const failure =
-        error instanceof SyntaxError ? unusable(window, 'it was not a complete JSON document') : asFailure(error);
+        error instanceof SyntaxError
+          ? unusable(window, 'it was not a complete JSON document')
+          : asFailure(error);
       // No request is lighter than the totals by year: a slow answer may have been slow only for a moment.
-      const isWorthIt = failure.code === 'DATA_MALFORMED' || (isTooHeavy(failure) && dimensions.length === 1);
+      const isWorthIt =
+        failure.code === 'DATA_MALFORMED' || (isTooHeavy(failure) && dimensions.length === 1);
       if (!isWorthIt || repeats >= MOST_REPEATS) throw failure;
     }
   }
 }
 
 /** Reads pages and removes them. */
-async function readAll(pages: readonly SavedBody[], spool: WholeContext['spool']): Promise<SavedReport[]> {
+async function readAll(
+  pages: readonly SavedBody[],
+  spool: WholeContext['spool'],
+): Promise<SavedReport[]> {
   try {
     const reports: SavedReport[] = [];
     for (const page of pages) reports.push(await readReport(page));
@@ -159,7 +207,11 @@ async function readAll(pages: readonly SavedBody[], spool: WholeContext['spool']
 }
 
 /** What the pages of an answer state; no totals if there are several pages. Throws `DATA_INCOMPLETE` if rows may be missing. */
-function statedIn(reports: readonly SavedReport[], unfollowed: string | null, window: Window): Stated {
+function statedIn(
+  reports: readonly SavedReport[],
+  unfollowed: string | null,
+  window: Window,
+): Stated {
   const rows = reports.flatMap((report) => report.rows);
   const cut = reports
     .flatMap(({ beside }) => warningsIn(beside))

@@ -30,7 +30,11 @@ const measured = [
   { of: 'maturation', table: 'ripen_internal.maturation', record: 'insight/record_maturation' },
   { of: 'projections', table: 'ripen_internal.projections', record: 'insight/record_projections' },
   { of: 'errors', table: 'ripen.projection_errors', record: 'insight/record_projection_errors' },
-  { of: 'evidence', table: 'ripen_internal.horizon_evidence', record: 'insight/record_horizon_evidence' },
+  {
+    of: 'evidence',
+    table: 'ripen_internal.horizon_evidence',
+    record: 'insight/record_horizon_evidence',
+  },
 ] as const;
 
 /** Eight months: older periods say little about how the newest mature, and the backtest must end within the night. */
@@ -50,8 +54,16 @@ interface Changed {
 }
 
 /** Measures the live tables that changed in this run, or since the last that succeeded, and brings their views up to date. */
-export async function measureTables(warehouse: Warehouse, tables: readonly Target[], runId: string): Promise<void> {
-  const found = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
+export async function measureTables(
+  warehouse: Warehouse,
+  tables: readonly Target[],
+  runId: string,
+): Promise<void> {
+  const found = await warehouse.rows(
+    statement('insight/changed_histories'),
+    [runId, HISTORY_DAYS],
+    changedRow,
+  );
   const histories = new Map(found.map((each) => [each.slice, each]));
   let [together, cells]: [Changed[], number] = [[], 0];
   for (const live of tables) {
@@ -67,15 +79,23 @@ export async function measureTables(warehouse: Warehouse, tables: readonly Targe
 }
 
 async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Promise<void> {
-  const each: { readonly slice: string; readonly metric: string; readonly rows: ReturnType<typeof measure> }[] = [];
+  const each: {
+    readonly slice: string;
+    readonly metric: string;
+    readonly rows: ReturnType<typeof measure>;
+  }[] = [];
   const most = Math.max(...tables.map(({ live }) => additiveOf(live.columns).length));
   for (let from = 0; from < most; from += MOST_METRICS_AT_ONCE) {
     const histories = await readHistories(warehouse, tables, from);
-    each.push(...histories.map(({ slice, metric, periods }) => ({ slice, metric, rows: measure(periods) })));
+    each.push(
+      ...histories.map(({ slice, metric, periods }) => ({ slice, metric, rows: measure(periods) })),
+    );
   }
   const names = tables.map(({ live }) => literal(live.slice.name)).join(', ');
   await warehouse.transact(async () => {
-    await warehouse.run(asScript(measured.map(({ table }) => `delete from ${table} where slice in (${names})`)));
+    await warehouse.run(
+      asScript(measured.map(({ table }) => `delete from ${table} where slice in (${names})`)),
+    );
     for (const { of, record } of measured) {
       const found = each.flatMap(({ slice, metric, rows }) =>
         rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
@@ -122,7 +142,11 @@ const periodShape = z.object({
 
 type PeriodHistory = z.infer<typeof periodShape>;
 
-const metricRow = z.object({ slice: z.string(), metric: z.string(), periods: jsonOf(z.array(periodShape)) });
+const metricRow = z.object({
+  slice: z.string(),
+  metric: z.string(),
+  periods: jsonOf(z.array(periodShape)),
+});
 
 /** The histories of the additive metrics of each table from index `from` on; none for a slice without a date dimension. */
 async function readHistories(
@@ -141,8 +165,14 @@ async function readHistories(
     read.push({ slice: slice.name, fingerprint, start_day: since, metrics });
   }
   if (read.length === 0) return [];
-  await warehouse.run(`create or replace temp table ${PERIOD_TOTALS} as\n${totals.join('\nunion all\n')}`);
-  const rows = await warehouse.rows(statement('insight/readings'), [JSON.stringify(read)], metricRow);
+  await warehouse.run(
+    `create or replace temp table ${PERIOD_TOTALS} as\n${totals.join('\nunion all\n')}`,
+  );
+  const rows = await warehouse.rows(
+    statement('insight/readings'),
+    [JSON.stringify(read)],
+    metricRow,
+  );
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);
   return rows;
 }
@@ -159,7 +189,9 @@ function looksOf({ fetches }: PeriodHistory): Look[] {
 /** Of two fetches at the same age, the later load counts. */
 function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
   const ascending = (isFinal: boolean): [number, number][] => {
-    const byAge = new Map(fetches.filter((each) => each.is_final === isFinal).map(({ age, value }) => [age, value]));
+    const byAge = new Map(
+      fetches.filter((each) => each.is_final === isFinal).map(({ age, value }) => [age, value]),
+    );
     return [...byAge].sort(([one], [other]) => one - other);
   };
   const finals = ascending(true).map(([age, value]) => ({ age, value }));
@@ -175,7 +207,11 @@ export const PERIOD_TOTALS = '"ripen period totals"';
 
 /** The query for the current totals by period since a day: slice, start_day, metric, value. `types` are the columns' types. */
 function periodTotals(
-  { live, since, metrics }: { readonly live: Target; readonly since: Day; readonly metrics: readonly string[] },
+  {
+    live,
+    since,
+    metrics,
+  }: { readonly live: Target; readonly since: Day; readonly metrics: readonly string[] },
   types: ReadonlyMap<string, string>,
 ): string {
   const { slice, table } = live;

@@ -46,7 +46,9 @@ export function quantile(values: readonly number[], share: number): number | nul
   const sorted = [...values].sort((a, b) => a - b);
   const at = (sorted.length - 1) * share;
   const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
-  return below === undefined || above === undefined ? null : below + (above - below) * (at - Math.floor(at));
+  return below === undefined || above === undefined
+    ? null
+    : below + (above - below) * (at - Math.floor(at));
 }
 
 /** How much of the final total was known at an age: quartiles of shares, over final periods only. */
@@ -70,7 +72,15 @@ export function maturationOf(development: Development, ages: readonly number[]):
     });
     if (shares.length < FEWEST_PERIODS) return [];
     const at = (share: number): number => quantile(shares, share) ?? 0;
-    return [{ age_days: age, periods: shares.length, share_q25: at(0.25), share_median: at(0.5), share_q75: at(0.75) }];
+    return [
+      {
+        age_days: age,
+        periods: shares.length,
+        share_q25: at(0.25),
+        share_median: at(0.5),
+        share_q75: at(0.75),
+      },
+    ];
   });
 }
 
@@ -110,20 +120,32 @@ interface Column {
  * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)).
  */
 export function standings(development: Development): (day: number) => KnownFactors {
-  const ages = [...new Set(development.flatMap(({ readings }) => [...readings.keys()]))].sort((a, b) => a - b);
+  const ages = [...new Set(development.flatMap(({ readings }) => [...readings.keys()]))].sort(
+    (a, b) => a - b,
+  );
   const columns = ages.map((age, at): Column => ({ age, at }));
   const periods = development.map(({ lastDay, readings, finals }) => {
     const [firstAge = Infinity] = readings.keys();
-    return { lastDay, firstAge, finalAge: finals[0]?.age ?? Infinity, totals: ages.map((age) => readings.get(age)) };
+    return {
+      lastDay,
+      firstAge,
+      finalAge: finals[0]?.age ?? Infinity,
+      totals: ages.map((age) => readings.get(age)),
+    };
   });
   const made = new Map<number, KnownFactors>();
   return (day) => {
     const before = made.get(day);
     if (before !== undefined) return before;
     const finals = development.map((cohort) => finalOn(cohort, day));
-    const known = periods.map((period, at): KnownPeriod => Object.assign({ final: finals[at] ?? null }, period));
+    const known = periods.map((period, at): KnownPeriod =>
+      Object.assign({ final: finals[at] ?? null }, period),
+    );
     const standing = columns.filter((column) => isStanding(column, known));
-    const found = { ages: standing.map(({ age }) => age), factors: factorsOf(standing, known, day) };
+    const found = {
+      ages: standing.map(({ age }) => age),
+      factors: factorsOf(standing, known, day),
+    };
     made.set(day, found);
     return found;
   };
@@ -131,12 +153,18 @@ export function standings(development: Development): (day: number) => KnownFacto
 
 /** Whether at least half of the final periods that could be fetched at an age were. Other ages are those of late runs. */
 function isStanding({ age, at }: Column, known: readonly KnownPeriod[]): boolean {
-  const possible = known.filter(({ final, firstAge, finalAge }) => final !== null && firstAge <= age && age < finalAge);
+  const possible = known.filter(
+    ({ final, firstAge, finalAge }) => final !== null && firstAge <= age && age < finalAge,
+  );
   const read = possible.filter(({ totals }) => totals[at] !== undefined);
   return read.length > 0 && 2 * read.length >= possible.length;
 }
 
-function factorsOf(columns: readonly Column[], known: readonly KnownPeriod[], day: number): Map<number, Factor> {
+function factorsOf(
+  columns: readonly Column[],
+  known: readonly KnownPeriod[],
+  day: number,
+): Map<number, Factor> {
   const factors = new Map<number, Factor>();
   let [value, periods] = [1, Infinity];
   for (const [index, column] of [...columns.entries()].reverse()) {
@@ -150,7 +178,12 @@ function factorsOf(columns: readonly Column[], known: readonly KnownPeriod[], da
 }
 
 /** How totals grew from a column to the next, or to the final total if it is found by then. Skips totals of 0 or less. */
-function stepOf({ age, at }: Column, next: Column | undefined, known: readonly KnownPeriod[], day: number) {
+function stepOf(
+  { age, at }: Column,
+  next: Column | undefined,
+  known: readonly KnownPeriod[],
+  day: number,
+) {
   let [from, to, periods] = [0, 0, 0];
   for (const { lastDay, finalAge, final, totals } of known) {
     if (lastDay + age > day) break;
@@ -204,11 +237,18 @@ interface Trial {
  * Returns the score of each column of a triangle, by age, ascending. A trial uses only what was known on its day: for the
  * factor, the final totals behind it, and the errors behind its interval (Dawid 1984, "The prequential approach").
  */
-export function scoresOf(development: Development, standingOn: (day: number) => KnownFactors): Score[] {
+export function scoresOf(
+  development: Development,
+  standingOn: (day: number) => KnownFactors,
+): Score[] {
   const tried = maturedOf(development).slice(-TRIED_PERIODS);
   return standingOn(Infinity).ages.map((age) => {
     const trials = tried.flatMap((cohort): Trial[] => {
-      const [madeOn, asIs, final] = [cohort.lastDay + age, cohort.readings.get(age) ?? 0, finalOf(cohort) ?? 0];
+      const [madeOn, asIs, final] = [
+        cohort.lastDay + age,
+        cohort.readings.get(age) ?? 0,
+        finalOf(cohort) ?? 0,
+      ];
       const factor = standingOn(madeOn).factors.get(age);
       if (factor === undefined || asIs <= 0 || final <= 0) return [];
       return [{ cohort, madeOn, asIs, projected: asIs * factor.value, final }];
@@ -224,11 +264,15 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
     return reach === null ? [] : [missOf(trial, trial.final) <= Math.log(reach)];
   });
   const coverage =
-    covered.length < FEWEST_PERIODS ? null : covered.filter((isCovered) => isCovered).length / covered.length;
+    covered.length < FEWEST_PERIODS
+      ? null
+      : covered.filter((isCovered) => isCovered).length / covered.length;
   const projected = median(trials.map((trial) => off(trial.projected, trial)));
   const asIs = median(trials.map((trial) => off(trial.asIs, trial)));
   const reach = reachOn(trials, Infinity);
-  const nearer = trials.filter((trial) => off(trial.projected, trial) < off(trial.asIs, trial)).length;
+  const nearer = trials.filter(
+    (trial) => off(trial.projected, trial) < off(trial.asIs, trial),
+  ).length;
   const isSound = reach !== null && reach <= FURTHEST_REACH && (coverage ?? 1) >= LEAST_COVERAGE;
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
   const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MOST_CHANCE;
@@ -245,7 +289,8 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
 }
 
 /** The distance of a projection from a final total, on a logarithmic scale. */
-const missOf = ({ projected }: Trial, final: number): number => Math.abs(Math.log(final / projected));
+const missOf = ({ projected }: Trial, final: number): number =>
+  Math.abs(Math.log(final / projected));
 
 /**
  * The reach of the interval as known on a day: the 80 % rank of the errors of the trials whose final total was known then; null

@@ -9,7 +9,8 @@ import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** The metrics whose totals become final. */
-const ripening = ({ columns }: Target): Metric[] => additiveOf(columns).filter(({ horizonMs }) => horizonMs !== null);
+const ripening = ({ columns }: Target): Metric[] =>
+  additiveOf(columns).filter(({ horizonMs }) => horizonMs !== null);
 
 /** Returns the SQL of the first day of a row's period. The slice must have a date dimension. */
 export function periodOf({ grain }: Slice): string {
@@ -21,8 +22,12 @@ export async function declareViews(warehouse: Warehouse, live: Target): Promise<
   const { name, grain, dimensions } = live.slice;
   const isRipening = grain !== null && ripening(live).length > 0;
   const projected = isRipening ? projectedView(live) : null;
-  const ofDimensions = dimensions.map((dimension) => [dimension, `${dimension} (dimension), as in ${name}`] as const);
-  const statements = [maturationName, projectedName].map((nameOf) => `drop view if exists ${nameOf(name)}`);
+  const ofDimensions = dimensions.map(
+    (dimension) => [dimension, `${dimension} (dimension), as in ${name}`] as const,
+  );
+  const statements = [maturationName, projectedName].map(
+    (nameOf) => `drop view if exists ${nameOf(name)}`,
+  );
   if (isRipening) {
     statements.push(
       maturationView(live),
@@ -31,7 +36,10 @@ export async function declareViews(warehouse: Warehouse, live: Target): Promise<
   }
   if (projected !== null) {
     const comments = [...ofDimensions, ...projectedComments];
-    statements.push(projected, ...commentOn('view', projectedName(name), projectedText(name), comments));
+    statements.push(
+      projected,
+      ...commentOn('view', projectedName(name), projectedText(name), comments),
+    );
   }
   await declare(warehouse, {
     name: `insight ${name}`,
@@ -61,7 +69,9 @@ function projectedView(live: Target): string | null {
   const { slice, fingerprint, table } = live;
   if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  const values = ripening(live).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
+  const values = ripening(live).map(
+    ({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`,
+  );
   const isCube = slice.cube !== undefined;
   const value = isCube ? 's."value"::double' : `case p.metric ${values.join(' ')} end`;
   return `create or replace view ${projectedName(slice.name)} as

@@ -7,7 +7,12 @@ import { areApart, type RelationColumn, relationsIn } from '../warehouse/relatio
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { linkedRows } from '../tables/linked-rows.ts';
-import { type StoredSlice, namesLinks, namesPartners, readLiveSlices } from '../tables/stored-slices.ts';
+import {
+  type StoredSlice,
+  namesLinks,
+  namesPartners,
+  readLiveSlices,
+} from '../tables/stored-slices.ts';
 
 /**
  * Updates the views to the live tables, in one transaction. Returns the names of the views in schema `main`. If a slice is
@@ -22,7 +27,9 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
     warehouse,
     joinable.map(({ slice }) => `slice ${slice}`),
   );
-  const views = joinable.map((slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`);
+  const views = joinable.map(
+    (slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`,
+  );
   const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
   await warehouse.transact(async () => {
     await declare(warehouse, {
@@ -35,18 +42,23 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
         return [
           ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
           ...views,
-          ...joinable.flatMap(({ slice }) => commentsOn(slice, tables.get(slice)?.columns ?? [], tokenComment)),
+          ...joinable.flatMap(({ slice }) =>
+            commentsOn(slice, tables.get(slice)?.columns ?? [], tokenComment),
+          ),
         ];
       },
     });
     // Declared separately, as a crawl changes no view.
-    const linked = joinable.filter((slice) => namesLinks(slice)).map(({ slice }) => joinedView(slice));
+    const linked = joinable
+      .filter((slice) => namesLinks(slice))
+      .map(({ slice }) => joinedView(slice));
     await declare(warehouse, {
       name: 'crawls',
       slice: null,
       from: [tokenComment, ...linked],
       relations: [],
-      statements: async () => linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
+      statements: async () =>
+        linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
     });
   });
   return joinable.map(({ slice }) => `${slice}_links`);
@@ -60,15 +72,25 @@ const MOST_CRAWLS = 20;
 async function crawlsText(warehouse: Warehouse): Promise<string> {
   const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
   if (crawls.length === 0) return '';
-  const each = crawls.slice(0, MOST_CRAWLS).map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
+  const each = crawls
+    .slice(0, MOST_CRAWLS)
+    .map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
   const more = crawls.length > MOST_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
   return `. Links crawled (UTC): ${each.join(', ')}${more}`;
 }
 
-function commentsOn(slice: string, columns: readonly RelationColumn[], tokenComment: string): string[] {
+function commentsOn(
+  slice: string,
+  columns: readonly RelationColumn[],
+  tokenComment: string,
+): string[] {
   const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
-  const ofTable = columns.flatMap(({ name, comment }) => (comment === null ? [] : [[name, comment] as const]));
-  const joined = joinedColumns.map(([name, words]) => [name, name === 'link_token' ? tokenComment : words] as const);
+  const ofTable = columns.flatMap(({ name, comment }) =>
+    comment === null ? [] : [[name, comment] as const],
+  );
+  const joined = joinedColumns.map(
+    ([name, words]) => [name, name === 'link_token' ? tokenComment : words] as const,
+  );
   return commentOn('view', joinedView(slice), text, [...ofTable, ...joined]);
 }
 

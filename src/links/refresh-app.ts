@@ -20,7 +20,11 @@ interface ListedLink {
 }
 
 /** Crawls an app down to a level and replaces its links. Returns how many are no longer listed and closed in the history. */
-export async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
+export async function refreshApp(
+  run: Refreshing,
+  appToken: string,
+  maxLevel: number,
+): Promise<number> {
   const crawl = await crawlApp(run, appToken, maxLevel);
   run.clock.check();
   const { rows, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
@@ -146,7 +150,10 @@ async function replaceApp(
     warehouse.run(statement(name), parameters);
   return warehouse.transact(async () => {
     for (let first = 0; first < listed.length; first += LINKS_PER_STATEMENT) {
-      await run('links/stage_links', JSON.stringify(listed.slice(first, first + LINKS_PER_STATEMENT)));
+      await run(
+        'links/stage_links',
+        JSON.stringify(listed.slice(first, first + LINKS_PER_STATEMENT)),
+      );
     }
     await run('links/stage_missing_links', appToken, false, maxLevel);
     const compared = [appToken, timestamp(planAt)];
@@ -156,8 +163,20 @@ async function replaceApp(
     const doubt = await doubtAbout(warehouse, planAt, listing, { open, missing });
     if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
     const removed = doubt === null ? missing : 0;
-    await run('links/record_crawl', appToken, timestamp(planAt), maxLevel, removed, requests, runId);
-    const [staged] = await warehouse.rows('select count(*) as rows from ripen_internal.staged_links', [], rowsRow);
+    await run(
+      'links/record_crawl',
+      appToken,
+      timestamp(planAt),
+      maxLevel,
+      removed,
+      requests,
+      runId,
+    );
+    const [staged] = await warehouse.rows(
+      'select count(*) as rows from ripen_internal.staged_links',
+      [],
+      rowsRow,
+    );
     await replaceStaged(warehouse, listing, changedAt);
     return { rows: staged?.rows ?? 0, removed, doubt };
   });

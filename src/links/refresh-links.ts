@@ -21,9 +21,17 @@ export interface RefreshedLinks {
 }
 
 /** Failures that concern every app, or that every other app would meet, too. */
-const endsAll: ReadonlySet<FailureCode> = new Set(['CLOCK_UNTRUSTED', 'CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
+const endsAll: ReadonlySet<FailureCode> = new Set([
+  'CLOCK_UNTRUSTED',
+  'CREDENTIALS_REFUSED',
+  'STORAGE_FAILED',
+]);
 /** Failures that the service may return for an app that it does not know, or that the account has lost. */
-const unknownApp: ReadonlySet<FailureCode> = new Set(['ACCESS_FORBIDDEN', 'SOURCE_MISSING', 'SOURCE_REFUSED']);
+const unknownApp: ReadonlySet<FailureCode> = new Set([
+  'ACCESS_FORBIDDEN',
+  'SOURCE_MISSING',
+  'SOURCE_REFUSED',
+]);
 
 /**
  * Crawls the configured apps without a crawl that counts at the as-of instant, and replaces each one's links. Throws if the
@@ -64,13 +72,21 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
     }
     await warehouse.run(statement('links/record_row_scan'), ['links', newest]);
   });
-  const naming = await warehouse.rows(statement('links/apps_naming_unlisted'), [timestamp(planAt)], appRow);
+  const naming = await warehouse.rows(
+    statement('links/apps_naming_unlisted'),
+    [timestamp(planAt)],
+    appRow,
+  );
   const { apps } = await chooseApps(run, links);
   const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
   return crawlApps(run, due, links.maxLevel);
 }
 
-async function crawlApps(run: Refreshing, apps: readonly ChosenApp[], maxLevel: number): Promise<RefreshedLinks> {
+async function crawlApps(
+  run: Refreshing,
+  apps: readonly ChosenApp[],
+  maxLevel: number,
+): Promise<RefreshedLinks> {
   const failures: Failure[] = [];
   let removed = 0;
   for (const app of apps) {
@@ -139,8 +155,12 @@ async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
 }
 
 async function loadedApps(warehouse: Warehouse): Promise<string[]> {
-  const slices = (await readLiveSlices(warehouse)).filter(({ columns }) => columns.includes('app_token'));
+  const slices = (await readLiveSlices(warehouse)).filter(({ columns }) =>
+    columns.includes('app_token'),
+  );
   if (slices.length === 0) return [];
-  const tokens = slices.map(({ table }) => `select app_token from ${table} where app_token is not null`);
+  const tokens = slices.map(
+    ({ table }) => `select app_token from ${table} where app_token is not null`,
+  );
   return warehouse.rows(tokens.join('\nunion\n'), [], appRow);
 }

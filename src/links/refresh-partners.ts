@@ -6,7 +6,13 @@ import type { Partner } from '../model/link.ts';
 import { count, identifier, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './replace.ts';
-import { namesPartners, readSliceTables, rowIdSql, rowScan, type StoredSlice } from '../tables/stored-slices.ts';
+import {
+  namesPartners,
+  readSliceTables,
+  rowIdSql,
+  rowScan,
+  type StoredSlice,
+} from '../tables/stored-slices.ts';
 
 /**
  * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay as
@@ -23,14 +29,25 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   const listed = new Map<string, Partner>();
   await readList(run, listed);
   // If a partner is removed meanwhile, another may move to a page that was read already.
-  const stored = await warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
+  const stored = await warehouse.rows(
+    'select partner_id from main.partners where is_listed',
+    [],
+    idRow,
+  );
   if (stored.some((id) => !listed.has(id))) await readList(run, listed);
   clock.check();
   let doubt: string | null = null;
   const rows = await replacePartners(warehouse, planAt, async () => {
-    await warehouse.run(statement('links/stage_partners'), [JSON.stringify([...listed.values()].map(rowOf))]);
+    await warehouse.run(statement('links/stage_partners'), [
+      JSON.stringify([...listed.values()].map(rowOf)),
+    ]);
     const [counts] = await warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    doubt = await doubtAbout(warehouse, planAt, { of: 'partners' }, counts ?? { open: 0, missing: 0 });
+    doubt = await doubtAbout(
+      warehouse,
+      planAt,
+      { of: 'partners' },
+      counts ?? { open: 0, missing: 0 },
+    );
     await warehouse.run(statement('links/stage_missing_partners'), [doubt !== null]);
   });
   if (doubt !== null) await warn(run, 'LIST_SHRUNK', doubt);
@@ -41,12 +58,20 @@ const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partne
 const countsRow = z.object({ open: count, missing: count });
 
 const rowOf = ({ id, displayName, supportsCostData }: Partner) => {
-  return { partner_id: id, display_name: displayName.toWellFormed(), supports_cost_data: supportsCostData };
+  return {
+    partner_id: id,
+    display_name: displayName.toWellFormed(),
+    supports_cost_data: supportsCostData,
+  };
 };
 
 /** Reads the list to its end; if a partner is listed twice, the later one counts. */
-async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<void> {
-  for await (const page of service.partners(signal)) for (const partner of page) listed.set(partner.id, partner);
+async function readList(
+  { service, signal }: Refreshing,
+  listed: Map<string, Partner>,
+): Promise<void> {
+  for await (const page of service.partners(signal))
+    for (const partner of page) listed.set(partner.id, partner);
 }
 
 /**
@@ -65,11 +90,19 @@ export async function completePartners(warehouse: Warehouse, planAt: Date): Prom
 }
 
 /** Replaces, in one transaction, the stored partners with those that `stage` stages. Returns how many there are. */
-async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => Promise<void>): Promise<number> {
+async function replacePartners(
+  warehouse: Warehouse,
+  planAt: Date,
+  stage: () => Promise<void>,
+): Promise<number> {
   return warehouse.transact(async () => {
     await stage();
     const changed = await changedAt(warehouse);
-    await replaceStaged(warehouse, { of: 'partners' }, changed !== null && changed > planAt ? changed : planAt);
+    await replaceStaged(
+      warehouse,
+      { of: 'partners' },
+      changed !== null && changed > planAt ? changed : planAt,
+    );
     return storedRows(warehouse, 'partners');
   });
 }
@@ -84,7 +117,9 @@ async function changedAt(warehouse: Warehouse): Promise<Date | null> {
 /** Stages the unlisted partners that rows of later loads name, under their newest name; an empty name counts as none. */
 function stageCarried(tables: readonly StoredSlice[], searched: number): string {
   const carried = tables.map((table) => {
-    const name = table.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
+    const name = table.columns.includes('partner_name')
+      ? `nullif(s."partner_name", '')`
+      : 'null::varchar';
     // Most rows repeat others of their load, and parsing the JSON takes several times as long as removing duplicates.
     const read = ['partner_id', 'partner_name', 'attr_dependency', '_load_id']
       .filter((column) => table.columns.includes(column))

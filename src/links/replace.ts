@@ -24,14 +24,22 @@ export interface Refreshing {
 }
 
 /** Records and reports a warning. */
-export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
+export async function warn(
+  { warehouse, runId, emit }: Refreshing,
+  code: WarningCode,
+  message: string,
+): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
 /** The number of links, of all apps, or of partners that are stored now. */
 export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners'): Promise<number> {
-  const [total] = await warehouse.rows(`select count(*) as rows from main.${of}`, [], z.object({ rows: count }));
+  const [total] = await warehouse.rows(
+    `select count(*) as rows from main.${of}`,
+    [],
+    z.object({ rows: count }),
+  );
   return total?.rows ?? 0;
 }
 
@@ -52,11 +60,15 @@ export async function doubtAbout(
   { open, missing }: { readonly open: number; readonly missing: number },
 ): Promise<string | null> {
   const [subject, name] =
-    listing.of === 'links' ? [listing.appToken, `The app ${listing.appToken}`] : ['partners', 'The service'];
+    listing.of === 'links'
+      ? [listing.appToken, `The app ${listing.appToken}`]
+      : ['partners', 'The service'];
   const doubt = `${name} listed no more than ${open - missing} of the ${open} ${listing.of} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
   const isDoubted = missing * 2 > open;
   const counted = [subject, missing, timestamp(planAt)];
-  const [agreeing] = isDoubted ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow) : [];
+  const [agreeing] = isDoubted
+    ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow)
+    : [];
   if (agreeing?.is_earlier_night === false) return doubt;
   await warehouse.run(statement('links/forget_doubt'), [subject]);
   if (!isDoubted || agreeing !== undefined) return null;
@@ -68,7 +80,11 @@ export async function doubtAbout(
  * Replaces only what differs, inside the caller's transaction; only that gets a new version, from an instant on. A version that
  * ends at the instant it began is deleted, as no instant lies inside it. What is missing among the staged rows is closed.
  */
-export async function replaceStaged(warehouse: Warehouse, listing: Listing, from: Date): Promise<void> {
+export async function replaceStaged(
+  warehouse: Warehouse,
+  listing: Listing,
+  from: Date,
+): Promise<void> {
   const [table, history, staged] = [
     `main.${listing.of}`,
     `main.${listing.of}_history`,

@@ -57,15 +57,20 @@ export async function updateLink(
   const stated = withChange(await service.updateLink(appToken, token, change, signal), change);
   const otherwise = unlike(change, stated);
   if (otherwise.length === 0) return linkOf(stated);
-  throw new Failure('SOURCE_REFUSED', `The link ${token} was not changed as requested: ${otherwise.join('; ')}`, {
-    facts: { token },
-    hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
-  });
+  throw new Failure(
+    'SOURCE_REFUSED',
+    `The link ${token} was not changed as requested: ${otherwise.join('; ')}`,
+    {
+      facts: { token },
+      hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
+    },
+  );
 }
 
 /** The link after a successful update. What the answer leaves open, even as a sub-link's null partner, is as requested. */
 function withChange(answered: StatedLink, { partnerId, costDataEnabled }: LinkChange): StatedLink {
-  const isOpen = answered.partnerId === undefined || (answered.partnerId === null && answered.level > 1);
+  const isOpen =
+    answered.partnerId === undefined || (answered.partnerId === null && answered.level > 1);
   return {
     ...answered,
     partnerId: isOpen ? partnerId : answered.partnerId,
@@ -81,7 +86,9 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
     words.push(`partner ${partnerId} was requested, and it has ${stated.partnerId ?? 'none'}`);
   }
   if (costDataEnabled !== undefined && stated.costDataEnabled !== costDataEnabled) {
-    words.push(`cost data ${onOff(costDataEnabled)} was requested, and it is ${onOff(stated.costDataEnabled)}`);
+    words.push(
+      `cost data ${onOff(costDataEnabled)} was requested, and it is ${onOff(stated.costDataEnabled)}`,
+    );
   }
   return words;
 }
@@ -89,7 +96,11 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
 /** Throws `USAGE_INVALID` if a name is blank, has control characters, or has blanks around it, with which no label matches. */
 function checkName(name: string): void {
   const bare = name.trim();
-  const defect = /\p{Cc}/u.test(name) ? 'held control characters' : bare === name ? null : 'had blanks around it';
+  const defect = /\p{Cc}/u.test(name)
+    ? 'held control characters'
+    : bare === name
+      ? null
+      : 'had blanks around it';
   const problem = bare === '' ? 'was empty' : defect;
   if (problem === null) return;
   throw new Failure('USAGE_INVALID', `The name ${JSON.stringify(name)} of the link ${problem}.`, {

@@ -9,12 +9,26 @@ import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { addDays, bucketOf, type Day, type DayInterval, meet, parseDay } from '../model/calendar.ts';
+import {
+  addDays,
+  bucketOf,
+  type Day,
+  type DayInterval,
+  meet,
+  parseDay,
+} from '../model/calendar.ts';
 import type { Evidence } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { namesNextPage } from '../service/paging.ts';
-import { type BesideRows, besideRowsIn, errorIn, parsedOf, saysCut, warningsIn } from '../spool/beside-rows.ts';
+import {
+  type BesideRows,
+  besideRowsIn,
+  errorIn,
+  parsedOf,
+  saysCut,
+  warningsIn,
+} from '../spool/beside-rows.ts';
 import type { Envelope } from '../spool/columns/reading.ts';
 import type { SpooledAnswer } from '../spool/spool.ts';
 import type { LoadResult, LoadWarning } from './load-result.ts';
@@ -49,7 +63,10 @@ export interface InspectedAnswer extends Omit<SpooledAnswer, 'pages'> {
 }
 
 /** Returns sound answers with their warnings, or what to do instead of loading. An answer without pages had no content. */
-export function judgeAnswers(window: Window, inspected: readonly InspectedAnswer[]): SoundAnswers | LoadResult {
+export function judgeAnswers(
+  window: Window,
+  inspected: readonly InspectedAnswer[],
+): SoundAnswers | LoadResult {
   const sound: SoundPage[] = [];
   const answers: JudgedAnswer[] = [];
   const lacked = new Set<string>();
@@ -61,16 +78,26 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedAnswer
       const failure = lackingKeys(window, page, metrics) ?? badLabel(window, page);
       if (failure !== null) return { kind: 'failed', window, failure };
       own.push(page);
-      if (page.rowCount > 0) for (const name of metrics) if (!page.commonKeys.has(name)) lacked.add(name);
+      if (page.rowCount > 0)
+        for (const name of metrics) if (!page.commonKeys.has(name)) lacked.add(name);
     }
     sound.push(...own);
     const rowCount = own.reduce((sum, page) => sum + page.rowCount, 0);
-    const totals = own.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
+    const totals = own
+      .filter((page) => page.rowCount > 0 || page.totals.size > 0)
+      .map((page) => page.totals);
     const isCut = answer.unfollowed === null && own.at(-1)?.leadsOn === true;
     const unfollowed = isCut
       ? 'the last page named a further one, too far from its ends to be followed'
       : answer.unfollowed;
-    answers.push({ ...answer, unfollowed, metrics, rowCount, totals, doubt: doubtOf(window, own, rowCount) });
+    answers.push({
+      ...answer,
+      unfollowed,
+      metrics,
+      rowCount,
+      totals,
+      doubt: doubtOf(window, own, rowCount),
+    });
   }
   const maturity = maturityOf(
     window,
@@ -85,11 +112,15 @@ function warningsOf(
   lacked: ReadonlySet<string>,
   { unread }: WindowMaturity,
 ): LoadWarning[] {
-  const warnings = [...new Set(sound.flatMap((page) => page.warnings))].map((words): LoadWarning => {
-    return { code: 'SERVICE_WARNING', message: `The service warned: ${words}` };
-  });
+  const warnings = [...new Set(sound.flatMap((page) => page.warnings))].map(
+    (words): LoadWarning => {
+      return { code: 'SERVICE_WARNING', message: `The service warned: ${words}` };
+    },
+  );
   const requested = new Set([...slice.dimensions, ...slice.metrics, 'attr_dependency']);
-  const unrequested = new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !requested.has(key))));
+  const unrequested = new Set(
+    sound.flatMap(({ keys }) => [...keys].filter((key) => !requested.has(key))),
+  );
   if (unrequested.size > 0) {
     const names = [...unrequested].sort().map((key) => (key === '' ? '""' : key));
     const kept = slice.cube === undefined ? 'kept in _extra' : 'left out, as a cube has no _extra';
@@ -107,7 +138,9 @@ function warningsOf(
 
 function notWhole(window: Window, because: string): LoadResult {
   const message = `${subjectOf(window)}: the answer was not one complete report: ${because}.`;
-  const failure = new Failure('DATA_MALFORMED', message, { hint: 'Run again later; nothing was loaded.' });
+  const failure = new Failure('DATA_MALFORMED', message, {
+    hint: 'Run again later; nothing was loaded.',
+  });
   return { kind: 'request again', window, failure };
 }
 
@@ -120,10 +153,14 @@ function lackingKeys(window: Window, page: SoundPage, metrics: readonly string[]
     ...(missing.length > 0 ? [`metric ${missing.join(', ')}`] : []),
   ].join(' and ');
   if (what === '') return null;
-  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the rows lacked the requested ${what}.`, {
-    facts: { missing: [...dimensions, ...missing].join(', ') },
-    hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
-  });
+  return new Failure(
+    'DATA_MALFORMED',
+    `${subjectOf(window)}: the rows lacked the requested ${what}.`,
+    {
+      facts: { missing: [...dimensions, ...missing].join(', ') },
+      hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
+    },
+  );
 }
 
 /** The failure of a page with a date label that is not a date; null if it has none. */
@@ -140,7 +177,10 @@ function badLabel(window: Window, { badLabel: bad }: SoundPage): Failure | null 
 function doubtOf(window: Window, pages: readonly SoundPage[], rowCount: number): Doubt | null {
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {
-    return { because: `the answer had ${rowCount} rows, as many as the limit that was sent`, isRefutable: false };
+    return {
+      because: `the answer had ${rowCount} rows, as many as the limit that was sent`,
+      isRefutable: false,
+    };
   }
   const doubts = pages
     .flatMap((page) => page.warnings)
@@ -148,7 +188,10 @@ function doubtOf(window: Window, pages: readonly SoundPage[], rowCount: number):
     .filter(({ cut }) => cut !== 'no');
   const plainest = doubts.find(({ cut }) => cut === 'exactly these rows') ?? doubts.at(0);
   if (plainest === undefined) return null;
-  return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.cut === 'words' };
+  return {
+    because: `the service warned: ${plainest.warning}`,
+    isRefutable: plainest.cut === 'words',
+  };
 }
 
 export interface SoundPage extends Pick<Envelope, 'badLabel'> {
@@ -171,7 +214,14 @@ export type AnswerPage = SoundPage | { readonly because: string };
 const MOST_SAID = 100;
 
 /** Judges one body of an answer. */
-export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: Envelope): AnswerPage {
+export function pageOf({
+  rows,
+  members,
+  keys,
+  commonKeys,
+  badLabel,
+  because,
+}: Envelope): AnswerPage {
   const beside = besideRowsIn(members);
   const error = errorIn(beside);
   if (error !== null) return { because: `the service said ${error}` };
@@ -180,7 +230,9 @@ export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: E
     (name) => parsedOf(beside[name]) === undefined,
   );
   if (mangled !== undefined) {
-    return { because: `its member ${mangled} was no JSON: ${scrub(beside[mangled] ?? '').slice(0, MOST_SAID)}` };
+    return {
+      because: `its member ${mangled} was no JSON: ${scrub(beside[mangled] ?? '').slice(0, MOST_SAID)}`,
+    };
   }
   return {
     rowCount: rows,
@@ -196,10 +248,16 @@ export function pageOf({ rows, members, keys, commonKeys, badLabel, because }: E
 
 /** Total by metric; numbers keep the text they were written with. Empty if the JSON is not an object. */
 function totalsIn(json: string | null): Map<string, string> {
-  if (json === null || !z.record(z.string(), z.unknown()).safeParse(JSON.parse(json)).success) return new Map();
-  const written = [...json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g)];
+  if (json === null || !z.record(z.string(), z.unknown()).safeParse(JSON.parse(json)).success)
+    return new Map();
+  const written = [
+    ...json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g),
+  ];
   return new Map(
-    written.map(([, key = '', text, number]) => [z.string().parse(JSON.parse(`"${key}"`)), text ?? number ?? '']),
+    written.map(([, key = '', text, number]) => [
+      z.string().parse(JSON.parse(`"${key}"`)),
+      text ?? number ?? '',
+    ]),
   );
 }
 
@@ -215,7 +273,8 @@ export interface StatedMaturity {
 const cohortsShape = z.record(z.string(), z.array(z.string())).nullable();
 const debugShape = z.object({ cached_at: z.unknown() });
 /** UTC if it has no offset. */
-const instantForm = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?$/;
+const instantForm =
+  /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /** Reads what a page states beside its rows about their maturity. */
 export function statedMaturity({ immature_cohorts: cohorts, debug }: BesideRows): StatedMaturity {
@@ -224,7 +283,9 @@ export function statedMaturity({ immature_cohorts: cohorts, debug }: BesideRows)
   const computedAt = typeof cachedAt === 'string' ? parseInstant(cachedAt) : null;
   return {
     computedAt,
-    immature: Object.entries(stated.data ?? {}).flatMap(([key, items]) => items.map((item) => [key, item] as const)),
+    immature: Object.entries(stated.data ?? {}).flatMap(([key, items]) =>
+      items.map((item) => [key, item] as const),
+    ),
     unread: [
       ...(stated.success ? [] : ['immature_cohorts']),
       ...(cachedAt !== null && computedAt === null ? ['debug.cached_at'] : []),
@@ -250,7 +311,9 @@ export interface WindowMaturity {
 /** Combines what the pages of all parts of a window state. */
 export function maturityOf({ slice }: Window, stated: readonly StatedMaturity[]): WindowMaturity {
   const unread = new Set(stated.flatMap((answer) => answer.unread));
-  const pairs = new Map(stated.flatMap((answer) => answer.immature).map((pair) => [JSON.stringify(pair), pair]));
+  const pairs = new Map(
+    stated.flatMap((answer) => answer.immature).map((pair) => [JSON.stringify(pair), pair]),
+  );
   const immature = [...pairs.values()].flatMap(([key, item]) => {
     const [metric, label] = slice.metrics.includes(key) ? [key, item] : [item, key];
     const days = slice.metrics.includes(metric) ? labelledDays(label) : null;
@@ -278,7 +341,8 @@ function labelledDays(label: string): DayInterval | null {
     const end = parseDay(last.slice(0, 10));
     return end === null || end < start ? null : { start, end: addDays(end, 1) };
   }
-  const [, quarter, year = '', month = '01'] = /^(?:Q([1-4]) )?(\d{4})(?:-(\d{2}))?$/.exec(label) ?? [];
+  const [, quarter, year = '', month = '01'] =
+    /^(?:Q([1-4]) )?(\d{4})(?:-(\d{2}))?$/.exec(label) ?? [];
   const bucket = quarter !== undefined ? 'quarter' : label.length === 4 ? 'year' : 'month';
   const within = quarter === undefined ? month : String(Number(quarter) * 3).padStart(2, '0');
   const day: Day | null = parseDay(`${year}-${within}-01`);
@@ -291,7 +355,11 @@ export function evidenceOf(
   { bucket }: Period,
   fetchedAt: Date,
 ): { readonly evidence?: Evidence } {
-  const metrics = [...new Set(immature.flatMap(({ metric, days }) => (meet(days, bucket) ? [metric] : [])))];
+  const metrics = [
+    ...new Set(immature.flatMap(({ metric, days }) => (meet(days, bucket) ? [metric] : []))),
+  ];
   const earlier = computedAt !== null && computedAt < fetchedAt ? computedAt : null;
-  return earlier === null && metrics.length === 0 ? {} : { evidence: { computedAt: earlier, immature: metrics } };
+  return earlier === null && metrics.length === 0
+    ? {}
+    : { evidence: { computedAt: earlier, immature: metrics } };
 }

@@ -17,7 +17,14 @@ import { additiveOf, type Columns } from '../tables/target.ts';
 import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { LoadRequest } from './load-result.ts';
-import { beginsInWeek, isBatched, placeOf, type Sound, type Staged, stageRows } from './staged-sql.ts';
+import {
+  beginsInWeek,
+  isBatched,
+  placeOf,
+  type Sound,
+  type Staged,
+  stageRows,
+} from './staged-sql.ts';
 import type { MetricSum, PartSums } from './totals.ts';
 import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from './window-sql.ts';
 
@@ -94,7 +101,9 @@ export async function findingsOf(
       failure: rejected?.failure ?? outsideDays(window, periodRows) ?? stray ?? conflict,
       rejects: rejected,
       copies,
-      sums: window.parts.map((_, partNo) => sumsOf(partNo).filter(({ metric }) => !rejected?.metrics.has(metric))),
+      sums: window.parts.map((_, partNo) =>
+        sumsOf(partNo).filter(({ metric }) => !rejected?.metrics.has(metric)),
+      ),
       periodRows,
       periodValues,
       isOrdered: parts.every(({ isOrdered }) => isOrdered) && !isBatched(parts),
@@ -104,7 +113,9 @@ export async function findingsOf(
 
 /** Whether a key may occur twice in a window: in one answer, in several parts, or under two names of its first week. */
 const mayRepeat = ({ parts, spooled: { window } }: Sound): boolean =>
-  parts.some(({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo || beginsInWeek(window));
+  parts.some(
+    ({ isDistinct, partNo }) => !isDistinct || partNo !== parts[0]?.partNo || beginsInWeek(window),
+  );
 
 const sumRow = z.object({
   window_no: z.number(),
@@ -123,20 +134,29 @@ async function readTotals(
   staged: Staged,
 ) {
   const { columns } = staged;
-  const script = asScript([stageRows(staged), totalTyped(columns, grain, replaced.start), sumParts(columns)]);
+  const script = asScript([
+    stageRows(staged),
+    totalTyped(columns, grain, replaced.start),
+    sumParts(columns),
+  ]);
   const found = await warehouse.rows(script, [], sumRow);
   const periodsOf = (windowNo: number): Record<'rows' | 'values', ReadonlyMap<Day, number>> => {
     const [rows, values] = [new Map<Day, number>(), new Map<Day, number>()];
-    for (const period of found.flatMap((each) => (each.window_no === windowNo ? each.periods : []))) {
+    for (const period of found.flatMap((each) =>
+      each.window_no === windowNo ? each.periods : [],
+    )) {
       // A report without a date dimension has one period; its key is the first day of its own window.
-      const start = grain === null ? (windows[windowNo]?.replaced.start ?? period.start) : period.start;
+      const start =
+        grain === null ? (windows[windowNo]?.replaced.start ?? period.start) : period.start;
       rows.set(start, (rows.get(start) ?? 0) + period.rows);
       values.set(start, (values.get(start) ?? 0) + period.values);
     }
     return { rows, values };
   };
   return {
-    sums: new Map(found.map((each) => [placeOf({ windowNo: each.window_no, partNo: each.part_no }), each])),
+    sums: new Map(
+      found.map((each) => [placeOf({ windowNo: each.window_no, partNo: each.part_no }), each]),
+    ),
     periodsOf,
   };
 }
@@ -151,14 +171,18 @@ async function readDistinct(
 ): Promise<ReadonlyMap<string, readonly (string | null)[]>> {
   if (windowNos.length === 0) return new Map();
   const rows = await warehouse.rows(sumDistinct(columns, windowNos), [], distinctRow);
-  return new Map(rows.map((row) => [placeOf({ windowNo: row.window_no, partNo: row.part_no }), row.sums]));
+  return new Map(
+    rows.map((row) => [placeOf({ windowNo: row.window_no, partNo: row.part_no }), row.sums]),
+  );
 }
 
 /** The failure of a window with rows outside the days it replaces; null if there are none, or without a date dimension. */
 function outsideDays(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
   const isOutside = (start: Day): boolean => start < replaced.start || start >= replaced.end;
-  const outside = [...rows].filter(([start]) => isOutside(start)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const outside = [...rows]
+    .filter(([start]) => isOutside(start))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
   const [first] = outside;
   if (slice.grain === null || first === undefined) return null;
   const [example] = first;
@@ -192,7 +216,10 @@ async function readRepeated(
     if (window === undefined) continue;
     const message = `${subjectOf(window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
     const hint = 'Add the dimension that distinguishes the rows, such as app_token or an id.';
-    const conflict = versions === 1 ? null : new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
+    const conflict =
+      versions === 1
+        ? null
+        : new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
     repeated.set(windowNo, { failure: failure ?? conflict, copies: copies + row.copies - 1 });
   }
   return repeated;
@@ -238,7 +265,11 @@ async function readRejects(
   windowNos: readonly number[],
 ): Promise<ReadonlyMap<number, Rejects>> {
   if (windowNos.length === 0) return new Map();
-  const found = await warehouse.rows(rejectedRows(windows[0]?.slice.grain ?? null, windowNos), [], rejectedRow);
+  const found = await warehouse.rows(
+    rejectedRows(windows[0]?.slice.grain ?? null, windowNos),
+    [],
+    rejectedRow,
+  );
   const byWindow = windows.flatMap((window, windowNo): [number, Rejects][] => {
     const rows = found.filter((row) => row.window_no === windowNo);
     const all = rows
@@ -250,7 +281,12 @@ async function readRejects(
     const facts = { rows: rows.length, tolerated: maxRejects };
     const failure = new Failure('DATA_REJECTED', message, { facts, hint: REJECTED_HINT });
     const rejects: Rejects = {
-      recorded: all.map(({ reason, row }) => ({ slice: name, days: window.requested, reason, row })),
+      recorded: all.map(({ reason, row }) => ({
+        slice: name,
+        days: window.requested,
+        reason,
+        row,
+      })),
       days: rows.map(({ day }) => day),
       metrics: new Set(all.map(({ metric }) => metric)),
       failure: rows.length > maxRejects ? failure : null,
@@ -286,8 +322,12 @@ function strayWeek(window: Window, rows: ReadonlyMap<Day, number>): Failure | nu
   const stray = [...rows.keys()].find((start) => weekdayOf(start) !== begins);
   if (stray === undefined) return null;
   const names = `${weekdayName(weekdayOf(stray))}, and the others on a ${weekdayName(begins)}`;
-  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: a week began on ${stray}, a ${names}.`, {
-    facts: { example: stray },
-    hint: 'Ask the operator of the service on which day its weeks begin; until they are consistent, use the dimension day.',
-  });
+  return new Failure(
+    'DATA_MALFORMED',
+    `${subjectOf(window)}: a week began on ${stray}, a ${names}.`,
+    {
+      facts: { example: stray },
+      hint: 'Ask the operator of the service on which day its weeks begin; until they are consistent, use the dimension day.',
+    },
+  );
 }

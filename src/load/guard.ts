@@ -4,7 +4,14 @@
  */
 
 import { Failure } from '../errors.ts';
-import { addDays, type Day, daysBetween, lastDay, MS_PER_DAY, startOfDayAt } from '../model/calendar.ts';
+import {
+  addDays,
+  type Day,
+  daysBetween,
+  lastDay,
+  MS_PER_DAY,
+  startOfDayAt,
+} from '../model/calendar.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
 import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
@@ -46,7 +53,8 @@ function fateOf(period: Period, window: Window, { answered, known }: Counts, how
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
   if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
   if (how.acceptLoss) return 'load';
-  if (before !== undefined && rows < leastRows(period, window, before, how)) return isRepeated ? 'refuse' : 'doubt';
+  if (before !== undefined && rows < leastRows(period, window, before, how))
+    return isRepeated ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
   // If an earlier run already found the period empty, this answer is the second call that confirms it.
   const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
@@ -64,14 +72,23 @@ function leastRows(
   before: PeriodBefore,
   { fetchedAt }: Judging,
 ): number {
-  const isMoved = slice.grain === null && (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
-  const [first, last] = [later(before.bucket.start, requested.start), sooner(before.bucket.end, requested.end)];
+  const isMoved =
+    slice.grain === null &&
+    (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
+  const [first, last] = [
+    later(before.bucket.start, requested.start),
+    sooner(before.bucket.end, requested.end),
+  ];
   const daysInCommon = Math.max(0, daysBetween(first, last));
-  if (isMoved && daysInCommon < LEAST_SHARE * daysBetween(before.bucket.start, before.bucket.end)) return 0;
-  const sinceMs = (day: Day): number => fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
+  if (isMoved && daysInCommon < LEAST_SHARE * daysBetween(before.bucket.start, before.bucket.end))
+    return 0;
+  const sinceMs = (day: Day): number =>
+    fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
   const isSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
   if (!isSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
-  return isMoved || (slice.grain === null && !isSettled) ? Math.min(before.rows, 1) : before.rows * LEAST_SHARE;
+  return isMoved || (slice.grain === null && !isSettled)
+    ? Math.min(before.rows, 1)
+    : before.rows * LEAST_SHARE;
 }
 
 const later = (one: Day, other: Day): Day => (one > other ? one : other);
@@ -115,13 +132,18 @@ function isUnbroken({ periods, requested }: Window): boolean {
   return (
     periods[0]?.period.requested.start === requested.start &&
     periods.every(
-      ({ period }, at) => period.requested.end === (periods[at + 1]?.period.requested.start ?? requested.end),
+      ({ period }, at) =>
+        period.requested.end === (periods[at + 1]?.period.requested.start ?? requested.end),
     )
   );
 }
 
 /** Why the periods of a share are doubted or refused, and how to accept the answer nevertheless. */
-export function lossFailure({ window }: Share, { answered, known }: Counts, subject: string): Failure {
+export function lossFailure(
+  { window }: Share,
+  { answered, known }: Counts,
+  subject: string,
+): Failure {
   const starts = window.periods.map(({ period }) => period.bucket.start);
   const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);
   const before = starts.reduce((sum, start) => sum + (known.get(start)?.rows ?? 0), 0);

@@ -16,13 +16,19 @@ import type { Staged } from './staged-sql.ts';
 import { countShrunk } from './table-sql.ts';
 
 /** Replaces the periods whose answer is accepted, in one transaction; the others are requested again or stay as they are. */
-export async function replaceJudged(all: readonly Judged[], staged: Staged, request: LoadRequest): Promise<Loaded> {
+export async function replaceJudged(
+  all: readonly Judged[],
+  staged: Staged,
+  request: LoadRequest,
+): Promise<Loaded> {
   const { warehouse, acceptLoss, target } = request;
   const results: LoadResult[] = [];
   const loads: Replaceable[] = [];
   const windows = all.map(({ sound }) => sound.spooled.window);
   const knownOf = await knownPeriods(warehouse, target, windows);
-  const guarded = acceptLoss ? [] : all.filter(({ sound }) => knownOf(sound.spooled.window).size > 0);
+  const guarded = acceptLoss
+    ? []
+    : all.filter(({ sound }) => knownOf(sound.spooled.window).size > 0);
   const shrunk = await shrunkBatches(guarded, request);
   for (const judged of all) {
     const { spooled } = judged.sound;
@@ -36,7 +42,11 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
       counts.answered.set(start, rows);
       counts.known.set(start, { ...before, rows: stored });
     }
-    const shares = sharesOf(spooled.window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.isDoubted });
+    const shares = sharesOf(spooled.window, counts, {
+      fetchedAt,
+      acceptLoss,
+      isRepeated: spooled.isDoubted,
+    });
     const first = shares.find(({ fate }) => fate === 'load');
     for (const share of shares) {
       const { fate, window } = share;
@@ -44,7 +54,10 @@ export async function replaceJudged(all: readonly Judged[], staged: Staged, requ
         const empty = emptyStretches(window, answered);
         // Warnings about the whole answer belong to the first share that is loaded.
         const warnings = [...(share === first ? warningsOf(judged) : []), ...emptyWarning(empty)];
-        const stored = { rows: rowsIn(window, judged.periodRows), rejects: rejectsIn(window, judged, share === first) };
+        const stored = {
+          rows: rowsIn(window, judged.periodRows),
+          rejects: rejectsIn(window, judged, share === first),
+        };
         loads.push({ judged, window, ...stored, fetchedAt, known, empty, warnings });
       } else if (fate !== 'newer') {
         const batch = shrunk.findLast(({ start }) => isWithin(start, window.replaced));
@@ -74,11 +87,17 @@ async function shrunkBatches(judged: readonly Judged[], { warehouse, target }: L
     sound.answers.length > sound.spooled.window.parts.length ? [sound] : [],
   );
   if (batched.length === 0 || target.columns.cube !== undefined) return [];
-  const lists = new Set(batched.flatMap(({ answers }) => answers.map(({ metrics }) => metrics.join())));
+  const lists = new Set(
+    batched.flatMap(({ answers }) => answers.map(({ metrics }) => metrics.join())),
+  );
   const batches = [...lists].map((list) => list.split(','));
   const days = joined(batched.map(({ spooled }) => spooled.window.replaced));
   const windowNos = batched.map(({ windowNo }) => windowNo);
-  const found = await warehouse.rows(countShrunk(batches, target, days, windowNos), [LEAST_SHARE], shrunkRow);
+  const found = await warehouse.rows(
+    countShrunk(batches, target, days, windowNos),
+    [LEAST_SHARE],
+    shrunkRow,
+  );
   return found.map(({ start_day: start, batch, answered, stored }) => {
     const [first, ...others] = batches[batch] ?? [];
     return {
@@ -91,13 +110,23 @@ async function shrunkBatches(judged: readonly Judged[], { warehouse, target }: L
 }
 
 /** Rows, in a cube values, by first day of the period. Rejected rows count: a period that has only such rows is not empty. */
-function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): ReadonlyMap<Day, number> {
+function answeredRows({
+  sound,
+  periodRows,
+  periodValues,
+  rejects,
+}: Judged): ReadonlyMap<Day, number> {
   // 1 if a cube has only zeros there.
   const answered = new Map(
-    [...periodRows].map(([start, rows]) => [start, Math.max(periodValues.get(start) ?? 0, Math.min(rows, 1))]),
+    [...periodRows].map(([start, rows]) => [
+      start,
+      Math.max(periodValues.get(start) ?? 0, Math.min(rows, 1)),
+    ]),
   );
   for (const day of rejects?.days ?? []) {
-    const of = sound.spooled.window.periods.find(({ period }) => day !== null && isWithin(day, period.bucket));
+    const of = sound.spooled.window.periods.find(
+      ({ period }) => day !== null && isWithin(day, period.bucket),
+    );
     const start = of?.period.bucket.start;
     if (start !== undefined) answered.set(start, (answered.get(start) ?? 0) + 1);
   }
@@ -105,8 +134,13 @@ function answeredRows({ sound, periodRows, periodValues, rejects }: Judged): Rea
 }
 
 /** The rejected rows of a share of a window. Rows of unknown day count in every share; the first loaded share records all. */
-function rejectsIn(part: Window, { sound, rejects }: Judged, isFirst: boolean): Pick<Rejects, 'recorded' | 'days'> {
-  if (rejects === null || part === sound.spooled.window) return rejects ?? { recorded: [], days: [] };
+function rejectsIn(
+  part: Window,
+  { sound, rejects }: Judged,
+  isFirst: boolean,
+): Pick<Rejects, 'recorded' | 'days'> {
+  if (rejects === null || part === sound.spooled.window)
+    return rejects ?? { recorded: [], days: [] };
   const days = rejects.days.filter((day) => day === null || isWithin(day, part.replaced));
   return { days, recorded: isFirst ? rejects.recorded : [] };
 }

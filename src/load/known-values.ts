@@ -18,7 +18,11 @@ type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 const MOST_VALUES = 1000;
 
 /** By requested text dimension, the values in one staged window; a dimension without values is absent. */
-export const readStagedValues = async (warehouse: Warehouse, target: Target, windowNo: number): Promise<KnownValues> =>
+export const readStagedValues = async (
+  warehouse: Warehouse,
+  target: Target,
+  windowNo: number,
+): Promise<KnownValues> =>
   valuesIn(warehouse, target, `${staging.typed} where ${WINDOW} = ${windowNo}`);
 
 /** By requested text dimension, the values in the slice's table, else those that the catalog lists. */
@@ -34,7 +38,11 @@ export async function readKnownValues(warehouse: Warehouse, target: Target): Pro
   return known;
 }
 
-async function valuesIn(warehouse: Warehouse, { slice }: Target, rows: string): Promise<KnownValues> {
+async function valuesIn(
+  warehouse: Warehouse,
+  { slice }: Target,
+  rows: string,
+): Promise<KnownValues> {
   const known = new Map<string, readonly KnownValue[]>();
   for (const dimension of slice.dimensions.filter((name) => !isDateDimension(name))) {
     const column = identifier(dimension);

@@ -31,9 +31,18 @@ const knownRow = z
     fetched_at: instant,
     age: z.string(),
   })
-  .transform(({ start_day: start, end_day: end, rows, empty_runs: emptyRuns, fetched_at: fetchedAt, age }) => {
-    return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age };
-  });
+  .transform(
+    ({
+      start_day: start,
+      end_day: end,
+      rows,
+      empty_runs: emptyRuns,
+      fetched_at: fetchedAt,
+      age,
+    }) => {
+      return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age };
+    },
+  );
 
 /** Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. */
 export async function knownPeriods(
@@ -44,12 +53,17 @@ export async function knownPeriods(
   const [first, ...others] = windows.map(({ replaced }) => replaced);
   if (first === undefined) return () => new Map();
   const bounds = ledgerBounds(slice.grain, spanOf(first, ...others));
-  const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
+  const found = await warehouse.rows(
+    statement('load/known_periods'),
+    [slice.name, fingerprint, ...bounds],
+    knownRow,
+  );
   return ({ replaced, slice: { metrics } }) => {
     const ages = new Set(metrics.map(ageIn(slice)));
     const known = new Map<Day, PeriodKnown>();
     for (const { age, ...each } of found) {
-      if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced))) continue;
+      if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced)))
+        continue;
       // Without a date dimension, the one period counts under the first day of the window.
       const start = slice.grain === null ? replaced.start : each.bucket.start;
       const other = known.get(start);
@@ -67,7 +81,8 @@ const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
   fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,
 });
 
-export const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
+export const isWithin = (day: Day, { start, end }: DayInterval): boolean =>
+  start <= day && day < end;
 
 /** Neighbouring periods of a judged window that are to be replaced, and what is reported about them. */
 export interface Replaceable {
@@ -102,7 +117,12 @@ export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): num
   periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 
 /** Statements that record the loads of a slice, and replace the entries of their periods. */
-export function recordLoads(target: Target, loads: readonly Load[], counted: StoredCounts, runId: string): string[] {
+export function recordLoads(
+  target: Target,
+  loads: readonly Load[],
+  counted: StoredCounts,
+  runId: string,
+): string[] {
   const { slice, fingerprint } = target;
   const items = loads.map((load) => {
     const { window, rejects, fetchedAt } = load;
@@ -116,7 +136,9 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
       parameters: JSON.stringify(reportParameters(window)),
       requests: spooled.requests,
-      bytes: spooled.answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
+      bytes: spooled.answers
+        .flatMap(({ pages }) => pages)
+        .reduce((sum, page) => sum + page.bytes, 0),
       rows_fetched: load.rows + rejected,
       rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,
@@ -130,10 +152,17 @@ export function recordLoads(target: Target, loads: readonly Load[], counted: Sto
   const byAge = metricsByAge(slice, target.columns.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
-  const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) => ledgerBounds(slice.grain, days));
+  const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) =>
+    ledgerBounds(slice.grain, days),
+  );
   const of = [slice.name, fingerprint];
   return [
-    bound('load/record_loads', [runId, ...of, JSON.stringify(slice.metrics), JSON.stringify(items)]),
+    bound('load/record_loads', [
+      runId,
+      ...of,
+      JSON.stringify(slice.metrics),
+      JSON.stringify(items),
+    ]),
     ...replaced.map((days) => bound('load/forget_periods', [...of, ...days, ages])),
     bound('load/record_periods', [...of, JSON.stringify(periods)]),
     ...replaced.map((days) => bound('load/forget_released', [...of, ...days])),
@@ -157,7 +186,14 @@ function periodsOf(
     const rejected = rejectedIn(period, rejects.days);
     const stated = evidenceOf(sound.maturity, period, fetchedAt);
     const immature = stated.evidence?.immature ?? [];
-    const stored = { fetchedAt, metrics: window.slice.metrics, rejected, emptyRuns, verdict, ...stated };
+    const stored = {
+      fetchedAt,
+      metrics: window.slice.metrics,
+      rejected,
+      emptyRuns,
+      verdict,
+      ...stated,
+    };
     return [...byAge].map(([age, metrics]) => ({
       age,
       load_id: loadId,
@@ -190,7 +226,8 @@ function emptyRunsAfter(
 ): number {
   if (before === undefined || before.emptyRuns === 0) return 1;
   // Answers from before the period ended do not cover all of it, so the count starts again at its end.
-  const isOver = (at: Date, end: Day): boolean => at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
+  const isOver = (at: Date, end: Day): boolean =>
+    at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
   if (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end)) return 1;
   return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
 }
@@ -207,7 +244,8 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   const ranges: { start: Day; end: Day }[] = [];
   for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
     const last = ranges.at(-1);
-    if (last !== undefined && next.start <= last.end) last.end = next.end > last.end ? next.end : last.end;
+    if (last !== undefined && next.start <= last.end)
+      last.end = next.end > last.end ? next.end : last.end;
     else ranges.push({ ...next });
   }
   return ranges;

@@ -33,7 +33,8 @@ const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY'])
 export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   const overlap = overlapIn(batch.map(({ window }) => window));
   try {
-    if (overlap !== null) throw new RangeError(`Two windows of one batch replaced the same rows: ${overlap}.`);
+    if (overlap !== null)
+      throw new RangeError(`Two windows of one batch replaced the same rows: ${overlap}.`);
     return await load(batch, request);
   } catch (error) {
     const failure = asFailure(error);
@@ -41,7 +42,10 @@ export async function loadBatch(batch: readonly Spooled[], request: LoadRequest)
     const isOfBatch = batch.length === 1 || overlap !== null;
     if (!isOfBatch && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
     const failed = ({ window }: Spooled): LoadResult => ({ kind: 'failed', window, failure });
-    return { results: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed), target: request.target };
+    return {
+      results: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed),
+      target: request.target,
+    };
   }
 }
 
@@ -60,7 +64,9 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
 function tooLarge({ window, answers }: Spooled): LoadResult {
   const bytes = answers.map(({ pages }) => plainBytesOf(pages));
   const largest = Math.max(...bytes);
-  const heavy = new Set(answers.filter((_, at) => bytes[at] === largest).map(({ partNo }) => partNo));
+  const heavy = new Set(
+    answers.filter((_, at) => bytes[at] === largest).map(({ partNo }) => partNo),
+  );
   const parts = new Set(window.parts.filter((_, partNo) => heavy.has(partNo)).map(partId));
   const megabytes = Math.round(largest / 1_000_000);
   const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
@@ -89,7 +95,10 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   for (const spooled of batch) {
     const found = read.of(spooled);
     const windowNo = sound.length;
-    const inspected = spooled.answers.map((answer, at) => ({ ...answer, pages: (found[at]?.pages ?? []).map(pageOf) }));
+    const inspected = spooled.answers.map((answer, at) => ({
+      ...answer,
+      pages: (found[at]?.pages ?? []).map(pageOf),
+    }));
     const verdict = judgeAnswers(spooled.window, inspected);
     const parts = spooled.answers.flatMap(({ partNo }, at) => {
       const part = found[at] ?? null;
@@ -116,7 +125,8 @@ function overlapIn(windows: readonly Window[]): string | null {
   const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
   for (const [at, window] of inOrder.entries()) {
     const next = inOrder[at + 1];
-    if (next !== undefined && replacesSame(window, next)) return `${labelOf(window)} and ${labelOf(next)}`;
+    if (next !== undefined && replacesSame(window, next))
+      return `${labelOf(window)} and ${labelOf(next)}`;
   }
   return null;
 }
@@ -134,6 +144,7 @@ async function judgeWindow(found: Found, request: LoadRequest): Promise<Judged |
   const { window } = found.sound.spooled;
   if (weekStartsOn !== null) return { kind: 'week start', window, weekStartsOn };
   if (failure === null) return proveWindow(found, request);
-  for (const sql of recordRejects(rejects?.recorded ?? [], request.runId)) await request.warehouse.run(sql);
+  for (const sql of recordRejects(rejects?.recorded ?? [], request.runId))
+    await request.warehouse.run(sql);
   return { kind: 'failed', window, failure };
 }

@@ -58,7 +58,13 @@ export async function proveWindow(
   if (target.slice.completeness === 'warn') {
     const message = `The answer was loaded although it was not shown to be complete: ${because}.`;
     const comparisons = proofs.flatMap((proof) => proof.comparisons);
-    return { ...found, ...nothingShown, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message }] };
+    return {
+      ...found,
+      ...nothingShown,
+      verdict: 'unproven',
+      comparisons,
+      warnings: [{ code: 'UNPROVEN', message }],
+    };
   }
   const message = `${subjectOf(window)}: ${because}.`;
   if (unread !== null) {
@@ -118,10 +124,13 @@ function loadable(found: Found, proofs: readonly AnswerProof[], unverified: stri
     warnings.unshift({ code: 'TOTALS_ROUNDED', message });
   }
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
-  const isSilent = proofs.some(({ verdict, answer }) => verdict === 'unverifiable' && answer.rowCount > 0);
+  const isSilent = proofs.some(
+    ({ verdict, answer }) => verdict === 'unverifiable' && answer.rowCount > 0,
+  );
   return {
     ...found,
-    verdict: isSilent || comparisons.length === 0 || unverified !== null ? 'unverifiable' : 'proven',
+    verdict:
+      isSilent || comparisons.length === 0 || unverified !== null ? 'unverifiable' : 'proven',
     comparisons,
     notAdditive: proofs.flatMap((proof) => proof.notAdditive),
     addsUp: proofs.flatMap((proof) => proof.addsUp),
@@ -145,7 +154,10 @@ async function divisible(
     if (!isShort(proof)) continue;
     short.add(id);
     for (const { metric, sum, total } of proof.comparisons.filter(({ agrees }) => !agrees)) {
-      differences.set(metric, (differences.get(metric) ?? 0) + Math.abs(Number(sum) - Number(total)));
+      differences.set(
+        metric,
+        (differences.get(metric) ?? 0) + Math.abs(Number(sum) - Number(total)),
+      );
     }
   }
   const against = proofs.filter(isShort).map((proof) => proof.against);
@@ -158,7 +170,8 @@ async function divisible(
     parts: short,
     shortfall: { rows, differences, isCut, isAssumed },
     // A window of several periods is divided by days, not by values.
-    values: window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo),
+    values:
+      window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo),
   };
 }
 
@@ -188,19 +201,24 @@ async function compareWhole(
 ): Promise<Compared> {
   const { window, whole } = spooled;
   if (window.parts.length > 1 && isFiltered(window)) {
-    return { ...agreed, unverified: 'a filter of a metric applies to grouped rows, so that no total can show it' };
+    return {
+      ...agreed,
+      unverified: 'a filter of a metric applies to grouped rows, so that no total can show it',
+    };
   }
   if (whole === null) return agreed;
   if ('failure' in whole) {
     const against = `its parts could not be compared with the whole: ${whole.failure.message}`;
     return { ...agreed, against, cause: whole.failure };
   }
-  const against = differenceOf(sums, whole, proofs) ?? (await lostValue(warehouse, whole, windowNo));
+  const against =
+    differenceOf(sums, whole, proofs) ?? (await lostValue(warehouse, whole, windowNo));
   const unlisted = [...whole.values].find(([, values]) => values === null)?.[0];
   return {
     ...agreed,
     against,
-    unverified: unlisted === undefined ? null : `the service did not list the values of ${unlisted}`,
+    unverified:
+      unlisted === undefined ? null : `the service did not list the values of ${unlisted}`,
   };
 }
 
@@ -215,20 +233,27 @@ export function differenceOf(
   const ofRow = (row: Readonly<Record<string, unknown>>): ReturnType<typeof statedTotals> =>
     statedTotals(new Map(Object.entries(row).map(([name, value]) => [name, String(value)])));
   const totals = new Map(
-    whole.stated.flatMap((each) => [...addTotals(each.rows.map(ofRow)), ...statedTotals(each.totals)]),
+    whole.stated.flatMap((each) => [
+      ...addTotals(each.rows.map(ofRow)),
+      ...statedTotals(each.totals),
+    ]),
   );
   const certain = sums.flat().filter(({ isAssumed }) => !isAssumed);
   for (const metric of new Set(certain.map((each) => each.metric))) {
     const parts = certain.filter((each) => each.metric === metric);
     // The totals count identical rows once or as often as they came.
-    const added = [parts.map((part) => part.distinctSum ?? part.sum), parts.map((part) => part.sum)].map((each) =>
-      each.reduce((all, sum) => all + Number(sum), 0),
-    );
+    const added = [
+      parts.map((part) => part.distinctSum ?? part.sum),
+      parts.map((part) => part.sum),
+    ].map((each) => each.reduce((all, sum) => all + Number(sum), 0));
     const magnitude = parts.reduce((all, part) => all + part.magnitude, 0);
     const { text, slack } = totals.get(metric) ?? { text: '0', slack: 0 };
     const isCount = parts.every((part) => part.isCount) && added.every(Number.isInteger);
     // The rows may be stated with fewer digits than the part's own total: `slackOf` allows for the difference.
-    const most = slackOf(metric, proofs) + slack + Number.EPSILON * Math.max(magnitude, ...added.map(Math.abs));
+    const most =
+      slackOf(metric, proofs) +
+      slack +
+      Number.EPSILON * Math.max(magnitude, ...added.map(Math.abs));
     if (added.every((sum) => Math.abs(sum - Number(text)) > (isCount ? 0 : most))) {
       return `the ${metric} of its parts added up to ${added[0]}, the whole's total was ${text}: a value may be in neither part`;
     }
@@ -245,7 +270,11 @@ const slackOf = (metric: string, proofs: readonly Pick<Proof, 'comparisons'>[]):
 const labelRow = z.object({ label: z.string().nullable() });
 
 /** A value that has rows in the whole but not in its parts, as a clause; null if there is none, or no values were requested. */
-async function lostValue(warehouse: Warehouse, whole: Stated, windowNo: number): Promise<string | null> {
+async function lostValue(
+  warehouse: Warehouse,
+  whole: Stated,
+  windowNo: number,
+): Promise<string | null> {
   for (const [dimension, values] of whole.values) {
     const sql = `select distinct ${identifier(dimension)} as label from ${staging.typed} where ${WINDOW} = ${windowNo}`;
     const found = new Set((await warehouse.rows(sql, [], labelRow)).map(({ label }) => label));

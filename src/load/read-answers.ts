@@ -53,20 +53,30 @@ export class ReadAnswers {
   /** Reads the answers that were not read yet, or whose numbers did not fit their columns. Throws `STORAGE_FAILED`. */
   async readAll(batch: readonly Spooled[], { slice, columns }: Target): Promise<void> {
     // Keeps dates in order from one answer to the next.
-    const inOrder = batch.toSorted((a, b) => (a.window.replaced.start < b.window.replaced.start ? -1 : 1));
-    const all = inOrder.flatMap(({ answers }) => answers.flatMap(({ pages }) => (pages.length > 0 ? [pages] : [])));
+    const inOrder = batch.toSorted((a, b) =>
+      a.window.replaced.start < b.window.replaced.start ? -1 : 1,
+    );
+    const all = inOrder.flatMap(({ answers }) =>
+      answers.flatMap(({ pages }) => (pages.length > 0 ? [pages] : [])),
+    );
     const requested = batch[0]?.window.slice.metrics ?? [];
     // Facts about all rows apply to each answer, except the weekday that its weeks begin with.
     const together =
-      slice.grain === 'week' ? [] : all.filter((pages) => isSmall(pages) && !this.#read.has(idOf(pages)));
+      slice.grain === 'week'
+        ? []
+        : all.filter((pages) => isSmall(pages) && !this.#read.has(idOf(pages)));
     if (together.length > 0) await this.#readInto(together, columns, requested);
     for (const pages of all) {
       let read = this.#read.get(idOf(pages));
       // If the file holds other answers, it is unknown whose numbers need wider columns.
       const isOfOthers = read !== undefined && read.unfit.size > 0 && read.bodies > pages.length;
-      if (read === undefined || isOfOthers) read = await this.#readInto([pages], columns, requested);
+      if (read === undefined || isOfOthers)
+        read = await this.#readInto([pages], columns, requested);
       const { unfit } = read;
-      const metrics = columns.metrics.map((each): Metric => ({ ...each, type: unfit.get(each.id) ?? each.type }));
+      const metrics = columns.metrics.map((each): Metric => ({
+        ...each,
+        type: unfit.get(each.id) ?? each.type,
+      }));
       if (unfit.size > 0) await this.#readInto([pages], { ...columns, metrics }, requested);
     }
   }
@@ -121,7 +131,10 @@ export class ReadAnswers {
 }
 
 /** The columns of a table in the narrowest types that also hold the answers read; null if a metric has no such type. */
-export function columnsFor(columns: Columns, read: readonly Pick<ReadAnswer, 'types'>[]): Columns | null {
+export function columnsFor(
+  columns: Columns,
+  read: readonly Pick<ReadAnswer, 'types'>[],
+): Columns | null {
   const metrics: Metric[] = [];
   for (const [at, metric] of columns.metrics.entries()) {
     const type = read.reduce<ColumnType | null>((sofar, { types }) => {

@@ -40,26 +40,39 @@ export async function replaceWindows(
   return transactRows(warehouse, rows, async () => {
     // Before any row is written: DuckDB does not commit a table that was altered after a write.
     const wider = await widenAsNeeded(target, loads, { warehouse, runId });
-    if (loads.some(({ known }) => [...known.values()].some((before) => before.rows > 0))) warehouse.reclaimAtClose();
+    if (loads.some(({ known }) => [...known.values()].some((before) => before.rows > 0)))
+      warehouse.reclaimAtClose();
     const isOrdered = loads.every(({ judged }) => judged.isOrdered);
     const inserted = await warehouse.run(
       asScript([
         ...(isKnown ? [totalTable('before', wider, ranges)] : []),
         ...ranges.map((days) => deleteRows(wider, days)),
         ...(isKnown && isStaged ? [totalStaged(staged.columns, loads.map(windowNoOf))] : []),
-        ...(rows > 0 ? [insertRows(wider, loads, { ...insertedOf(wider, loads, staged), hasCopies, isOrdered })] : []),
+        ...(rows > 0
+          ? [
+              insertRows(wider, loads, {
+                ...insertedOf(wider, loads, staged),
+                hasCopies,
+                isOrdered,
+              }),
+            ]
+          : []),
         ...(isStaged ? [] : [totalTable('after', wider, ranges)]),
       ]),
     );
     if (isStaged && rows > 0 && inserted !== rows) {
       throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
     }
-    const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, Set<string>>();
+    const restated = isKnown
+      ? await restate(warehouse, wider, loads)
+      : new Map<string, Set<string>>();
     const counted = isStaged
       ? { rows: new Map(loads.flatMap(rowsByDay)), ages: new Map() }
       : await countStored(warehouse);
     const rejects = loads.flatMap((load) => load.rejects.recorded);
-    await warehouse.run(asScript([...recordRejects(rejects, runId), ...recordLoads(wider, loads, counted, runId)]));
+    await warehouse.run(
+      asScript([...recordRejects(rejects, runId), ...recordLoads(wider, loads, counted, runId)]),
+    );
     const results = loads.map((load): LoadResult => {
       const { window, judged, empty, warnings } = load;
       return {
@@ -80,14 +93,19 @@ export async function replaceWindows(
 /** Whether totals may have moved: the window was loaded before, and without a date dimension over the same days. */
 const isComparable = ({ known, window: { slice, replaced } }: Replaceable): boolean =>
   [...known.values()].some(
-    ({ bucket: { start, end } }) => slice.grain !== null || (start === replaced.start && end === replaced.end),
+    ({ bucket: { start, end } }) =>
+      slice.grain !== null || (start === replaced.start && end === replaced.end),
   );
 
 const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
 const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;
 
 /** A query for the rows of windows in the table's types, and which of its rows are left out. */
-function insertedOf({ columns }: Target, loads: readonly Replaceable[], { parts, replacing }: Staged) {
+function insertedOf(
+  { columns }: Target,
+  loads: readonly Replaceable[],
+  { parts, replacing }: Staged,
+) {
   const numbers = new Set(loads.map(windowNoOf));
   const own = parts.filter(({ windowNo }) => numbers.has(windowNo));
   return {
@@ -108,7 +126,8 @@ const loadIdRow = z.object({ load_id: z.string() });
 
 /** Draws the ids of loads before the transaction, so that one script there does all the work on rows. */
 async function numbered(warehouse: Warehouse, loads: readonly Replaceable[]): Promise<Load[]> {
-  const sql = "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
+  const sql =
+    "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
   const ids = await warehouse.rows(sql, [loads.length], loadIdRow);
   return loads.map((load, at) => ({ ...load, loadId: ids[at]?.load_id ?? '' }));
 }
@@ -127,12 +146,21 @@ async function restate(
     except.has(id) ? [] : [{ metric: id, is_double: (cube?.value ?? type).kind === 'DOUBLE' }],
   );
   const items = loads.map(({ loadId, fetchedAt, window: { replaced } }) => {
-    return { load_id: loadId, seen_at: timestamp(fetchedAt), start_day: replaced.start, end_day: replaced.end };
+    return {
+      load_id: loadId,
+      seen_at: timestamp(fetchedAt),
+      start_day: replaced.start,
+      end_day: replaced.end,
+    };
   });
   const of = [slice.name, fingerprint, JSON.stringify(items), JSON.stringify(metrics)];
   const restated = new Map<string, Set<string>>();
   if (metrics.length === 0) return restated;
-  for (const moved of await warehouse.rows(statement('load/record_restatements'), of, restatedRow)) {
+  for (const moved of await warehouse.rows(
+    statement('load/record_restatements'),
+    of,
+    restatedRow,
+  )) {
     restated.set(moved.load_id, (restated.get(moved.load_id) ?? new Set()).add(moved.period));
   }
   return restated;
@@ -161,7 +189,8 @@ async function widenAsNeeded(
   const parts = loads.flatMap(({ judged }) => judged.sound.parts);
   const columns = columnsFor(target.columns, parts) ?? target.columns;
   const { cube, metrics } = columns;
-  const value = cube === undefined ? {} : { cube: { ...cube, value: valueType(metrics, cube.value) } };
+  const value =
+    cube === undefined ? {} : { cube: { ...cube, value: valueType(metrics, cube.value) } };
   const wider = { ...target, columns: { ...columns, ...value } };
   const existing = new Map(tableColumns(target.columns).map(({ name, type }) => [name, type]));
   const isAltered = await alterTypes(warehouse, wider, existing, runId);

@@ -29,7 +29,11 @@ export const staging = {
 } as const;
 
 /** The number of the window in its batch, that of the part in its window, and why a row is not stored (NULL if it is). */
-export const [WINDOW, PART, REJECTED] = ['"window,"', '"part,"', identifier(REJECTED_COLUMN)] as const;
+export const [WINDOW, PART, REJECTED] = [
+  '"window,"',
+  '"part,"',
+  identifier(REJECTED_COLUMN),
+] as const;
 
 /** One answer to a part of a window; its rows are in a Parquet file of their own, or in one with those of other answers. */
 export interface StagedPart extends ReadAnswer {
@@ -63,7 +67,11 @@ export type Replacing = ReadonlyMap<string, string>;
  * one scan per file takes twice as long to insert. A scan reads all its files in the types of the first and rounds what does
  * not fit, so files of different types get separate scans.
  */
-export function stagedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+export function stagedRows(
+  columns: Columns,
+  parts: readonly StagedPart[],
+  replacing: Replacing,
+): string {
   if (isBatched(parts)) return joinedRows(columns, parts, replacing);
   const alike = grouped(parts, ({ types }) => types.map(formatColumnType).join());
   return alike.map((some) => rowsAlike(columns, some, replacing)).join('\nunion all\n');
@@ -74,7 +82,8 @@ export const placeOf = ({ windowNo, partNo }: Pick<StagedPart, 'windowNo' | 'par
   `${windowNo} ${partNo}`;
 
 /** Whether any part of a window was answered in batches of metrics. */
-export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(parts.map(placeOf)).size < parts.length;
+export const isBatched = (parts: readonly StagedPart[]): boolean =>
+  new Set(parts.map(placeOf)).size < parts.length;
 
 /**
  * The same for parts that were answered in batches: one row per key of a part, with the values of every batch that has the key.
@@ -84,7 +93,9 @@ export const isBatched = (parts: readonly StagedPart[]): boolean => new Set(part
 function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
   const batches = grouped(parts, placeOf);
   const most = Math.max(...batches.map(({ length }) => length));
-  const rounds = Array.from({ length: most }, (_, at) => batches.flatMap((batch) => batch.slice(at, at + 1)));
+  const rounds = Array.from({ length: most }, (_, at) =>
+    batches.flatMap((batch) => batch.slice(at, at + 1)),
+  );
   const ownKey = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'];
   const isDistinct = parts.every((part) => part.isDistinct);
   const ofKey = `over (partition by ${ownKey.join(', ')})`;
@@ -98,7 +109,9 @@ function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: R
     `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
     // As items of one list: each batch may have reasons of its own.
     `nullif(concat_ws(',', a.${REJECTED}, b.${REJECTED}), '') as ${REJECTED}`,
-    ...(isDistinct ? [] : [`greatest(a.${COPY}, b.${COPY}) as ${COPY}`, `least(a.${UNTIL}, b.${UNTIL}) as ${UNTIL}`]),
+    ...(isDistinct
+      ? []
+      : [`greatest(a.${COPY}, b.${COPY}) as ${COPY}`, `least(a.${UNTIL}, b.${UNTIL}) as ${UNTIL}`]),
   ].join(',\n    ');
   const isSame = [
     ...ownKey.map((name) => `a.${name} is not distinct from b.${name}`),
@@ -107,7 +120,10 @@ function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: R
   ].join(' and ');
   return rounds
     .map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`)
-    .reduce((one, other) => `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`);
+    .reduce(
+      (one, other) =>
+        `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`,
+    );
 }
 
 function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
@@ -122,7 +138,9 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
     }),
     '"attr_dependency"',
     // A column without any value is not read.
-    parts.some(({ hasExtra }) => hasExtra) ? identifier(EXTRA) : `null::JSON as ${identifier(EXTRA)}`,
+    parts.some(({ hasExtra }) => hasExtra)
+      ? identifier(EXTRA)
+      : `null::JSON as ${identifier(EXTRA)}`,
     parts.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
   ];
   const files = grouped(parts, ({ file }) => file);
@@ -131,7 +149,9 @@ function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Re
   // Nested only if needed: a list of lists takes a twentieth of a large load's processor time (measured).
   const place = `[file_index::bigint + 1]${isShared ? `[${identifier(BODY)} + 1]` : ''}`;
   const numbers = (of: (part: StagedPart) => number): string => {
-    const ofFile = lists.map((list) => list.map((part) => (part === null ? 'null' : of(part))).join(', '));
+    const ofFile = lists.map((list) =>
+      list.map((part) => (part === null ? 'null' : of(part))).join(', '),
+    );
     return `[${ofFile.map((own) => (isShared ? `[${own}]` : own)).join(', ')}]${place}`;
   };
   const isPartly = lists.flat().includes(null);
@@ -164,7 +184,9 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
 /** The columns of `typed`, all NULL. */
 const noRow = ({ dimensions, metrics }: Columns): string =>
   tableColumns({ dimensions, metrics })
-    .flatMap(({ name, type }) => (name === '_load_id' ? [] : [`null::${type} as ${identifier(name)}`]))
+    .flatMap(({ name, type }) =>
+      name === '_load_id' ? [] : [`null::${type} as ${identifier(name)}`],
+    )
     .join(', ');
 
 /** Creates the view `typed`; it is empty if there are no parts. */
@@ -177,15 +199,22 @@ export function stageRows({ columns, parts, replacing }: Staged): string {
 }
 
 /** The expressions that replace columns of a batch. */
-export const replacingIn = (sound: readonly Sound[], target: Target, fetchedAt: Date | null): Replacing =>
-  new Map([...withheldValues(sound, target, fetchedAt), ...cutWeeks(sound)]);
+export const replacingIn = (
+  sound: readonly Sound[],
+  target: Target,
+  fetchedAt: Date | null,
+): Replacing => new Map([...withheldValues(sound, target, fetchedAt), ...cutWeeks(sound)]);
 
 /**
  * NULL in place of zeros, for a slice that withholds immature values. If not all cohorts have reached an age, the service
  * answers zero or null, which cannot be distinguished from a measured zero (observed: mature); so a zero of a cohort that
  * cannot be complete is not a value. Any value of the parameter other than `immature` is taken to withhold, as `mature` does.
  */
-function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fetchedAt: Date | null): Replacing {
+function withheldValues(
+  sound: readonly Sound[],
+  { slice, columns }: Target,
+  fetchedAt: Date | null,
+): Replacing {
   const replacing = new Map<string, string>();
   if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return replacing;
   for (const { id, cohort } of columns.metrics) {
@@ -193,7 +222,8 @@ function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fet
     const since = sound.map(({ spooled, maturity }) => {
       const at = computedAt(fetchedAt ?? spooled.requestedAt, maturity.computedAt).getTime();
       const incomplete = spooled.window.periods.find(
-        ({ period }) => endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > at,
+        ({ period }) =>
+          endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > at,
       );
       return incomplete === undefined ? 'null' : `DATE ${literal(incomplete.period.bucket.start)}`;
     });
@@ -201,7 +231,9 @@ function withheldValues(sound: readonly Sound[], { slice, columns }: Target, fet
     const column = identifier(id);
     const sinceHere = `[${since.join(', ')}][${WINDOW} + 1]`;
     const isIncomplete =
-      slice.grain === null ? `${sinceHere} is not null` : `coalesce(${identifier(slice.grain)} >= ${sinceHere}, false)`;
+      slice.grain === null
+        ? `${sinceHere} is not null`
+        : `coalesce(${identifier(slice.grain)} >= ${sinceHere}, false)`;
     replacing.set(id, `case when not (${column} = 0 and ${isIncomplete}) then ${column} end`);
   }
   return replacing;

@@ -20,7 +20,8 @@ import {
 
 type Table = Pick<Target, 'table' | 'columns'> & { readonly slice: Pick<Target['slice'], 'grain'> };
 
-const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string => metrics.map(({ id }) => literal(id)).join(', ');
+const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string =>
+  metrics.map(({ id }) => literal(id)).join(', ');
 
 /** The rows that a load of some days replaces; in a cube only those of its metrics. */
 const replacedRows = ({ table, columns, slice: { grain } }: Table, days: DayInterval): string =>
@@ -28,7 +29,8 @@ const replacedRows = ({ table, columns, slice: { grain } }: Table, days: DayInte
 where ${insideDays(grain, days)}${columns.cube === undefined ? '' : ` and metric in (${idsOf(columns)})`}`;
 
 /** Deletes the rows that a load replaces. Compares the bare date column: an expression over it would read the whole table. */
-export const deleteRows = (target: Table, days: DayInterval): string => `delete ${replacedRows(target, days)}`;
+export const deleteRows = (target: Table, days: DayInterval): string =>
+  `delete ${replacedRows(target, days)}`;
 
 /** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
 const exactText = (sum: string, type: ColumnType): string =>
@@ -56,7 +58,11 @@ const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): 
     .join('');
 
 /** Fills `before` or `after`: per period, metric and age, rows `n`, non-zero values `z` (only in a cube), total `s` as text. */
-export function totalTable(name: 'before' | 'after', target: Table, ranges: readonly DayInterval[]): string {
+export function totalTable(
+  name: 'before' | 'after',
+  target: Table,
+  ranges: readonly DayInterval[],
+): string {
   const { columns, slice } = target;
   const { cube } = columns;
   // One query per range: only then does each touch no blocks but its own.
@@ -114,17 +120,28 @@ export function insertRows(
 ): string {
   const cube = cubeOf(columns);
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
-  const conditions = [...(hasRejected ? [`${REJECTED} is null`] : []), ...(isWhole ? [] : [`${LOAD} is not null`])];
+  const conditions = [
+    ...(hasRejected ? [`${REJECTED} is null`] : []),
+    ...(isWhole ? [] : [`${LOAD} is not null`]),
+  ];
   // Rows of one key are identical here: different ones fail their window.
   const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, (${loadOf(loads, isWhole, grain)})::bigint as ${LOAD}
 from (
 ${rows}
 )${conditions.length === 0 ? '' : `\nwhere ${conditions.join(' and ')}`}`;
-  const order = grain === null || (cube === null && isOrdered && !hasCopies) ? '' : `\norder by ${identifier(grain)}`;
+  const order =
+    grain === null || (cube === null && isOrdered && !hasCopies)
+      ? ''
+      : `\norder by ${identifier(grain)}`;
   if (cube !== null) {
     return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(cube, key, loaded)}${order}`;
   }
-  const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', EXTRA];
+  const names = [
+    ...columns.dimensions,
+    ...columns.metrics.map(({ id }) => id),
+    'attr_dependency',
+    EXTRA,
+  ];
   const selected = names.map(identifier).join(', ');
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
 }
@@ -139,7 +156,10 @@ function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['gr
     return `case ${cases.join(' ')} end`;
   }
   const ids = new Map(loads.map((load) => [windowNoOf(load), load.loadId]));
-  const listed = Array.from({ length: Math.max(...ids.keys()) + 1 }, (_, windowNo) => ids.get(windowNo) ?? 'null');
+  const listed = Array.from(
+    { length: Math.max(...ids.keys()) + 1 },
+    (_, windowNo) => ids.get(windowNo) ?? 'null',
+  );
   return `[${listed.join(', ')}][${WINDOW} + 1]`;
 }
 
@@ -181,16 +201,22 @@ export function countShrunk(
   windowNos: readonly number[],
 ): string {
   const counted = (name: string, start: Day, rows: string, or = ''): string => {
-    const each = batches.map((ids) => `count_if(${or}${ids.map((id) => `${identifier(id)} <> 0`).join(' or ')})`);
+    const each = batches.map(
+      (ids) => `count_if(${or}${ids.map((id) => `${identifier(id)} <> 0`).join(' or ')})`,
+    );
     return `select ${periodOf(grain, start)} as p, unnest(range(${batches.length})) as batch, unnest([${each.join(', ')}]) as ${name}
 from ${rows}
 group by 1`;
   };
   const typed = `${staging.typed}\nwhere ${WINDOW} in (${windowNos.join(', ')})`;
   const counts = [
-    ...ranges.map((days) => counted('stored', days.start, `${table}\nwhere ${insideDays(grain, days)}`)),
+    ...ranges.map((days) =>
+      counted('stored', days.start, `${table}\nwhere ${insideDays(grain, days)}`),
+    ),
     // A report without a date dimension has one range.
-    ...ranges.slice(0, 1).map(({ start }) => counted('answered', start, typed, `${REJECTED} is not null or `)),
+    ...ranges
+      .slice(0, 1)
+      .map(({ start }) => counted('answered', start, typed, `${REJECTED} is not null or `)),
   ];
   return `select p::varchar as start_day, batch, coalesce(sum(answered), 0) as answered, sum(stored) as stored
 from (

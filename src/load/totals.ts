@@ -74,12 +74,25 @@ const LEAST_DIGITS = 2;
  * and counts above that, in floating point: their totals may differ by the rounding error of that many additions. Rows and
  * totals of money may also each be off by half a unit of their last digit.
  */
-export const compareTotals = (sums: readonly MetricSum[], totals: Totals, rowCount: number): Comparison[] =>
+export const compareTotals = (
+  sums: readonly MetricSum[],
+  totals: Totals,
+  rowCount: number,
+): Comparison[] =>
   sums.flatMap((each) => {
     const { metric, sum, isAssumed, nonZero } = each;
     const total = totals.get(metric);
     if (total === undefined) return [];
-    return [{ metric, sum: sum ?? '0', total: total.text, ...agreement(each, total, rowCount), isAssumed, nonZero }];
+    return [
+      {
+        metric,
+        sum: sum ?? '0',
+        total: total.text,
+        ...agreement(each, total, rowCount),
+        isAssumed,
+        nonZero,
+      },
+    ];
   });
 
 function agreement(
@@ -124,11 +137,14 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
   const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
   const disagreeing = assumed.filter(({ agrees }) => !agrees);
   const telling = certain.length === 0 ? assumed : certain;
-  const isSomething = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
+  const isSomething = ({ total, sum }: Comparison): boolean =>
+    Number(total) !== 0 || Number(sum) !== 0;
   const isShown = telling.some((each) => each.isExact && isSomething(each));
-  const against = certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
+  const against =
+    certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
   // A few values may agree by chance: missing rows may have had none, and the disagreeing metric may be right.
-  const isThin = disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
+  const isThin =
+    disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
   const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
   const isSilent = comparisons.length === 0 || isThin || rounded !== null;
   const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
@@ -146,7 +162,9 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
 export function totalsOfPages(pages: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const [first, ...others] = pages;
   if (first === undefined || others.length === 0) return [first ?? new Map()];
-  const telling = [...new Set(pages.flatMap((page) => [...page.keys()]))].filter((metric) => summed.has(metric));
+  const telling = [...new Set(pages.flatMap((page) => [...page.keys()]))].filter((metric) =>
+    summed.has(metric),
+  );
   const isRepeated = telling.every((metric) =>
     others.every((page) => isSameTotal(first.get(metric), page.get(metric))),
   );

@@ -55,7 +55,11 @@ group by ${WINDOW}, ${PART}`;
 export function sumDistinct(columns: Columns, windowNos: readonly number[]): string {
   const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
   // Without unrequested keys: if rows of one key differ in them, the window fails anyway.
-  const names = [...columns.dimensions.map(identifier), 'attr_dependency', ...metrics.map(({ name }) => name)];
+  const names = [
+    ...columns.dimensions.map(identifier),
+    'attr_dependency',
+    ...metrics.map(({ name }) => name),
+  ];
   return `select
     ${WINDOW} as window_no,
     ${PART} as part_no,

@@ -30,7 +30,8 @@ export interface DayInterval {
 }
 
 /** Whether two intervals have a day in common. */
-export const meet = (one: DayInterval, other: DayInterval): boolean => one.start < other.end && other.start < one.end;
+export const meet = (one: DayInterval, other: DayInterval): boolean =>
+  one.start < other.end && other.start < one.end;
 
 /** The interval from the earliest start to the latest end. */
 export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): DayInterval =>
@@ -43,7 +44,15 @@ export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): D
   );
 
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
-const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
+const weekdayNames = [
+  'Sunday',
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+] as const;
 
 /** The first weekday of a week, as in `Date.getUTCDay`. The service's weeks begin on Monday unless its labels say otherwise. */
 export type WeekStart = (typeof weekdays)[number];
@@ -106,7 +115,8 @@ export function utcOffset(text: string): UtcOffset {
 export const UTC = utcOffset('+00:00');
 
 const offsetMs = (offset: UtcOffset): number =>
-  (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) * (offset.startsWith('-') ? -60_000 : 60_000);
+  (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) *
+  (offset.startsWith('-') ? -60_000 : 60_000);
 
 /** A date whose parts are read in UTC, as are those of every date derived from it. */
 const asDate = (of: Day): Date => new UTCDateMini(`${of}T00:00:00Z`);

@@ -19,7 +19,8 @@ export function canonicalJson(json: string): string {
     }
     const isEnd = token === '}' || token === ']';
     const inside = isEnd ? (open.pop() ?? []) : [];
-    const value = token === '}' ? object(inside) : token === ']' ? `[${inside.join(',')}]` : scalar(token);
+    const value =
+      token === '}' ? object(inside) : token === ']' ? `[${inside.join(',')}]` : scalar(token);
     open.at(-1)?.push(value);
   }
   return outside.join('');
@@ -34,7 +35,8 @@ function object(value: readonly string[]): string {
 }
 
 function scalar(token: string): string {
-  if (token.startsWith('"')) return token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
+  if (token.startsWith('"'))
+    return token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
   const number = parseDecimal(token);
   return number === null ? token : formatDecimal(number);
 }

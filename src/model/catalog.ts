@@ -53,7 +53,13 @@ export const catalogFilters = [
 export type CatalogFilter = (typeof catalogFilters)[number];
 
 /** The catalog's table and views in `main`. `partners` is the campaign API's list instead, which states more. */
-export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
+export const catalogTables = [
+  'metrics',
+  'dimensions',
+  'apps',
+  ...valueFilterNames,
+  'report_options',
+] as const;
 
 /** Sections to which filters-data can be limited. */
 export const catalogSections = [
@@ -73,7 +79,10 @@ export type CatalogSection = (typeof catalogSections)[number];
 export type Catalog = readonly CatalogItem[];
 
 /** By dimension: the list of its values, and the field that has them as report rows and filters do. */
-export const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
+export const dimensionValues: ReadonlyMap<
+  string,
+  readonly [filter: CatalogFilter, field: 'id' | 'name']
+> = new Map([
   ['app', ['apps', 'name']],
   ['app_token', ['apps', 'id']],
   ['country', ['countries', 'name']],

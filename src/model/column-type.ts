@@ -25,11 +25,16 @@ export function parseColumnType(text: string): ColumnType | null {
   const match = /^DECIMAL\((\d+),(\d+)\)$/.exec(upper);
   if (match === null) return null;
   const [width, scale] = [Number(match[1]), Number(match[2])];
-  return width >= 1 && width <= MAX_DIGITS && scale <= width ? { kind: 'DECIMAL', width, scale } : null;
+  return width >= 1 && width <= MAX_DIGITS && scale <= width
+    ? { kind: 'DECIMAL', width, scale }
+    : null;
 }
 
 /** Digits that a type holds before and after the point; infinite for DOUBLE. */
-export function capacityOf(type: ColumnType): { readonly whole: number; readonly fraction: number } {
+export function capacityOf(type: ColumnType): {
+  readonly whole: number;
+  readonly fraction: number;
+} {
   if (type.kind === 'BIGINT') return { whole: FAST_DIGITS, fraction: 0 };
   if (type.kind === 'DOUBLE') return { whole: Infinity, fraction: Infinity };
   return { whole: type.width - type.scale, fraction: type.scale };
@@ -53,7 +58,9 @@ const BIGINT_DIGITS = 19;
 
 /** Whether one exact type holds every value of these types; DuckDB then gives it to their union. */
 export function haveCommonType(types: readonly ColumnType[]): boolean {
-  const whole = Math.max(...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)));
+  const whole = Math.max(
+    ...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)),
+  );
   const fraction = Math.max(...types.map((type) => capacityOf(type).fraction));
   return whole + fraction <= MAX_DIGITS;
 }
@@ -62,7 +69,10 @@ export function haveCommonType(types: readonly ColumnType[]): boolean {
 export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType {
   if (!haveCommonType(types)) return DOUBLE;
   const [first, ...others] = types;
-  return others.reduce<ColumnType>((sofar, type) => widen(sofar, capacityOf(type)) ?? DOUBLE, first);
+  return others.reduce<ColumnType>(
+    (sofar, type) => widen(sofar, capacityOf(type)) ?? DOUBLE,
+    first,
+  );
 }
 
 interface Decimal {

@@ -75,7 +75,11 @@ export interface SliceTable {
 }
 
 /** What is stored of a period under an age, which is empty for a slice that is no cube; undefined if nothing is stored. */
-export function storedAt(table: SliceTable | null, age: string, start: Day): LoadedPeriod | undefined {
+export function storedAt(
+  table: SliceTable | null,
+  age: string,
+  start: Day,
+): LoadedPeriod | undefined {
   return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 }
 
@@ -96,8 +100,12 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
 /** Combines what is stored of one period under several ages: the oldest fetch, the worst verdict, and all rows and metrics. */
 function asOneLoad(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
   const [first] = entries;
-  const oldest = entries.reduce((least, each) => (each.fetchedAt < least.fetchedAt ? each : least), first);
-  const sumOf = (count: (entry: LoadedPeriod) => number): number => entries.reduce((sum, each) => sum + count(each), 0);
+  const oldest = entries.reduce(
+    (least, each) => (each.fetchedAt < least.fetchedAt ? each : least),
+    first,
+  );
+  const sumOf = (count: (entry: LoadedPeriod) => number): number =>
+    entries.reduce((sum, each) => sum + count(each), 0);
   const worst = Math.max(...entries.map(({ verdict }) => verdicts.indexOf(verdict)));
   return {
     ...oldest,

@@ -18,7 +18,10 @@ export type PeriodState = (typeof periodStates)[number];
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality depends on in a period's load. */
-export type LoadFacts = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'>;
+export type LoadFacts = Pick<
+  LoadedPeriod,
+  'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'
+>;
 
 /** An empty answer is accepted after this many consecutive runs received one. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
@@ -41,7 +44,10 @@ export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): 
 /** The instant that finality takes for a period's fetch; null if nothing stored of the period can be final. */
 export function soundAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
   const isSound =
-    isWhole(period) && stored.rejected === 0 && stored.verdict !== 'unproven' && !isDoubtfullyEmpty(stored);
+    isWhole(period) &&
+    stored.rejected === 0 &&
+    stored.verdict !== 'unproven' &&
+    !isDoubtfullyEmpty(stored);
   return isSound ? computedAt(stored.fetchedAt, stored.evidence?.computedAt ?? null) : null;
 }
 
@@ -51,18 +57,33 @@ export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
 }
 
 /** Whether a stored cell is final. */
-export function isFinal(period: Period, metric: Metric, slice: Settling, stored: LoadFacts): boolean {
+export function isFinal(
+  period: Period,
+  metric: Metric,
+  slice: Settling,
+  stored: LoadFacts,
+): boolean {
   return finalMetrics(period, [metric], slice, stored).length > 0;
 }
 
 /** The metrics whose stored cells of a period are final. A metric that the load lacked is not stored. */
-export function finalMetrics(period: Period, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): Metric[] {
+export function finalMetrics(
+  period: Period,
+  metrics: readonly Metric[],
+  slice: Settling,
+  stored: LoadFacts,
+): Metric[] {
   const fetchedMs = soundAt(period, stored)?.getTime();
   if (fetchedMs === undefined) return [];
   const endAt = endOf(period, slice.utcOffset);
   return metrics.filter((metric) => {
     const at = finalMs(endAt, metric, slice);
-    return at !== null && at <= fetchedMs && stored.metrics.includes(metric.id) && !isCalledImmature(metric, stored);
+    return (
+      at !== null &&
+      at <= fetchedMs &&
+      stored.metrics.includes(metric.id) &&
+      !isCalledImmature(metric, stored)
+    );
   });
 }
 
@@ -70,11 +91,18 @@ const isCalledImmature = ({ id }: Metric, { evidence }: Pick<LoadFacts, 'evidenc
   evidence?.immature.includes(id) === true;
 
 /** The state of a stored period. */
-export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): PeriodState {
+export function stateOf(
+  period: Period,
+  metrics: readonly Metric[],
+  slice: Settling,
+  stored: LoadFacts,
+): PeriodState {
   if (stored.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (!isWhole(period)) return 'cut';
   if (isDoubtfullyEmpty(stored)) return 'empty';
-  return finalMetrics(period, metrics, slice, stored).length === metrics.length ? 'final' : 'maturing';
+  return finalMetrics(period, metrics, slice, stored).length === metrics.length
+    ? 'final'
+    : 'maturing';
 }
 
 /** The instants, in milliseconds, that are worth one more fetch: when each metric becomes final, or its lifetime ends. */
@@ -84,7 +112,12 @@ function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): n
 }
 
 /** As `settlingMs`, for cells not final because of their answer: the milestones after they would be, and the lifetime's end. */
-function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, stored: LoadFacts): number[] {
+function retriesMs(
+  endAt: Date,
+  metrics: readonly Metric[],
+  slice: Settling,
+  stored: LoadFacts,
+): number[] {
   if (stored.evidence === undefined) return [];
   const computedMs = computedAt(stored.fetchedAt, stored.evidence.computedAt).getTime();
   const late = metrics.flatMap((metric) => {
@@ -94,10 +127,13 @@ function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, sto
   });
   if (computedMs < endAt.getTime()) late.push(endAt.getTime());
   const milestones = late.flatMap((from) => milestoneAges.map((age) => from + age * MS_PER_DAY));
-  return late.length === 0 ? [] : [...milestones, endAt.getTime() + slice.settleMs + slice.lifetimeMs];
+  return late.length === 0
+    ? []
+    : [...milestones, endAt.getTime() + slice.settleMs + slice.lifetimeMs];
 }
 
-const agesOf = ({ refresh }: Settling): readonly number[] => (typeof refresh === 'string' ? milestoneAges : refresh);
+const agesOf = ({ refresh }: Settling): readonly number[] =>
+  typeof refresh === 'string' ? milestoneAges : refresh;
 
 /** Why a loaded period is due at an instant; null if it is not. A period that was fetched later is never due. */
 export function dueReason(
@@ -109,13 +145,15 @@ export function dueReason(
 ): DueReason | null {
   const { fetchedAt, requested } = loaded;
   // A refetch of fewer days than were loaded would lose some.
-  const hasDays = period.requested.start <= requested.start && period.requested.end >= requested.end;
+  const hasDays =
+    period.requested.start <= requested.start && period.requested.end >= requested.end;
   if (fetchedAt > planAt || !hasDays) return null;
   if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   if (fetchedAt >= planAt) return null;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return 'open';
-  const lacksDays = period.requested.start < requested.start || period.requested.end > requested.end;
+  const lacksDays =
+    period.requested.start < requested.start || period.requested.end > requested.end;
   if (lacksDays || loaded.rejected > 0) return 'missing';
   if (loaded.verdict === 'unproven') return 'unproven';
   if (isDoubtfullyEmpty(loaded)) return 'empty';
@@ -124,10 +162,17 @@ export function dueReason(
   const retries = retriesMs(endAt, metrics, slice, loaded);
   if ([...settling, ...retries].every((at) => at <= from)) return null;
   const isSettled = (at: number): boolean => from < at && at <= now;
-  if (settling.some((at, index) => isSettled(at) && metrics[index]?.horizonMs !== null)) return 'became final';
-  if (settling.some(isSettled) || retries.some(isSettled) || slice.refresh === 'nightly') return 'maturing';
-  const [before, age] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, planAt, slice.utcOffset)];
-  return agesOf(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
+  if (settling.some((at, index) => isSettled(at) && metrics[index]?.horizonMs !== null))
+    return 'became final';
+  if (settling.some(isSettled) || retries.some(isSettled) || slice.refresh === 'nightly')
+    return 'maturing';
+  const [before, age] = [
+    ageOf(period, fetchedAt, slice.utcOffset),
+    ageOf(period, planAt, slice.utcOffset),
+  ];
+  return agesOf(slice).some((milestone) => before < milestone && milestone <= age)
+    ? 'maturing'
+    : null;
 }
 
 /** The instant from which new values are expected; null if none are. Open and `nightly` maturing periods refresh earlier. */
@@ -141,7 +186,12 @@ export function nextRefreshAt(
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
   const isIncomplete = metrics.some(({ id }) => !stored.metrics.includes(id));
-  if (isIncomplete || stored.rejected > 0 || stored.verdict === 'unproven' || isDoubtfullyEmpty(stored))
+  if (
+    isIncomplete ||
+    stored.rejected > 0 ||
+    stored.verdict === 'unproven' ||
+    isDoubtfullyEmpty(stored)
+  )
     return fetchedAt;
   const looks = [...settlingMs(endAt, metrics, slice), ...retriesMs(endAt, metrics, slice, stored)];
   const settling = looks.filter((at) => at > fetchedAt.getTime());

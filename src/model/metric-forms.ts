@@ -9,7 +9,14 @@ import { readFileSync } from 'node:fs';
  * Fewest days after a period ends in which values of a kind may change (documented: how numbers move); null if they may change
  * forever. A cohort must also reach its age; a computed metric waits for its parts.
  */
-const kindDays = { plain: 7, cohort: 7, spend: 14, framework: 42, lifetime: null, computed: 0 } as const;
+const kindDays = {
+  plain: 7,
+  cohort: 7,
+  spend: 14,
+  framework: 42,
+  lifetime: null,
+  computed: 0,
+} as const;
 
 export type MetricKind = keyof typeof kindDays;
 
@@ -58,7 +65,8 @@ const rows = readFileSync(new URL('../../config/metrics.csv', import.meta.url), 
   .split('\n')
   .slice(1)
   .map((line) => line.split(','));
-const listed = (slot: string): string[] => rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
+const listed = (slot: string): string[] =>
+  rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
 const [longestDays = '', longestWeeks = '', longestMonths = ''] = listed('{period}');
 const ageUnits = [
   { unit: 'd', daysEach: 1, longest: Number(longestDays.slice(1)) },
@@ -80,8 +88,20 @@ export const documentedForms: readonly Form[] = rows
     if (!isKind(kind)) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kind}`);
     // Every second text is the name of a slot.
     const texts = form.split(SLOT);
-    const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 's');
-    return { form, kind, unit, addsUp: addsUp === 'yes', computedFrom, onlyIn, pattern, end: texts.at(-1) ?? '' };
+    const pattern = new RegExp(
+      `^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`,
+      's',
+    );
+    return {
+      form,
+      kind,
+      unit,
+      addsUp: addsUp === 'yes',
+      computedFrom,
+      onlyIn,
+      pattern,
+      end: texts.at(-1) ?? '',
+    };
   });
 
 /**
@@ -90,7 +110,9 @@ export const documentedForms: readonly Form[] = rows
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const found = documentedForms
-    .filter(({ end, onlyIn }) => id.endsWith(end) && (onlyIn === '' || list === null || list === onlyIn))
+    .filter(
+      ({ end, onlyIn }) => id.endsWith(end) && (onlyIn === '' || list === null || list === onlyIn),
+    )
     .map((form) => inForm(id, form))
     .filter((documented) => documented !== null);
   const [first, ...others] = found;
@@ -99,13 +121,17 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
 }
 
 /** What a form states of an id; null if the id has another form, an age beyond the longest, or a part of no documented form. */
-function inForm(id: string, { form, kind, unit, addsUp, computedFrom, pattern }: Form): DocumentedMetric | null {
+function inForm(
+  id: string,
+  { form, kind, unit, addsUp, computedFrom, pattern }: Form,
+): DocumentedMetric | null {
   const match = pattern.exec(id);
   if (match === null) return null;
   const period = match.groups?.['period'];
   const stated = period === undefined ? null : parseAge(period);
   if (period !== undefined && stated === null) return null;
-  const age = stated === null ? null : { name: filled(form.replace('_{period}', ''), match), ...stated };
+  const age =
+    stated === null ? null : { name: filled(form.replace('_{period}', ''), match), ...stated };
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
@@ -130,7 +156,9 @@ export function ratioOf(
   for (const { computedFrom, pattern } of documentedForms) {
     const match = computedFrom.includes(' / ') ? pattern.exec(id) : null;
     if (match === null) continue;
-    const [numerator = '', denominator = ''] = filled(computedFrom, match).replace(FACTOR, '').split(' / ');
+    const [numerator = '', denominator = ''] = filled(computedFrom, match)
+      .replace(FACTOR, '')
+      .split(' / ');
     return { numerator, denominator, factor: Number(FACTOR.exec(computedFrom)?.[1] ?? 1) };
   }
   return null;

@@ -8,7 +8,12 @@ import { type Catalog, metricFilterNames } from './catalog.ts';
 import type { CatalogItem } from './catalog-item.ts';
 import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
 import { formatDuration } from './duration.ts';
-import { type CohortAge, documentedMetric, type DocumentedMetric, type MetricKind } from './metric-forms.ts';
+import {
+  type CohortAge,
+  documentedMetric,
+  type DocumentedMetric,
+  type MetricKind,
+} from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
 /** How it is known whether a metric adds up: from the configuration, documentation, answers, or only its values' formatting. */
@@ -44,7 +49,9 @@ export interface Metric {
 /** Every metric's item by id, from the most specific list that has it, as that one knows best what it is. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   const fromLeastSpecific = metricFilterNames.toReversed();
-  const items = fromLeastSpecific.flatMap((name) => catalog.filter(({ filter }) => filter === name));
+  const items = fromLeastSpecific.flatMap((name) =>
+    catalog.filter(({ filter }) => filter === name),
+  );
   return new Map(items.map((item) => [item.id, item]));
 }
 
@@ -62,7 +69,10 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   return {
     id,
     kind: documented?.kind ?? 'unknown',
-    horizonMs: documented === null || documented.horizonDays === null ? null : documented.horizonDays * MS_PER_DAY,
+    horizonMs:
+      documented === null || documented.horizonDays === null
+        ? null
+        : documented.horizonDays * MS_PER_DAY,
     horizonFrom: horizonText(id, documented),
     cohort: documented?.age ?? null,
     additive,
@@ -73,9 +83,12 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
 }
 
 function horizonText(id: string, documented: DocumentedMetric | null): string {
-  if (documented === null) return 'no documented form: never final unless the slice states a horizon';
+  if (documented === null)
+    return 'no documented form: never final unless the slice states a horizon';
   const { form, latest } = documented;
-  return latest === id ? `documented as ${form}` : `documented as ${form}; its latest part is ${latest}`;
+  return latest === id
+    ? `documented as ${form}`
+    : `documented as ${form}; its latest part is ${latest}`;
 }
 
 const countedFormattings = new Set(['integer', 'money', 'money_precise']);
@@ -86,15 +99,25 @@ function addsUp(formatting: string, documented: DocumentedMetric | null): boolea
   return documented.addsUp && !singleFormattings.has(formatting);
 }
 
-function typeOf(formatting: string, documented: DocumentedMetric | null, additive: boolean): ColumnType {
+function typeOf(
+  formatting: string,
+  documented: DocumentedMetric | null,
+  additive: boolean,
+): ColumnType {
   if (!additive) return DOUBLE;
   if (formatting === 'integer') return BIGINT;
-  const isMoney = formatting.startsWith('money') || (formatting === 'decimal' && documented?.unit.startsWith('money'));
+  const isMoney =
+    formatting.startsWith('money') ||
+    (formatting === 'decimal' && documented?.unit.startsWith('money'));
   return isMoney ? MONEY : DOUBLE;
 }
 
 /** A slice's metrics in configured order, with what the slice states and what was seen of them. */
-export function metricsOf(slice: Slice, catalog: Catalog, seen: SeenAdditivity = new Map()): Metric[] {
+export function metricsOf(
+  slice: Slice,
+  catalog: Catalog,
+  seen: SeenAdditivity = new Map(),
+): Metric[] {
   const items = metricItems(catalog);
   return slice.metrics.map((id) => {
     const known = metricOf(id, items.get(id));
@@ -113,8 +136,13 @@ export function metricsOf(slice: Slice, catalog: Catalog, seen: SeenAdditivity =
 const MOST_NAMES = 3;
 
 /** The message that metrics have no documented form and no stated horizon; null if each has one or the other. */
-export function unknownFormsText(metrics: readonly Metric[], { lifetimeMs }: Pick<Slice, 'lifetimeMs'>): string | null {
-  const ids = metrics.filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null).map(({ id }) => id);
+export function unknownFormsText(
+  metrics: readonly Metric[],
+  { lifetimeMs }: Pick<Slice, 'lifetimeMs'>,
+): string | null {
+  const ids = metrics
+    .filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null)
+    .map(({ id }) => id);
   if (ids.length === 0) return null;
   const more = ids.length > MOST_NAMES ? ` and ${ids.length - MOST_NAMES} more` : '';
   const has = ids.length === 1 ? 'has' : 'have';
@@ -122,7 +150,10 @@ export function unknownFormsText(metrics: readonly Metric[], { lifetimeMs }: Pic
 }
 
 /** The horizon that a slice states for a metric; null if it states none. */
-export function statedHorizonMs({ horizons }: Pick<Slice, 'horizons'>, metric: string): number | null {
+export function statedHorizonMs(
+  { horizons }: Pick<Slice, 'horizons'>,
+  metric: string,
+): number | null {
   return horizons.find(({ pattern }) => globMatches(pattern, metric))?.horizonMs ?? null;
 }
 
@@ -131,7 +162,8 @@ function additivityIn(
   { id, additive, additivity }: Metric,
   seen: SeenAdditivity,
 ): Pick<Metric, 'additive' | 'additivity'> {
-  if (Object.hasOwn(slice.additive, id)) return { additive: slice.additive[id] === true, additivity: 'stated' };
+  if (Object.hasOwn(slice.additive, id))
+    return { additive: slice.additive[id] === true, additivity: 'stated' };
   const found = additivity === 'assumed' && additive ? seen.get(id) : undefined;
   return found === undefined ? { additive, additivity } : { additive: found, additivity: 'seen' };
 }

@@ -30,7 +30,9 @@ export interface Period {
 
 /** Whether the whole bucket is requested. A bucket that the date period cuts is never final. */
 export function isWhole(period: Period): boolean {
-  return period.requested.start === period.bucket.start && period.requested.end === period.bucket.end;
+  return (
+    period.requested.start === period.bucket.start && period.requested.end === period.bucket.end
+  );
 }
 
 /** The instant at which a period ends in an offset. */
@@ -67,7 +69,12 @@ export function resolveDatePeriod(
 }
 
 /** The day after the last day that a date period covers at an instant, even if a rolling start has passed its end. */
-export function datePeriodEnd({ last }: DatePeriod, planAt: Date, offset: UtcOffset, weekStartsOn: WeekStart): Day {
+export function datePeriodEnd(
+  { last }: DatePeriod,
+  planAt: Date,
+  offset: UtcOffset,
+  weekStartsOn: WeekStart,
+): Day {
   const today = dayAt(planAt, offset);
   return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
 }
@@ -80,7 +87,10 @@ export function reversedAt(
   weekStartsOn: WeekStart = DEFAULT_WEEK_START,
 ): { readonly first: Day; readonly last: Day } | null {
   const today = dayAt(planAt, offset);
-  const [start, end] = [resolveBound(first, today, weekStartsOn), resolveBound(last, today, weekStartsOn)];
+  const [start, end] = [
+    resolveBound(first, today, weekStartsOn),
+    resolveBound(last, today, weekStartsOn),
+  ];
   return end < start ? { first: start, last: end } : null;
 }
 
@@ -94,7 +104,8 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
   return daysEarlier(start, bound.daysBefore);
 }
 
-const earliest = (...days: [Day, ...Day[]]): Day => days.reduce((least, each) => (each < least ? each : least));
+const earliest = (...days: [Day, ...Day[]]): Day =>
+  days.reduce((least, each) => (each < least ? each : least));
 
 /** The day `count` days before a day, but no earlier than the first day of the calendar. */
 export const daysEarlier = (than: Day, count: number): Day =>
@@ -106,7 +117,11 @@ export function bucketFor(grain: DateDimension): Bucket {
 }
 
 /** The periods of a grain that touch an interval, in order; a single one for a report without a date dimension. */
-export function periodsOf(interval: DayInterval, grain: DateDimension | null, weekStartsOn: WeekStart): Period[] {
+export function periodsOf(
+  interval: DayInterval,
+  grain: DateDimension | null,
+  weekStartsOn: WeekStart,
+): Period[] {
   if (grain === null) return [{ bucket: interval, requested: interval }];
   const periods: Period[] = [];
   for (let start = interval.start; start < interval.end;) {
@@ -132,14 +147,22 @@ export function coverageOf(
 ): DayInterval | null {
   const stated = resolveDatePeriod(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
   if (slice.grain === null) return stated ?? stored[0]?.requested ?? null;
-  const [first, ...others] = [...(stated === null ? [] : [stated]), ...stored.map(({ requested }) => requested)];
+  const [first, ...others] = [
+    ...(stated === null ? [] : [stated]),
+    ...stored.map(({ requested }) => requested),
+  ];
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
   // If the start has passed the end, as `month_start:yesterday` on the first of a month, the days before that end stay covered.
-  const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn) : end;
+  const ends = mayPass(slice.datePeriod)
+    ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn)
+    : end;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
-  const days = { start: kept > start ? kept : start, end: earliest(ends > end ? ends : end, tomorrow) };
+  const days = {
+    start: kept > start ? kept : start,
+    end: earliest(ends > end ? ends : end, tomorrow),
+  };
   return days.start < days.end ? days : null;
 }
 
@@ -155,7 +178,8 @@ export function firstKeptDay(
   weekStartsOn: WeekStart,
 ): DayInterval['start'] | null {
   if (retainDays === null || grain === null) return null;
-  return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn).start;
+  return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn)
+    .start;
 }
 
 /** The periods of the coverage, in order; empty if there are none. */

@@ -52,9 +52,14 @@ const LOOKS_TO_CONFIRM = 8;
 
 /** When the last change was seen, and how many later looks confirm that it is the last. */
 export function horizonEvidence(looks: readonly Look[]): HorizonEvidence {
-  const lastChangeAge = looks.reduce((last, { to, hasChanged }) => (hasChanged ? Math.max(last, to) : last), 0);
+  const lastChangeAge = looks.reduce(
+    (last, { to, hasChanged }) => (hasChanged ? Math.max(last, to) : last),
+    0,
+  );
   if (lastChangeAge === 0) return { lastChangeAge: null, laterLooks: 0 };
-  const later = looks.filter(({ from, to }) => lastChangeAge < to && from <= lastChangeAge + NEAR_DAYS);
+  const later = looks.filter(
+    ({ from, to }) => lastChangeAge < to && from <= lastChangeAge + NEAR_DAYS,
+  );
   return { lastChangeAge, laterLooks: later.length };
 }
 

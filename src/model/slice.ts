@@ -9,7 +9,11 @@ import type { DateDimension } from './dimension.ts';
 export type DateBound =
   | { readonly day: Day }
   | { readonly daysAgo: number }
-  | { readonly startOf: 'week' | 'month'; readonly bucketsAgo: number; readonly daysBefore: number };
+  | {
+      readonly startOf: 'week' | 'month';
+      readonly bucketsAgo: number;
+      readonly daysBefore: number;
+    };
 
 /** Both ends are inclusive, as configured; resolved against the as-of instant in the slice's offset. */
 export interface DatePeriod {
@@ -85,7 +89,12 @@ export interface Slice {
 const ORDERING = 'sort';
 
 /** Parameters that are lists, whose order and repetitions have no meaning; so is every `__in` and `__not_in`. */
-const listParameters: ReadonlySet<string> = new Set(['ad_revenue_sources', 'attribution_types', 'index', 'os_names']);
+const listParameters: ReadonlySet<string> = new Set([
+  'ad_revenue_sources',
+  'attribution_types',
+  'index',
+  'os_names',
+]);
 
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
@@ -93,7 +102,9 @@ const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_
  * Sixteen hexadecimal digits over dimensions, filters and parameters (lists as sets); with headers, `-` and sixteen more.
  * Metrics, date period, refresh and types do not change what a row means. Secrets do not count, as they are renewed.
  */
-export function fingerprintOf(slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>): string {
+export function fingerprintOf(
+  slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>,
+): string {
   const parameters = Object.entries(slice.parameters)
     .filter(([name]) => name !== ORDERING)
     .map(([name, value]): [string, string] => [name, isList(name) ? setText(value) : value]);

@@ -21,7 +21,12 @@ export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,
   listed: Iterable<string>,
 ): Star[] {
-  const stated = [...dimensions, ...metrics.filter((name) => !isStar(name)), ...dateDimensions, ...ownColumns];
+  const stated = [
+    ...dimensions,
+    ...metrics.filter((name) => !isStar(name)),
+    ...dateDimensions,
+    ...ownColumns,
+  ];
   const taken = new Set(stated.map((name) => name.toLowerCase()));
   // The service has no escape for a comma.
   const names = [...new Set(listed)].filter((name) => !name.includes(',')).toSorted();
@@ -49,7 +54,9 @@ export function starRefusal(
 ): { readonly message: string; readonly hint: string } | null {
   if (!hasStars(slice)) return null;
   const names = [...listed];
-  const empty = slice.metrics.filter(isStar).find((star) => !names.some((name) => globMatches(star, name)));
+  const empty = slice.metrics
+    .filter(isStar)
+    .find((star) => !names.some((name) => globMatches(star, name)));
   if (empty !== undefined) {
     const hint = 'Correct or remove the pattern; `ripen catalog WORD` searches the metrics.';
     return { message: `${empty} matches no metric that filters-data lists`, hint };

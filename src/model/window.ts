@@ -49,11 +49,14 @@ export function windowOf(
   parts: readonly Part[] = [wholeWindow],
 ): Window {
   const [first, last] = [periods.at(0), periods.at(-1)];
-  if (first === undefined || last === undefined) throw new RangeError('A window holds at least one period.');
+  if (first === undefined || last === undefined)
+    throw new RangeError('A window holds at least one period.');
   return {
-    id: [slice.name, first.period.bucket.start, ...(slice.cube === undefined ? [] : slice.metrics.slice(0, 1))].join(
-      ' ',
-    ),
+    id: [
+      slice.name,
+      first.period.bucket.start,
+      ...(slice.cube === undefined ? [] : slice.metrics.slice(0, 1)),
+    ].join(' '),
     slice,
     fingerprint,
     requested: { start: first.period.requested.start, end: last.period.requested.end },
@@ -65,7 +68,10 @@ export function windowOf(
 
 /** Whether two windows of a slice replace a common row. Without a date dimension, each replaces all rows. */
 export function replacesSame(one: Window, other: Window): boolean {
-  return (one.slice.grain === null || meet(one.replaced, other.replaced)) && haveMetricInCommon(one.slice, other.slice);
+  return (
+    (one.slice.grain === null || meet(one.replaced, other.replaced)) &&
+    haveMetricInCommon(one.slice, other.slice)
+  );
 }
 
 /** A load replaces only the requested metrics of a cube, but all metrics of any other slice. */
@@ -82,16 +88,23 @@ export function labelOf(window: Pick<Window, 'requested'>): string {
 }
 
 /** The beginning of a message about a window. */
-export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
+export const subjectOf = (window: Window): string =>
+  `slice ${window.slice.name}, ${labelOf(window)}`;
 
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
 /** The bytes left for metrics in a request's address, besides the slice's own parameters and these filters; at least 1. */
-export function bytesForMetrics(slice: Slice, filters: Readonly<Record<string, string>> = {}): number {
+export function bytesForMetrics(
+  slice: Slice,
+  filters: Readonly<Record<string, string>> = {},
+): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
   const others = Object.entries({ ...parameters, ...filters, dimensions: dimensions.join(',') });
-  const taken = others.reduce((sum, each) => sum + encodeURIComponent(each.join('=')).length + 1, REST_OF_URL);
+  const taken = others.reduce(
+    (sum, each) => sum + encodeURIComponent(each.join('=')).length + 1,
+    REST_OF_URL,
+  );
   return Math.max(1, maxUrlBytes - taken);
 }
 
@@ -124,19 +137,26 @@ export interface PartRequest {
 }
 
 /** The requests that answer a window together: one per part, or per batch of its metrics, whose rows are then joined. */
-export function requestsOf(window: Pick<Window, 'slice' | 'parts'>): (PartRequest & { readonly partNo: number })[] {
+export function requestsOf(
+  window: Pick<Window, 'slice' | 'parts'>,
+): (PartRequest & { readonly partNo: number })[] {
   const { slice, parts } = window;
   const names = slice.metrics.map((name) => [name]);
   return parts.flatMap((part, partNo) => {
     const room = bytesForMetrics(slice, partFilters(slice, part));
     // If the filters leave no room for a name, batches would only make many addresses that are too long.
     const batches = names.some((name) => bytesOf(name) > room) ? [] : batchesOf(names, room);
-    return (batches.length > 1 ? batches : [slice.metrics]).map((metrics) => ({ part, partNo, metrics }));
+    return (batches.length > 1 ? batches : [slice.metrics]).map((metrics) => ({
+      part,
+      partNo,
+      metrics,
+    }));
   });
 }
 
 /** Identifies a request of a window. */
-export const requestId = ({ part, metrics }: PartRequest): string => `${partId(part)} ${metrics.join()}`;
+export const requestId = ({ part, metrics }: PartRequest): string =>
+  `${partId(part)} ${metrics.join()}`;
 
 /** Every query parameter of a window's report, or of one request of it (service-interface: GET reports-service/report). */
 export function reportParameters(
@@ -180,12 +200,16 @@ export function valuesOf(part: Part, dimension: string): ValueSet {
 }
 
 /** The values of a dimension that the slice's own filter allows; undefined if it has no such filter. */
-export function ownValues(slice: Pick<Slice, 'parameters'>, dimension: string): readonly string[] | undefined {
+export function ownValues(
+  slice: Pick<Slice, 'parameters'>,
+  dimension: string,
+): readonly string[] | undefined {
   const own = ownText(slice, `${dimension}__in`);
   return own === undefined ? undefined : listOf(own);
 }
 
-const listOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : text.split(','));
+const listOf = (text: string | undefined): readonly string[] =>
+  text === undefined ? [] : text.split(',');
 
 /** The slice's own value of a parameter, whose name may be any text; undefined if it has none. */
 const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
@@ -198,7 +222,9 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
     const own = ownValues(slice, dimension);
     const wanted = values.in?.filter((value) => own?.includes(value) ?? true);
     if (wanted !== undefined && wanted.length > 0) filters[`${dimension}__in`] = wanted.join(',');
-    const unwanted = [...new Set([...listOf(ownText(slice, `${dimension}__not_in`)), ...values.notIn])];
+    const unwanted = [
+      ...new Set([...listOf(ownText(slice, `${dimension}__not_in`)), ...values.notIn]),
+    ];
     if (unwanted.length > 0) filters[`${dimension}__not_in`] = unwanted.join(',');
   }
   return filters;

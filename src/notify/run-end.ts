@@ -58,7 +58,11 @@ export async function tellingEnd(
   };
   try {
     const summary = await tellingFailures(emit, async (emit) => run(emit, look));
-    const failures = await explained(summary.failures, { config, report: seen.report, runId: summary.run_id });
+    const failures = await explained(summary.failures, {
+      config,
+      report: seen.report,
+      runId: summary.run_id,
+    });
     const reported = { ...summary, failures };
     await tellRunEnd(endOf(telling, reported, startedMs), seen.report, telling);
     return reported;
@@ -67,12 +71,23 @@ export async function tellingEnd(
   }
 }
 
-function endOf({ command, signal }: Omit<Telling, 'config'>, of: SyncSummary | Failure, startedMs: number): RunEnd {
+function endOf(
+  { command, signal }: Omit<Telling, 'config'>,
+  of: SyncSummary | Failure,
+  startedMs: number,
+): RunEnd {
   const isFailure = of instanceof Failure;
   const isStopped = isFailure ? of.code === 'INTERRUPTED' : of.status === 'interrupted';
   const exitCode = isStopped ? stoppedExitCode(signal) : exitCodeOf(isFailure ? [of] : of.failures);
-  const end = { command, endedAt: new Date(), durationMs: Math.round(performance.now() - startedMs), exitCode };
-  return isFailure ? { ...end, summary: null, failure: of } : { ...end, summary: of, failure: null };
+  const end = {
+    command,
+    endedAt: new Date(),
+    durationMs: Math.round(performance.now() - startedMs),
+    exitCode,
+  };
+  return isFailure
+    ? { ...end, summary: null, failure: of }
+    : { ...end, summary: of, failure: null };
 }
 
 /** Reports that a run did not start. Resolves to its failure with what readers still have. */
@@ -83,12 +98,17 @@ async function notBegun(telling: Telling, failure: Failure, startedMs: number): 
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? (): null => null : unreadBy(telling);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
-  const reported = failure.code === 'INTERRUPTED' ? failure : await reworded(failure, config, report);
+  const reported =
+    failure.code === 'INTERRUPTED' ? failure : await reworded(failure, config, report);
   await tellRunEnd(endOf(telling, reported, startedMs), report, telling);
   return reported;
 }
 
-async function reworded(failure: Failure, config: Config, report: StatusReport | null): Promise<Failure> {
+async function reworded(
+  failure: Failure,
+  config: Config,
+  report: StatusReport | null,
+): Promise<Failure> {
   const [first] = await explained([failedEvent(failure)], { config, report, runId: null });
   const { message = failure.message, hint = null } = first ?? {};
   const { code, facts, cause } = failure;
@@ -104,7 +124,10 @@ function unreadBy({ emit }: Telling): (error: unknown) => null {
 }
 
 /** Carries out a run. Failures that it did not emit itself, such as those of the whole run, are emitted at its end. */
-export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<SyncSummary>): Promise<SyncSummary> {
+export async function tellingFailures(
+  emit: Emit,
+  run: (emit: Emit) => Promise<SyncSummary>,
+): Promise<SyncSummary> {
   const emitted: RunEvent<'failed'>[] = [];
   const summary = await run((event) => {
     if (event.type === 'failed') emitted.push(event);
@@ -112,7 +135,9 @@ export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<S
   });
   for (const failure of summary.failures) {
     const { code, slice, window } = failure;
-    const isEmitted = emitted.some((each) => each.code === code && each.slice === slice && each.window === window);
+    const isEmitted = emitted.some(
+      (each) => each.code === code && each.slice === slice && each.window === window,
+    );
     if (!isEmitted) emit({ type: 'failed', ...failure });
   }
   return summary;
@@ -156,7 +181,11 @@ const unwritten = (file: string, error: unknown): RunEvent =>
   warningEvent('METRICS_NOT_WRITTEN', `The metrics ${file} could not be written: ${textOf(error)}`);
 
 /** Writes the metrics if a file is named, and notifies every address that wants this outcome. */
-async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Telling): Promise<void> {
+async function tellRunEnd(
+  end: RunEnd,
+  report: StatusReport | null,
+  telling: Telling,
+): Promise<void> {
   const { config, emit, metricsFile, mode } = telling;
   if (metricsFile !== null) {
     const write = writeOutput(metricsFile, metricsText(end, report), mode);
@@ -164,26 +193,40 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
   }
   const outcomes = outcomesOf(end, report, readFailedStart(config.warehouse) !== null);
   const text = scrub(endText(end));
-  const addresses = config.notify.filter(({ on }) => on.some((outcome) => outcomes.includes(outcome)));
+  const addresses = config.notify.filter(({ on }) =>
+    on.some((outcome) => outcomes.includes(outcome)),
+  );
   if (addresses.length > 0) {
     // Loaded only here: most runs notify no address, and one with nothing due needs no HTTP client.
     const { postText } = await import('../service/notify.ts');
     const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
     for (const problem of problems) {
-      if (problem !== null) emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
+      if (problem !== null)
+        emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
     }
   }
   const { summary, failure, endedAt } = end;
   // A mistake on the command line is not kept as a failed start, unless there are addresses to notify of it.
-  const isSlip = ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') && config.notify.length === 0;
+  const isSlip =
+    ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') &&
+    config.notify.length === 0;
   if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
   await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
-    emit(warningEvent('NOTIFY_FAILED', `Whether a later run has recovered is not known: ${textOf(error)}`));
+    emit(
+      warningEvent(
+        'NOTIFY_FAILED',
+        `Whether a later run has recovered is not known: ${textOf(error)}`,
+      ),
+    );
   });
 }
 
 /** The outcomes of a run. One that did not start, was stopped or loaded only a part has failed. */
-function outcomesOf({ summary }: RunEnd, report: StatusReport | null, hadFailedStart: boolean): Outcome[] {
+function outcomesOf(
+  { summary }: RunEnd,
+  report: StatusReport | null,
+  hadFailedStart: boolean,
+): Outcome[] {
   if (summary?.status !== 'succeeded') return ['failed'];
   const runs = report?.runs ?? [];
   const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary.run_id) + 1);
@@ -194,11 +237,15 @@ function outcomesOf({ summary }: RunEnd, report: StatusReport | null, hadFailedS
 /** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`, then the first failures and the copies. */
 function endText({ command, exitCode, summary, failure }: RunEnd): string {
   const who = `ripen ${command} on ${hostname()}`;
-  if (summary === null) return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
+  if (summary === null)
+    return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
   const { failures, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
   const count = failures.reduce((sum, each) => sum + (each.count ?? 1), 0);
-  const failed = exitCode === 0 ? '' : `${count === 0 ? '' : `; ${countText(count, 'failure')}`} (exit ${exitCode})`;
+  const failed =
+    exitCode === 0
+      ? ''
+      : `${count === 0 ? '' : `; ${countText(count, 'failure')}`} (exit ${exitCode})`;
   const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
   return [
     `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}, run ${runId}`,
@@ -209,6 +256,10 @@ function endText({ command, exitCode, summary, failure }: RunEnd): string {
 }
 
 function linesOf({ code, message, hint }: PrintedFailure): string[] {
-  const short = (text: string): string => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text);
-  return [`${code}: ${short(oneLine(message))}`, ...(hint === null ? [] : [`hint: ${short(oneLine(hint))}`])];
+  const short = (text: string): string =>
+    text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text;
+  return [
+    `${code}: ${short(oneLine(message))}`,
+    ...(hint === null ? [] : [`hint: ${short(oneLine(hint))}`]),
+  ];
 }

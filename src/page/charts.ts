@@ -28,7 +28,11 @@ export interface Series {
 }
 
 /** A line for each series over the labels. A legend outside the chart explains the colours. */
-export function lineChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
+export function lineChart(
+  title: string,
+  labels: readonly string[],
+  all: readonly Series[],
+): Markup {
   const series = all.map(({ colour, values: data, isDashed = false }) => {
     const lineStyle = { color: `var(${colour})`, width: 2, type: isDashed ? 'dashed' : 'solid' };
     return { type: 'line', symbol: 'none', silent: true, lineStyle, data };
@@ -43,7 +47,14 @@ function frame(labels: readonly string[]): EChartsCoreOption {
   return {
     animation: false,
     grid: { left: 4, right: 20, top: 10, bottom: 4, outerBoundsMode: 'same' },
-    xAxis: { type: 'category', data: [...labels], boundaryGap: false, axisLabel, axisLine, axisTick },
+    xAxis: {
+      type: 'category',
+      data: [...labels],
+      boundaryGap: false,
+      axisLabel,
+      axisLine,
+      axisTick,
+    },
     yAxis: { type: 'value', axisLabel, splitLine: axisLine, splitNumber: 3, minInterval: 1 },
   };
 }

@@ -18,7 +18,20 @@ import { html, legend, type Markup, name, nothing } from './html.ts';
 /** So many names of months stay readable at the width of a phone. */
 const MOST_TICKS = 12;
 
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
+const months = [
+  'Jan',
+  'Feb',
+  'Mar',
+  'Apr',
+  'May',
+  'Jun',
+  'Jul',
+  'Aug',
+  'Sep',
+  'Oct',
+  'Nov',
+  'Dec',
+] as const;
 
 /** More strips than fit the height of a screen add nothing. */
 const MOST_STRIPS = 60;
@@ -83,7 +96,9 @@ function metricRow(metric: MetricStatus, total: number): Markup {
     .map((span) => `${cellWords[span.state]} ${daysText(span.first_day, span.last_day)}`)
     .join('; ');
   return html`<tr role="row">
-    <th role="rowheader" scope="row">${name(metric.metric)} <small>${horizonText(metric)}</small></th>
+    <th role="rowheader" scope="row">
+      ${name(metric.metric)} <small>${horizonText(metric)}</small>
+    </th>
     <td role="cell"><svg class="strip" role="img" aria-label="${label}">${stretches}</svg></td>
     <td role="cell" class="number">${percentText(metric.cells.final, total)}</td>
   </tr> `;
@@ -95,14 +110,18 @@ function horizonText({ kind, horizon_days: days }: MetricStatus): string {
   return days === null ? 'never final' : `final after ${countText(days, 'day')}`;
 }
 
-function stretchText({ metric }: MetricStatus, { state, first_day: first, last_day: last, periods }: CellSpan): string {
+function stretchText(
+  { metric }: MetricStatus,
+  { state, first_day: first, last_day: last, periods }: CellSpan,
+): string {
   return `${metric}: ${cellWords[state]}, ${daysText(first, last)} (${countText(periods, 'period')})`;
 }
 
 const classOf = (state: CellState): string => state.replaceAll(' ', '-');
 
 /** Four decimals are finer than a tenth of a pixel on the widest screen. */
-const percent = (part: number, whole: number): string => `${Number(((100 * part) / whole).toFixed(4))}%`;
+const percent = (part: number, whole: number): string =>
+  `${Number(((100 * part) / whole).toFixed(4))}%`;
 
 /** Months from one tick to the next. Every step includes Januaries, whose ticks show the year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
@@ -111,13 +130,18 @@ const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
 function ticksOf({ ages }: SliceStatus): Markup[] {
   const begins = ages
     .map(({ first_day: day }, index) => ({ day, index, ordinal: monthOrdinal(day) }))
-    .filter(({ ordinal, index }) => index > 0 && ordinal !== monthOrdinal(ages[index - 1]?.first_day ?? ''));
+    .filter(
+      ({ ordinal, index }) =>
+        index > 0 && ordinal !== monthOrdinal(ages[index - 1]?.first_day ?? ''),
+    );
   const chosen = TICK_STEPS.map((step) => begins.filter(({ ordinal }) => ordinal % step === 0));
   const ticks = chosen.find(({ length }) => length <= MOST_TICKS) ?? [];
   return ticks.map(({ day, index, ordinal }) => {
     const at = percent(index, ages.length);
     const label = ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? '');
-    return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10">${label}</text>`;
+    return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10"
+        >${label}</text
+      >`;
   });
 }
 

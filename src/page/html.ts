@@ -33,7 +33,9 @@ function escaped(text: string): string {
 /** A template whose values are escaped; markup and lists of markup are inserted as they are. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   const [first = '', ...rest] = strings.map((string) => string.replaceAll(INDENTATION, '\n'));
-  return new Markup(rest.reduce((text, string, index) => text + contentText(values[index]) + string, first));
+  return new Markup(
+    rest.reduce((text, string, index) => text + contentText(values[index]) + string, first),
+  );
 }
 
 function contentText(content: Content | undefined): string {
@@ -63,7 +65,9 @@ export function legend(entries: readonly LegendEntry[]): Markup {
   const items = entries.map(
     ({ fill, word, figure }) =>
       html`<li>
-        <svg class="swatch" aria-hidden="true"><rect width="100%" height="100%" class="${fill}" /></svg>${word}
+        <svg class="swatch" aria-hidden="true">
+          <rect width="100%" height="100%" class="${fill}" /></svg
+        >${word}
         <b>${figure}</b>
       </li>`,
   );

@@ -5,7 +5,13 @@ import { createHash } from 'node:crypto';
 import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../version.ts';
 import { minuteText } from '../terminal/measure.ts';
-import { crawlsText, warningsTable, runsTable, slicesTable, sourceText } from '../terminal/status-facts.ts';
+import {
+  crawlsText,
+  warningsTable,
+  runsTable,
+  slicesTable,
+  sourceText,
+} from '../terminal/status-facts.ts';
 import { html, Markup, name } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
@@ -36,13 +42,16 @@ export function statusPage(report: StatusReport): string {
         <main>
           <header>
             <h1>ripen status</h1>
-            <p class="note">${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}</p>
+            <p class="note">
+              ${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}
+            </p>
           </header>
           ${healthBanner(report.health)} ${overview(report)}
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
-            ${factTable(runsTable(report.runs))} ${failureLists(report.runs)} ${factTable(warningsTable(report))}
+            ${factTable(runsTable(report.runs))} ${failureLists(report.runs)}
+            ${factTable(warningsTable(report))}
           </section>
         </main>
       </body>
@@ -52,7 +61,9 @@ export function statusPage(report: StatusReport): string {
 const overview = (report: StatusReport): Markup =>
   factTable(slicesTable(report), (row, column) => {
     const slice = report.slices[row];
-    return column > 0 || slice === undefined ? null : html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
+    return column > 0 || slice === undefined
+      ? null
+      : html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
   });
 
 /** Inserted unchanged, as the hash covers every character between the tags. */
@@ -61,11 +72,23 @@ const style = new Markup(`<style>${pageStyle}</style>`);
 /** Hatching for cells that need attention or are not over yet, so that they stand out without colour too. */
 const patterns = html`<svg class="unseen" aria-hidden="true">
   <defs>
-    <pattern id="hatch-missing" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+    <pattern
+      id="hatch-missing"
+      width="6"
+      height="6"
+      patternUnits="userSpaceOnUse"
+      patternTransform="rotate(45)"
+    >
       <rect width="6" height="6" class="ground" />
       <rect width="2" height="6" class="stroke" />
     </pattern>
-    <pattern id="hatch-open" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+    <pattern
+      id="hatch-open"
+      width="6"
+      height="6"
+      patternUnits="userSpaceOnUse"
+      patternTransform="rotate(45)"
+    >
       <rect width="6" height="6" class="paper" />
       <rect width="3" height="6" class="maturing" />
     </pattern>

@@ -1,6 +1,12 @@
 /** The sections of the status page: its banner, tables and charts, from the same facts as the text; pure. */
 
-import type { CohortCurve, Health, HealthState, RunStatus, SliceStatus } from '../status/status-report.ts';
+import type {
+  CohortCurve,
+  Health,
+  HealthState,
+  RunStatus,
+  SliceStatus,
+} from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
 import {
   auditText,
@@ -35,7 +41,9 @@ function listOf(items: Health['findings']): Markup {
   return html`<ul>
     ${items.map(
       ({ message, hint }) =>
-        html`<li>${message}${hint === null ? nothing : html`<span class="hint">${hint}</span>`}</li> `,
+        html`<li>
+          ${message}${hint === null ? nothing : html`<span class="hint">${hint}</span>`}
+        </li> `,
     )}
   </ul>`;
 }
@@ -114,9 +122,12 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
 }
 
 function loaded(slice: SliceStatus): Markup {
-  return html`<div class="side-by-side">${slice.curves.map(curveChart)} ${maturationChart(slice.maturation)}</div>
-    ${auditText(slice).map(note)} ${unknownMaturation(slice).map(note)} ${factTable(restatedTable(slice))}
-    ${folded(maturationTable(slice))} ${folded(backtestTable(slice))}`;
+  return html`<div class="side-by-side">
+      ${slice.curves.map(curveChart)} ${maturationChart(slice.maturation)}
+    </div>
+    ${auditText(slice).map(note)} ${unknownMaturation(slice).map(note)}
+    ${factTable(restatedTable(slice))} ${folded(maturationTable(slice))}
+    ${folded(backtestTable(slice))}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {
@@ -131,7 +142,9 @@ function curveChart({ cohort, points }: CohortCurve): Markup {
   const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const months = [...new Set(points.map(({ month }) => month))];
   const lines = months.flatMap((month, index) => {
-    const ofMonth = new Map(points.filter((point) => point.month === month).map((point) => [point.age_days, point]));
+    const ofMonth = new Map(
+      points.filter((point) => point.month === month).map((point) => [point.age_days, point]),
+    );
     const colour = `--series-${index + 1}`;
     const firstOpen = ages.find((age) => ofMonth.get(age)?.is_final === false) ?? Infinity;
     const lastFinal = ages.findLast((age) => age < firstOpen) ?? -Infinity;
@@ -139,7 +152,11 @@ function curveChart({ cohort, points }: CohortCurve): Markup {
       ages.map((age) => (isShown(age) ? (ofMonth.get(age)?.value ?? null) : null));
     return [
       { colour, values: valueWhere((age) => age < firstOpen) },
-      { colour, values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity), isDashed: true },
+      {
+        colour,
+        values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity),
+        isDashed: true,
+      },
     ];
   });
   const title = `${cohort} by age in days, a line for each month; dashed where it is not final`;
@@ -156,11 +173,16 @@ function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
   const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const curves = new Map<string, Map<number, number>>();
   for (const { metric, age_days: age, share_median: share } of maturation) {
-    curves.set(metric, (curves.get(metric) ?? new Map<number, number>()).set(age, Math.round(1000 * share) / 10));
+    curves.set(
+      metric,
+      (curves.get(metric) ?? new Map<number, number>()).set(age, Math.round(1000 * share) / 10),
+    );
   }
   const missing = (curve: ReadonlyMap<number, number>): number =>
     ages.reduce((sum, age) => sum + 100 - (curve.get(age) ?? 100), 0);
-  const slowest = [...curves].toSorted(([, one], [, other]) => missing(other) - missing(one)).slice(0, MOST_LINES);
+  const slowest = [...curves]
+    .toSorted(([, one], [, other]) => missing(other) - missing(one))
+    .slice(0, MOST_LINES);
   const lines = slowest.map(([, curve], index) => {
     const last = Math.max(...curve.keys());
     // After its last age a metric's total was found final, that is 100 %; nothing is known before its first age.

@@ -2,7 +2,13 @@
 
 import { createHash } from 'node:crypto';
 
-import { batchesOf, bytesForMetrics, replacesSame, type Window, windowOf } from '../model/window.ts';
+import {
+  batchesOf,
+  bytesForMetrics,
+  replacesSame,
+  type Window,
+  windowOf,
+} from '../model/window.ts';
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
 import { metricsByAge, ofSameAges } from '../model/cube.ts';
 import { storedAt, knownSize } from '../model/ledger.ts';
@@ -35,13 +41,20 @@ export interface Draws {
  * periods that the night requests anyway: what is left out would never be found wrong. Each period has a number of its own
  * (Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir"), so that a run after a killed one draws the same.
  */
-export function drawAudits(plans: readonly SlicePlan[], { periods, done }: Draws, planAt: Date): Draw[] {
+export function drawAudits(
+  plans: readonly SlicePlan[],
+  { periods, done }: Draws,
+  planAt: Date,
+): Draw[] {
   return plans
     .flatMap((plan) => candidatesOf(plan, planAt))
     .map((candidate) => {
       const { plan, period, metrics } = candidate;
       const seed = `ripen audit ${nightOf(planAt)} ${plan.slice.name} ${period.bucket.start} ${metrics[0] ?? ''}`;
-      return { draw: { ...candidate, seed }, rank: -Math.log(1 - fractionOf(seed)) / metrics.length };
+      return {
+        draw: { ...candidate, seed },
+        rank: -Math.log(1 - fractionOf(seed)) / metrics.length,
+      };
     })
     .toSorted((one, other) => one.rank - other.rank)
     .slice(0, Math.max(0, periods - done))
@@ -62,7 +75,9 @@ export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]):
       .filter((draw) => draw.plan === plan)
       .map(auditWindow)
       .filter((window) => !plan.windows.some((other) => replacesSame(other, window)));
-    const windows = [...plan.windows, ...added].toSorted((a, b) => (a.requested.start < b.requested.start ? -1 : 1));
+    const windows = [...plan.windows, ...added].toSorted((a, b) =>
+      a.requested.start < b.requested.start ? -1 : 1,
+    );
     return added.length === 0 ? plan : { ...plan, windows };
   });
 }
@@ -79,7 +94,11 @@ function candidatesOf(plan: SlicePlan, planAt: Date): Candidate[] {
       // A period that was fetched today says nothing new.
       const stored = storedAt(table, age, period.bucket.start);
       const isOld =
-        stored !== undefined && stored.rows > 0 && stored.fetchedAt < today && isWhole(period) && isWhole(stored);
+        stored !== undefined &&
+        stored.rows > 0 &&
+        stored.fetchedAt < today &&
+        isWhole(period) &&
+        isWhole(stored);
       const found = isOld ? finalMetrics(period, metrics, slice, stored) : [];
       return found.length === 0 ? [] : [found.map(({ id }) => id)];
     });

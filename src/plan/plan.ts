@@ -13,7 +13,15 @@ import {
   type Window,
   windowOf,
 } from '../model/window.ts';
-import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf, type WeekStart } from '../model/calendar.ts';
+import {
+  addDays,
+  dayAt,
+  type DayInterval,
+  daysBetween,
+  meet,
+  spanOf,
+  type WeekStart,
+} from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
@@ -66,13 +74,17 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const stored = storedPeriods(ledger, meaning);
   const periods = coveredPeriods(slice, stored, planAt, weekStartsOn);
   const newer = stored.filter(({ fetchedAt }) => fetchedAt > planAt);
-  const wanted = forced === null ? periods : forcedPeriods(forced, { slice, weekStartsOn, table, periods, planAt });
+  const wanted =
+    forced === null
+      ? periods
+      : forcedPeriods(forced, { slice, weekStartsOn, table, periods, planAt });
   const { metrics } = request;
   const byAge = metricsByAge(slice, metrics);
   const due = wanted.flatMap((period): DueAges[] => {
     if (isStoredNewer(period, newer, slice)) return [];
     const ages = [...byAge].flatMap(([age, some]): [string, DueReason][] => {
-      const reason = forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
+      const reason =
+        forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
       return reason === null ? [] : [[age, reason]];
     });
     return ages.length === 0 ? [] : [{ period, ages: new Map(ages) }];
@@ -81,7 +93,9 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const maxDays = windowDays(slice, table, planAt);
   const windows =
     slice.cube === undefined
-      ? groupIntoWindows(due.map(whyDue), maxDays).map((group) => windowOf(slice, fingerprint, group, parts))
+      ? groupIntoWindows(due.map(whyDue), maxDays).map((group) =>
+          windowOf(slice, fingerprint, group, parts),
+        )
       : rectanglesOf(due, {
           metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
           maxDays,
@@ -90,10 +104,23 @@ export function planSlice(request: PlanRequest): SlicePlan {
         }).map((rectangle) =>
           windowOf({ ...slice, metrics: rectangle.metrics }, fingerprint, rectangle.periods, parts),
         );
-  return { slice, metrics, fingerprint, weekStartsOn, periods, table, windows, storedNewer: newer.length, planAt };
+  return {
+    slice,
+    metrics,
+    fingerprint,
+    weekStartsOn,
+    periods,
+    table,
+    windows,
+    storedNewer: newer.length,
+    planAt,
+  };
 }
 
-const whyDue = ({ period, ages }: DueAges): DuePeriod => ({ period, reason: foremost([...ages.values()]) });
+const whyDue = ({ period, ages }: DueAges): DuePeriod => ({
+  period,
+  reason: foremost([...ages.values()]),
+});
 
 /** The reason whose window is requested first. */
 const foremost = (reasons: readonly DueReason[]): DueReason =>
@@ -112,7 +139,11 @@ export function periodsByReason(windows: readonly Window[]): Partial<Record<DueR
 }
 
 /** Whether a table holds the period (with another grain, a part of it) from a fetch after the as-of instant. */
-function isStoredNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
+function isStoredNewer(
+  { bucket }: Period,
+  newer: readonly LoadedPeriod[],
+  { grain }: Slice,
+): boolean {
   if (grain === null) return newer.length > 0;
   return newer.some((stored) => meet(stored.bucket, bucket));
 }
@@ -138,8 +169,16 @@ function forcedPeriods(
   if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, days));
   return periodsOf(days, slice.grain, weekStartsOn).map(({ bucket, requested }) => {
     // A bucket is replaced whole: fewer days than the coverage or the last load has would lose the others.
-    const covered = periods.find((period) => period.bucket.start === bucket.start)?.requested ?? requested;
-    return { bucket, requested: spanOf(requested, covered, table?.periods.get(bucket.start)?.requested ?? requested) };
+    const covered =
+      periods.find((period) => period.bucket.start === bucket.start)?.requested ?? requested;
+    return {
+      bucket,
+      requested: spanOf(
+        requested,
+        covered,
+        table?.periods.get(bucket.start)?.requested ?? requested,
+      ),
+    };
   });
 }
 
@@ -148,19 +187,26 @@ function forcedPeriods(
  * must hold every period of the coverage, which includes the live periods, with every metric; no live period may be fetched
  * after the as-of instant; and a period that is empty although the live table has rows there must be confirmed by a second run.
  */
-export function swapBlockedBy({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): string | null {
+export function swapBlockedBy(
+  { slice, periods, table, planAt }: SlicePlan,
+  live: SliceTable | null,
+): string | null {
   if (live?.periods.size === 0) return null;
   const loaded = periods.map(({ bucket }) => table?.periods.get(bucket.start));
   const missing = loaded.filter(
-    (period) => period === undefined || !slice.metrics.every((metric) => period.metrics.includes(metric)),
+    (period) =>
+      period === undefined || !slice.metrics.every((metric) => period.metrics.includes(metric)),
   ).length;
   if (missing > 0) return `${missing} of ${periods.length} periods are not loaded with all metrics`;
   // Only of the live table: what this run fetched for the new one is later than the as-of instant too.
-  const newer = [...(live?.periods.values() ?? [])].filter(({ fetchedAt }) => fetchedAt > planAt).length;
+  const newer = [...(live?.periods.values() ?? [])].filter(
+    ({ fetchedAt }) => fetchedAt > planAt,
+  ).length;
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
   if (live === null || live === table) return null;
   const doubtful = loaded.filter(
-    (period) => period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.requested),
+    (period) =>
+      period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.requested),
   ).length;
   return doubtful === 0
     ? null
@@ -168,7 +214,9 @@ export function swapBlockedBy({ slice, periods, table, planAt }: SlicePlan, live
 }
 
 function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
-  return [...table.periods.values()].some(({ rows, requested }) => rows > 0 && meet(requested, days));
+  return [...table.periods.values()].some(
+    ({ rows, requested }) => rows > 0 && meet(requested, days),
+  );
 }
 
 /** Why the metrics of an age are due in a period; null if they are not. */
@@ -183,7 +231,8 @@ function reasonFor(
   if (loaded?.bucket.end === period.bucket.end) {
     return dueReason(period, loaded, metrics, request.slice, request.planAt);
   }
-  if (loaded === undefined && table?.periods.has(period.bucket.start) === true) return 'metric added';
+  if (loaded === undefined && table?.periods.has(period.bucket.start) === true)
+    return 'metric added';
   if (request.ledger.live !== null && table?.state !== 'live') return 'meaning changed';
   return isBehindNewest(period, table) ? 'missing' : 'new';
 }
@@ -263,7 +312,10 @@ const MOST_DAYS = 366;
 /** Average rows per day in the loaded periods that have rows; null if there are none. */
 export function rowsPerDay(table: SliceTable | null): number | null {
   const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
-  const days = periods.reduce((sum, { requested }) => sum + daysBetween(requested.start, requested.end), 0);
+  const days = periods.reduce(
+    (sum, { requested }) => sum + daysBetween(requested.start, requested.end),
+    0,
+  );
   return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
 }
 
@@ -273,9 +325,15 @@ export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date)
   // The rows of a cube are its cells.
   const mostRows =
     slice.cube === undefined
-      ? Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length))
+      ? Math.min(
+          ROWS_PER_WINDOW,
+          CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length),
+        )
       : CELLS_PER_WINDOW;
-  const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(mostRows / rows);
+  const wanted =
+    rows === null
+      ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other']
+      : Math.floor(mostRows / rows);
   return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MOST_DAYS, MOST_DAYS));
 }
 
@@ -295,5 +353,8 @@ export function joined(windows: readonly Window[], bytesADay: number): Window[] 
     .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
   const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MOST_JOINED_DAYS));
   const batch = groupIntoWindows(due, days).toReversed();
-  return [...batch.map((group) => windowOf(first.slice, first.fingerprint, group)), ...joined(rest, bytesADay)];
+  return [
+    ...batch.map((group) => windowOf(first.slice, first.fingerprint, group)),
+    ...joined(rest, bytesADay),
+  ];
 }

@@ -44,9 +44,13 @@ type Measured = Omit<Covering, 'metrics'> & { readonly metrics: ReadonlyMap<stri
 
 /** The rectangles that cover the due ages of periods, which must be in order; no cell is in two rectangles. */
 export function rectanglesOf(due: readonly DueAges[], stated: Covering): Rectangle[] {
-  const entries = [...stated.metrics].map(([age, metrics]) => [age, { metrics, bytes: bytesOf(metrics) }] as const);
+  const entries = [...stated.metrics].map(
+    ([age, metrics]) => [age, { metrics, bytes: bytesOf(metrics) }] as const,
+  );
   const covering = { ...stated, metrics: new Map(entries) };
-  return runsOf(due).flatMap((run) => divided(run, covering).flatMap((part) => batched(part, covering)));
+  return runsOf(due).flatMap((run) =>
+    divided(run, covering).flatMap((part) => batched(part, covering)),
+  );
 }
 
 /** Groups neighbouring periods. */
@@ -79,7 +83,8 @@ function divided(run: readonly DueAges[], covering: Measured): DueAges[][] {
     best.push(least);
   }
   const parts: DueAges[][] = [];
-  for (let end = run.length; end > 0; end = best[end]?.from ?? 0) parts.unshift(run.slice(best[end]?.from ?? 0, end));
+  for (let end = run.length; end > 0; end = best[end]?.from ?? 0)
+    parts.unshift(run.slice(best[end]?.from ?? 0, end));
   return parts;
 }
 
@@ -97,6 +102,9 @@ function costOf(ages: ReadonlySet<string>, days: number, { metrics, maxBytes }: 
 function batched(part: readonly DueAges[], { metrics, maxBytes, foremost }: Measured): Rectangle[] {
   const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
   const names = [...metrics].flatMap(([age, known]) => (due.has(age) ? [known.metrics] : []));
-  const periods = part.map(({ period, ages }): DuePeriod => ({ period, reason: foremost([...ages.values()]) }));
+  const periods = part.map(({ period, ages }): DuePeriod => ({
+    period,
+    reason: foremost([...ages.values()]),
+  }));
   return batchesOf(names, maxBytes).map((batch) => ({ periods, metrics: batch }));
 }

@@ -1,6 +1,14 @@
 /** Splits a window that was too heavy into parts that cover exactly the whole. Pure. */
 
-import { type KnownValue, ownValues, type Part, partId, valuesOf, type Window, windowOf } from '../model/window.ts';
+import {
+  type KnownValue,
+  ownValues,
+  type Part,
+  partId,
+  valuesOf,
+  type Window,
+  windowOf,
+} from '../model/window.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 
 /** The two halves of a window, by periods; null for a single period, which days cannot divide. */
@@ -21,9 +29,15 @@ const MOST_PARTS = 64;
 const VALUES_SHARE = 3 / 8;
 
 /** The window with some parts (by id) divided in two by a dimension; null if one cannot be, for too many parts, or no ids. */
-export function splitParts(window: Window, ids: ReadonlySet<string>, known: KnownValues): Window | null {
+export function splitParts(
+  window: Window,
+  ids: ReadonlySet<string>,
+  known: KnownValues,
+): Window | null {
   const { slice } = window;
-  const parts = window.parts.map((part) => (ids.has(partId(part)) ? dividePart(slice, part, known) : [part]));
+  const parts = window.parts.map((part) =>
+    ids.has(partId(part)) ? dividePart(slice, part, known) : [part],
+  );
   const divided = parts.flatMap((some) => some ?? []);
   const isDivided = divided.length === window.parts.length + ids.size && ids.size > 0;
   return isDivided && divided.length <= MOST_PARTS ? { ...window, parts: divided } : null;
@@ -52,13 +66,21 @@ function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Par
   ];
 }
 
-function divideValues(slice: Slice, part: Part, dimension: string, values: readonly KnownValue[]): Division | null {
+function divideValues(
+  slice: Slice,
+  part: Part,
+  dimension: string,
+  values: readonly KnownValue[],
+): Division | null {
   const own = ownValues(slice, dimension);
   const { in: wanted, notIn } = valuesOf(part, dimension);
   const left = values
     .filter(({ value }) => isSendable(value))
     .filter(
-      ({ value }) => (own?.includes(value) ?? true) && (wanted?.includes(value) ?? true) && !notIn.includes(value),
+      ({ value }) =>
+        (own?.includes(value) ?? true) &&
+        (wanted?.includes(value) ?? true) &&
+        !notIn.includes(value),
     )
     .toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1));
   if (left.length < 2) return null;
@@ -74,14 +96,17 @@ function divideValues(slice: Slice, part: Part, dimension: string, values: reado
     chosen.push(next.value);
     rows += next.rows;
   }
-  return chosen.length === 0 ? null : { dimension, chosen, imbalance: Math.abs(total - 2 * rows) / total };
+  return chosen.length === 0
+    ? null
+    : { dimension, chosen, imbalance: Math.abs(total - 2 * rows) / total };
 }
 
 function valuesIn(part: Part): string[] {
   return Object.values(part).flatMap((values) => (values.in ?? []).concat(values.notIn));
 }
 
-const encodedLength = (values: readonly string[]): number => encodeURIComponent(values.join(',')).length;
+const encodedLength = (values: readonly string[]): number =>
+  encodeURIComponent(values.join(',')).length;
 
 /** Whether a filter can name a value: a comma in a list cannot be escaped, and an empty value would read as no list. */
 function isSendable(value: string): boolean {

@@ -34,14 +34,21 @@ export async function dbtSourcesYaml(
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
   if (lake?.kind === 'delta') {
     const tables = await deltaTables(warehouse, lake.keepReleased);
-    return sourcesYaml(join(lake.path, CATALOG), { main: [...tables, ...tables.flatMap(catalogViews)] });
+    return sourcesYaml(join(lake.path, CATALOG), {
+      main: [...tables, ...tables.flatMap(catalogViews)],
+    });
   }
-  const message = 'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
+  const message =
+    'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
   throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
 }
 
 /** The relations of a schema that exist under these names, with their columns in current types. */
-async function relationsOf(warehouse: Warehouse, schema: string, names: readonly string[]): Promise<DbtTable[]> {
+async function relationsOf(
+  warehouse: Warehouse,
+  schema: string,
+  names: readonly string[],
+): Promise<DbtTable[]> {
   const found = await relationsIn(warehouse, schema);
   const tables = names
     .flatMap((name) => found.get(name) ?? [])
@@ -88,4 +95,5 @@ function tableNode({ name, comment, columns }: DbtTable): object {
 /** Escapes braces: dbt renders texts with Jinja, where they begin a command. */
 const unrendered = (text: string): string => text.replaceAll('{', '{{ "{" }}');
 
-const described = (comment: string | null): object => (comment === null ? {} : { description: unrendered(comment) });
+const described = (comment: string | null): object =>
+  comment === null ? {} : { description: unrendered(comment) };

@@ -49,8 +49,12 @@ export async function describedLakes(
       refusals.push(refusal);
       continue;
     }
-    const tables = isDelta ? await deltaTables(warehouse, target.keepReleased) : await lakeTables(warehouse);
-    const night = isDelta ? await withStore(target, null, signal, newestNight).catch(() => null) : null;
+    const tables = isDelta
+      ? await deltaTables(warehouse, target.keepReleased)
+      : await lakeTables(warehouse);
+    const night = isDelta
+      ? await withStore(target, null, signal, newestNight).catch(() => null)
+      : null;
     described.push({ ...place, schema: schemaName(target.path, schemas), night, tables });
   }
   if (described.length > 0) return described;
@@ -71,7 +75,8 @@ export function schemaName(root: string, taken: Set<string>): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]+/g, '_')
     .replace(/_+$/, '');
-  const plain = /^(\d|$)/.test(word) || takenByDuckdb.has(word) ? `lake_${word}`.replace(/_$/, '') : word;
+  const plain =
+    /^(\d|$)/.test(word) || takenByDuckdb.has(word) ? `lake_${word}`.replace(/_$/, '') : word;
   let name = plain;
   for (let count = 2; taken.has(name); count += 1) name = `${plain}_${count}`;
   taken.add(name);
@@ -93,7 +98,9 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
         ? engineText(engine, 'Delta table', lake, relation)
         : engineText(engine, 'plain table', lake, { ...relation, key });
     }),
-    ...tables.flatMap((each) => sliceViews(each, words).map((view) => engineText(engine, 'view', lake, view))),
+    ...tables.flatMap((each) =>
+      sliceViews(each, words).map((view) => engineText(engine, 'view', lake, view)),
+    ),
   ];
   return `${texts.join('\n\n')}\n`;
 }

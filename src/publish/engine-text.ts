@@ -109,7 +109,12 @@ export function queryWords(engine: Engine, place: LakePlace) {
 type Values = Readonly<Record<string, string>>;
 
 /** An engine's statements for a table or view; for the part `lake` those before all tables, with notes on the engine on top. */
-export function engineText(engine: Engine, part: Part, place: LakePlace, relation?: EngineRelation): string {
+export function engineText(
+  engine: Engine,
+  part: Part,
+  place: LakePlace,
+  relation?: EngineRelation,
+): string {
   const { values, lists } = wordsOf(engine, part, place, relation);
   const lines = (templateOf(engine, part) ?? '').trim().split('\n');
   const filled = lines.flatMap((line) => {
@@ -130,10 +135,15 @@ function wordsOf(
   engine: Engine,
   part: Part,
   { root, store, isDelta, night, schema }: LakePlace,
-  { name: table, comment, columns, key = null, rows = '' }: EngineRelation = { name: '', comment: null, columns: [] },
+  { name: table, comment, columns, key = null, rows = '' }: EngineRelation = {
+    name: '',
+    comment: null,
+    columns: [],
+  },
 ) {
   // Athena quotes like Hive in statements about tables, and like Trino in queries.
-  const { quote, name, text } = engine === 'athena' && part.endsWith(' table') ? hive : quotings[engine];
+  const { quote, name, text } =
+    engine === 'athena' && part.endsWith(' table') ? hive : quotings[engine];
   const shown = columns.map((column) => ({
     plain: column.name,
     name: name(column.name),
@@ -181,7 +191,9 @@ function wordsOf(
 
 /** The http address of a bucket: Amazon's own unless an endpoint is stated. */
 function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
-  const endpoint = new URL(stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);
+  const endpoint = new URL(
+    stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`,
+  );
   if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
   const steps = [endpoint.href.replace(/\/+$/, ''), pathStyle ? bucket : '', prefix];
   return steps.filter((step) => step !== '').join('/');

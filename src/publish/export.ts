@@ -58,15 +58,20 @@ export interface Exported {
   readonly rows: number;
 }
 
-const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
+const unusable = (message: string, hint: string): Failure =>
+  new Failure('USAGE_INVALID', message, { hint });
 
 /**
  * Returns what an export writes, and in which format: the stated one, else that of the extension, which may precede `.gz`.
  * Throws `USAGE_INVALID` if the options lack a table, a stream or a known format, or the last day is before the first.
  */
-export function exportRequest(given: ExportOptions): { readonly slice: string; readonly format: ExportFormat } {
+export function exportRequest(given: ExportOptions): {
+  readonly slice: string;
+  readonly format: ExportFormat;
+} {
   const { slice = '', table = slice, output, stream, from = null, to = null } = given;
-  if (table === '') throw unusable('The export named nothing to write.', 'Give --slice or --table.');
+  if (table === '')
+    throw unusable('The export named nothing to write.', 'Give --slice or --table.');
   if (output === '-' && stream === undefined) {
     const message = `The export of ${table} was given no stream to write to.`;
     throw unusable(message, 'Give a stream with the output -, or name a file.');
@@ -97,11 +102,15 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
   const relation = finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
   if (columns.length === 0) {
-    const hint = 'Run `ripen sync` first, or name a table of schema main, such as partners, links, apps or metrics.';
+    const hint =
+      'Run `ripen sync` first, or name a table of schema main, such as partners, links, apps or metrics.';
     throw unusable(`There was no table ${slice} to export.`, hint);
   }
   if (grainOf(columns) === null && (given.from ?? given.to ?? null) !== null) {
-    throw unusable(`The slice ${slice} had no date dimension to choose days by.`, 'Leave out --from and --to.');
+    throw unusable(
+      `The slice ${slice} had no date dimension to choose days by.`,
+      'Leave out --from and --to.',
+    );
   }
   const write = async (path: string): Promise<number> =>
     warehouse.run(exportStatement(relation, columns, given, { path, format }));
@@ -157,7 +166,8 @@ function defused(text: string): string {
 function insideDays(grain: DateDimension | null, from: Day | null, to: Day | null): string {
   if (grain === null) return 'true';
   const column = `s.${identifier(grain)}`;
-  const after = grain === 'hour' || grain === 'day' ? `${column} >=` : `${column} + interval 1 ${grain} >`;
+  const after =
+    grain === 'hour' || grain === 'day' ? `${column} >=` : `${column} + interval 1 ${grain} >`;
   const conditions = [
     ...(from === null ? [] : [`${after} ${dayLiteral(grain, from)}`]),
     ...(to === null ? [] : [`${column} < ${dayLiteral(grain, addDays(to, 1))}`]),
@@ -174,7 +184,8 @@ async function written(
     storageFailed(`The export to ${output} failed`, error, {
       hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
     });
-  const { path, isStream } = output === '-' ? { path: output, isStream: true } : await outputAt(resolve(output));
+  const { path, isStream } =
+    output === '-' ? { path: output, isStream: true } : await outputAt(resolve(output));
   if (!isStream) {
     return replaceShared(path, mode, async (unfinished) => {
       const rows = await write(unfinished);
@@ -188,13 +199,14 @@ async function written(
   return inTemporaryFolder(async (folder) => {
     const rows = await write(join(folder, 'rows'));
     const sink = output === '-' && stream !== undefined ? stream : createWriteStream(path);
-    await pipeline(createReadStream(join(folder, 'rows')), sink, { end: sink !== stream, signal }).catch(
-      (error: unknown) => {
-        signal.throwIfAborted();
-        const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
-        if (!isClosed) throw storageFailure(error);
-      },
-    );
+    await pipeline(createReadStream(join(folder, 'rows')), sink, {
+      end: sink !== stream,
+      signal,
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
+      if (!isClosed) throw storageFailure(error);
+    });
     return rows;
   });
 }

@@ -44,7 +44,11 @@ export interface CohortsView {
   /** The slice's dimensions, `metric`, `age_days`, `value`, `is_final`. */
   readonly columns: readonly LakeColumn[];
   /** The slice's column of each metric and age. */
-  readonly cells: readonly { readonly column: string; readonly metric: string; readonly ageDays: number }[];
+  readonly cells: readonly {
+    readonly column: string;
+    readonly metric: string;
+    readonly ageDays: number;
+  }[];
 }
 
 export interface LakeTable {
@@ -74,10 +78,16 @@ export const rowsOf =
     condition === null ? relation : `(select * from ${relation} where ${condition})`;
 
 /** Whether a table is a slice's own, whose rows carry the id of the load that wrote them. */
-export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean => name === slice;
+export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean =>
+  name === slice;
 
 const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
-const cellRow = z.object({ slice: z.string(), metric: z.string(), cohort_metric: z.string(), age_days: z.number() });
+const cellRow = z.object({
+  slice: z.string(),
+  metric: z.string(),
+  cohort_metric: z.string(),
+  age_days: z.number(),
+});
 
 /** The tables to publish as plain files: slices first, finality last. Slices no longer configured stay until dropped. */
 export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
@@ -88,7 +98,10 @@ export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
  * Returns the tables of `lakeTables` and what else analysts join: the relations beside each slice, and the ledger's loads,
  * periods, restatements and errors of projections. Finality is last, as `finalityTable` returns it.
  */
-export async function deltaTables(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable[]> {
+export async function deltaTables(
+  warehouse: Warehouse,
+  keepsReleased = false,
+): Promise<LakeTable[]> {
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
@@ -103,7 +116,8 @@ export async function deltaTables(warehouse: Warehouse, keepsReleased = false): 
   }
   for (const name of ledgerTables) {
     const found = ripen.get(name);
-    if (found !== undefined) tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
+    if (found !== undefined)
+      tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
   }
   return [...tables, await finalityTable(warehouse, keepsReleased)];
 }
@@ -127,7 +141,9 @@ async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
       continue;
     }
     // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
-    const metrics = columns.filter(({ type }) => parseColumnType(type) !== null).map((column) => column.name);
+    const metrics = columns
+      .filter(({ type }) => parseColumnType(type) !== null)
+      .map((column) => column.name);
     const view = existing.get(`${name}_cohorts`);
     const ofSlice = cells
       .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
@@ -168,7 +184,11 @@ async function tableOf(
   const { name, comment } = relation;
   const columns = (await columnsNow(warehouse, schema, relation))
     .filter((column) => column.name !== leftOut)
-    .map(({ name: column, type, comment: words }) => ({ name: column, type: plainType(type), comment: words }));
+    .map(({ name: column, type, comment: words }) => ({
+      name: column,
+      type: plainType(type),
+      comment: words,
+    }));
   return { ...undivided, name, comment, columns, rows: rowsOf(`${schema}.${identifier(name)}`) };
 }
 
@@ -182,14 +202,20 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
   const comment = 'Per slice, period and metric: whether the stored value is final';
-  const table = { ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)), name: FINALITY, comment };
+  const table = {
+    ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)),
+    name: FINALITY,
+    comment,
+  };
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const order = 'order by slice, metric, period';
-  if (!keepsReleased) return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
+  if (!keepsReleased)
+    return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
   const kept = `select ${names}, true as released from ripen.released`;
   // The file of a period that was brought back in part has its earlier values.
   const stored = 'ripen.finality anti join ripen.released using (slice, period)';
-  const words = 'Whether `retain` deleted the period from the warehouse, so that only copies have it';
+  const words =
+    'Whether `retain` deleted the period from the warehouse, so that only copies have it';
   return {
     ...table,
     columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
@@ -198,9 +224,15 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
 }
 
 /** The columns as readers see them: the table's own, and for hours the day they are filed under. */
-export function shownColumns({ columns, key }: Pick<LakeTable, 'columns' | 'key'>): readonly LakeColumn[] {
+export function shownColumns({
+  columns,
+  key,
+}: Pick<LakeTable, 'columns' | 'key'>): readonly LakeColumn[] {
   if (key === null || columns.some(({ name }) => name === key)) return columns;
-  return [...columns, { name: key, type: 'DATE', comment: `The ${key} of the folder that the rows are in.` }];
+  return [
+    ...columns,
+    { name: key, type: 'DATE', comment: `The ${key} of the folder that the rows are in.` },
+  ];
 }
 
 /**

@@ -9,7 +9,14 @@ import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { makeDurable } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { codeOf, ifThere, makeDirectory, makeReady, putInPlace, unfinishedPath } from './replacement.ts';
+import {
+  codeOf,
+  ifThere,
+  makeDirectory,
+  makeReady,
+  putInPlace,
+  unfinishedPath,
+} from './replacement.ts';
 import { openS3Store } from './s3-store.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
@@ -22,8 +29,14 @@ export async function withStore<T>(
   signal: AbortSignal,
   use: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
-  const drafts = warehouse === null ? join(tmpdir(), `ripen-drafts-${randomUUID()}`) : `${warehouse.path}.drafts`;
-  const opened = store === undefined ? openDiskStore(path, mode) : await openS3Store(path, { store, drafts }, signal);
+  const drafts =
+    warehouse === null
+      ? join(tmpdir(), `ripen-drafts-${randomUUID()}`)
+      : `${warehouse.path}.drafts`;
+  const opened =
+    store === undefined
+      ? openDiskStore(path, mode)
+      : await openS3Store(path, { store, drafts }, signal);
   try {
     return await use(opened);
   } finally {
@@ -103,7 +116,9 @@ async function storedFile(path: string): Promise<StoredFile> {
 
 async function filesBelow(root: string, folder: string): Promise<ReadonlyMap<string, StoredFile>> {
   const found = new Map<string, StoredFile>();
-  const entries = await ifThere(readdir(join(root, folder), { recursive: true, withFileTypes: true }));
+  const entries = await ifThere(
+    readdir(join(root, folder), { recursive: true, withFileTypes: true }),
+  );
   for (const entry of entries ?? []) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);

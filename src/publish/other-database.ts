@@ -36,7 +36,8 @@ export async function withDatabase<T>(
   const statements = statementsOn(connection);
   try {
     return await work({
-      rows: async (sql, parameters, shape) => z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
+      rows: async (sql, parameters, shape) =>
+        z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
       run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
     });
   } finally {
@@ -67,15 +68,21 @@ export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
 /** The id that a warehouse or a snapshot states; null if none. */
 async function statedIdOf(database: Database): Promise<string | null> {
   const sql = 'select id::varchar as id from ripen_internal.warehouse_identity';
-  const rows = await database.rows(sql, [], z.object({ id: z.string() })).catch((error: unknown) => {
-    if (isUnknownToEngine(error)) return [];
-    throw error;
-  });
+  const rows = await database
+    .rows(sql, [], z.object({ id: z.string() }))
+    .catch((error: unknown) => {
+      if (isUnknownToEngine(error)) return [];
+      throw error;
+    });
   return rows[0]?.id ?? null;
 }
 
 /** Returns `WAREHOUSE_FOREIGN` if a copy states another id than the warehouse's; null if it may be replaced. */
-export function foreignCopy(copy: string, stated: string | null, { path, id }: Publisher): Failure | null {
+export function foreignCopy(
+  copy: string,
+  stated: string | null,
+  { path, id }: Publisher,
+): Failure | null {
   if (stated === null || stated === id) return null;
   const message = `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${path}, which is ${id ?? 'new'}.`;
   return new Failure('WAREHOUSE_FOREIGN', message, {
@@ -91,10 +98,14 @@ const sliceRow = z.object({ slice: z.string() });
 
 /** The id that a database states, null if none, and its tables that ripen did not make. */
 async function ownershipOf(database: Database) {
-  const names = (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
+  const names = (await tablesOf(database)).map(
+    (table) => `${table.schema_name}.${table.table_name}`,
+  );
   if (!names.includes('ripen_internal.migrations')) return { owner: null, foreign: names };
   const slices = await database.rows(statement('publish/slices'), [], sliceRow);
-  const made = new Set([...dimensionTables, ...slices.map(({ slice }) => slice)].map((name) => `main.${name}`));
+  const made = new Set(
+    [...dimensionTables, ...slices.map(({ slice }) => slice)].map((name) => `main.${name}`),
+  );
   const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
   return { owner: await statedIdOf(database), foreign };
 }
@@ -118,7 +129,10 @@ export async function readOccupant(path: string, own: Publisher): Promise<string
   if (owner !== null && owner !== own.id) return owner;
   if (existsSync(`${path}.wal`)) throw notOwn(path, `a write-ahead log lay at ${path}.wal`);
   if (foreign.length > 0)
-    throw notOwn(path, `it held ${foreign.length} tables that are not ripen's, such as ${foreign[0]}`);
+    throw notOwn(
+      path,
+      `it held ${foreign.length} tables that are not ripen's, such as ${foreign[0]}`,
+    );
   return owner;
 }
 
@@ -140,9 +154,13 @@ async function ownershipAt(path: string): ReturnType<typeof ownershipOf> {
 
 /** The failure for a database or table that this warehouse must not replace. */
 export function notOwn(target: string, because: string, cause?: unknown): Failure {
-  return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {
-    facts: { target },
-    hint: 'Close the session that writes to it and move the file away, or publish to a path of its own.',
-    cause,
-  });
+  return new Failure(
+    'WAREHOUSE_FOREIGN',
+    `The publish target ${target} was not replaced: ${because}.`,
+    {
+      facts: { target },
+      hint: 'Close the session that writes to it and move the file away, or publish to a path of its own.',
+      cause,
+    },
+  );
 }

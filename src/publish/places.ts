@@ -17,7 +17,13 @@ import { CATALOG } from './delta/catalog.ts';
 import { listTables, ownerIn, readTable } from './delta/commit.ts';
 import { FINALITY } from './lake-table.ts';
 import { type LakeTarget, withStore } from './open-store.ts';
-import { foreignCopy, publisherOf, readOccupant, withDatabase, type Publisher } from './other-database.ts';
+import {
+  foreignCopy,
+  publisherOf,
+  readOccupant,
+  withDatabase,
+  type Publisher,
+} from './other-database.ts';
 import { MANIFEST, plainOwner } from './plain.ts';
 import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
@@ -40,10 +46,19 @@ const beside: Readonly<Record<Destination['what'], readonly string[]>> = {
 };
 
 async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
-  const of = async (what: Destination['what'], path: string, store?: ObjectStore): Promise<Destination> => {
+  const of = async (
+    what: Destination['what'],
+    path: string,
+    store?: ObjectStore,
+  ): Promise<Destination> => {
     if (store === undefined) {
       const real = await resolved(path);
-      return { what, path, isInBucket: false, written: ['', ...beside[what]].map((ending) => `${real}${ending}`) };
+      return {
+        what,
+        path,
+        isInBucket: false,
+        written: ['', ...beside[what]].map((ending) => `${real}${ending}`),
+      };
     }
     // A bucket's name is unique across the regions of a store, but not across stores.
     const place = join(`s3://${store.endpoint ?? ''}`, store.bucket, store.prefix);
@@ -58,14 +73,20 @@ async function destinationsOf({ warehouse, publish }: Destinations): Promise<Des
 /** The path without links, as far as it exists. */
 async function resolved(path: string): Promise<string> {
   const above = dirname(path);
-  return realpath(path).catch(async () => (above === path ? path : join(await resolved(above), basename(path))));
+  return realpath(path).catch(async () =>
+    above === path ? path : join(await resolved(above), basename(path)),
+  );
 }
 
 /** Failures for the warehouse and copies that cannot be written, first those that only another path solves; empty if none. */
 export async function unwritablePlaces(destinations: Destinations): Promise<Failure[]> {
   const places = await destinationsOf(destinations);
-  const overlaps = places.flatMap((place, index) => places.slice(0, index).flatMap((other) => overlap(other, place)));
-  const obstacles = await Promise.all(places.filter(({ isInBucket }) => !isInBucket).map(obstacleAt));
+  const overlaps = places.flatMap((place, index) =>
+    places.slice(0, index).flatMap((other) => overlap(other, place)),
+  );
+  const obstacles = await Promise.all(
+    places.filter(({ isInBucket }) => !isInBucket).map(obstacleAt),
+  );
   return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
 }
 
@@ -85,21 +106,26 @@ function refuse(failures: readonly Failure[]): void {
   });
 }
 
-const isDatabase = (what: Destination['what']): boolean => what === 'warehouse' || what === 'duckdb';
+const isDatabase = (what: Destination['what']): boolean =>
+  what === 'warehouse' || what === 'duckdb';
 
 /** Failures for misleading paths: DuckDB names a database after its file and stops at a `?`; engines read `a=b` as a column. */
 function misnamed({ what, path, written: [place = path] }: Destination): Failure[] {
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
   const wrong: string[] = [];
-  if (isDatabase(what) && path.includes('?')) wrong.push('contains a ?, after which DuckDB looks for no file');
+  if (isDatabase(what) && path.includes('?'))
+    wrong.push('contains a ?, after which DuckDB looks for no file');
   if (isDatabase(what) && /^ripen(_internal)?$/i.test(name))
     wrong.push(`makes ${name} the name of the database, which is that of a schema in it`);
   if (!isDatabase(what) && folder !== undefined)
     wrong.push(`holds the folder ${folder}, which engines take for a column of every table`);
   return wrong.map((words) => {
     const message = `The ${what} ${path} could not be read by its users: its path ${words}.`;
-    return new Failure('USAGE_INVALID', message, { facts: { path }, hint: `Give the ${what} another path.` });
+    return new Failure('USAGE_INVALID', message, {
+      facts: { path },
+      hint: `Give the ${what} another path.`,
+    });
   });
 }
 
@@ -116,7 +142,8 @@ function overlap(one: Destination, other: Destination): Failure[] {
   return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
 }
 
-const isWithin = (path: string, around: string): boolean => path === around || path.startsWith(join(around, '/'));
+const isWithin = (path: string, around: string): boolean =>
+  path === around || path.startsWith(join(around, '/'));
 
 /** Failures for a place on disk that cannot be written: a link, a folder that takes no files, or what is at the file's path. */
 async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
@@ -137,7 +164,11 @@ async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
 }
 
 /** Why a file cannot be made in a directory or replaced there, in a few words; null if it can. */
-async function obstacleIn(directory: string, file: string | null, what: Destination['what']): Promise<string | null> {
+async function obstacleIn(
+  directory: string,
+  file: string | null,
+  what: Destination['what'],
+): Promise<string | null> {
   try {
     if (!(await stat(directory)).isDirectory()) return 'not a directory';
     await access(directory, constants.W_OK | constants.X_OK);
@@ -163,7 +194,8 @@ export async function refuseOutput(
   const path = await resolved(output);
   const { file, service } = config;
   const { tokenFile = null, caFile = null } = service.kind === 'http' ? service : {};
-  const owned: { what: string; path: string; written: readonly string[] }[] = await destinationsOf(config);
+  const owned: { what: string; path: string; written: readonly string[] }[] =
+    await destinationsOf(config);
   const read = { configuration: file, 'token file': tokenFile, 'certificate authority': caFile };
   for (const [what, named] of Object.entries(read)) {
     if (named) owned.push({ what, path: named, written: [await resolved(named)] });
@@ -206,7 +238,11 @@ export async function refuseCopiesOfOthers(
  * tables, a file that is no DuckDB database, or a write-ahead log beside it, which DuckDB would replay into the new file;
  * `USAGE_INVALID` for a lake of the other kind; `STORAGE_FAILED` if the target cannot be read.
  */
-export async function refuseOccupant(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<void> {
+export async function refuseOccupant(
+  target: PublishTarget,
+  own: Publisher,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     const other = foreignCopy(target.path, await occupantOf(target, own, signal), own);
     if (other !== null) throw other;
@@ -217,12 +253,17 @@ export async function refuseOccupant(target: PublishTarget, own: Publisher, sign
 }
 
 /** The id of the warehouse that a target is a copy of; null if none. Throws as `readOccupant` and `ownerOfLake` do. */
-async function occupantOf(target: PublishTarget, own: Publisher, signal: AbortSignal): Promise<string | null> {
+async function occupantOf(
+  target: PublishTarget,
+  own: Publisher,
+  signal: AbortSignal,
+): Promise<string | null> {
   const { kind, path } = target;
   if (kind === 'duckdb') return readOccupant(path, own);
   const owner = await ownerOfLake(target, signal);
   const isOther = owner !== null && owner !== own.id;
-  if (kind === 'delta' && target.store === undefined && !isOther) await readOccupant(join(path, CATALOG), own);
+  if (kind === 'delta' && target.store === undefined && !isOther)
+    await readOccupant(join(path, CATALOG), own);
   return owner;
 }
 
@@ -231,7 +272,8 @@ async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<str
   return withStore(target, null, signal, async (store) => {
     const lying = (await listTables(store, FINALITY)).get(FINALITY);
     if (target.kind === 'parquet') {
-      if ([...(lying?.keys() ?? [])].some((path) => path.startsWith('_delta_log/'))) throw otherKind(target);
+      if ([...(lying?.keys() ?? [])].some((path) => path.startsWith('_delta_log/')))
+        throw otherKind(target);
       return plainOwner(store);
     }
     if ((await store.read(MANIFEST)) !== null) throw otherKind(target);
@@ -243,7 +285,8 @@ async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<str
 }
 
 function otherKind({ kind, path }: LakeTarget): Failure {
-  const [wanted, found] = kind === 'parquet' ? ['plain files', 'Delta tables'] : ['Delta tables', 'plain files'];
+  const [wanted, found] =
+    kind === 'parquet' ? ['plain files', 'Delta tables'] : ['Delta tables', 'plain files'];
   const message = `The folder ${path}, meant for ${wanted}, held ${found} of an earlier configuration.`;
   return new Failure('USAGE_INVALID', message, {
     facts: { path },

@@ -57,7 +57,9 @@ export async function plainOwner(store: LakeStore): Promise<string | null> {
   return (await readManifest(store))?.warehouse ?? null;
 }
 
-const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d{4}-\\d{2}-\\d{2})/)?data\\.parquet$`);
+const PERIOD_FILE = new RegExp(
+  `^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d{4}-\\d{2}-\\d{2})/)?data\\.parquet$`,
+);
 
 const pathOf = ({ name, key }: LakeTable, period: string): string =>
   [name, ...(period === '' ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
@@ -77,17 +79,21 @@ export async function publishPlain(place: {
     plans.push([table, await planTable(warehouse, table, stated(table, known, lying))]);
   }
   const wanted = new Set(
-    plans.flatMap(([table, { write, keep }]) => [...write, ...keep].map(({ period }) => pathOf(table, period))),
+    plans.flatMap(([table, { write, keep }]) =>
+      [...write, ...keep].map(({ period }) => pathOf(table, period)),
+    ),
   );
   const tables = new Set(plans.map(([{ name }]) => name));
   const surplus = [...lying.keys()].filter((path) => {
-    if (path.endsWith(UNFINISHED)) return tables.has(path.split('/')[0] ?? '') || path.startsWith(MANIFEST);
+    if (path.endsWith(UNFINISHED))
+      return tables.has(path.split('/')[0] ?? '') || path.startsWith(MANIFEST);
     return !wanted.has(path) && (known.has(path) || tables.has(PERIOD_FILE.exec(path)?.[1] ?? ''));
   });
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);
   const files: LakeFile[] = [];
-  for (const [table, plan] of plans) files.push(...(await writeTable(place, table, { plan, known })));
+  for (const [table, plan] of plans)
+    files.push(...(await writeTable(place, table, { plan, known })));
   const filesWritten = plans.reduce((sum, [, plan]) => sum + plan.write.length, 0);
   // The manifest states every kept file, so equal counts mean the same files. A new stamp alone is no reason to write it.
   const isSame = filesWritten === 0 && files.length === known.size;
@@ -122,9 +128,13 @@ function stated(
     const period = PERIOD_FILE.exec(path)?.[2] ?? '';
     if (path !== pathOf(table, period)) continue;
     const [entry, file] = [known.get(path), lying.get(path)];
-    const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
+    const isAsWritten =
+      entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);
-    contents.set(period, stays ? { content: entry.content.slice(columns.length), stamp: entry.stamp } : null);
+    contents.set(
+      period,
+      stays ? { content: entry.content.slice(columns.length), stamp: entry.stamp } : null,
+    );
   }
   return contents;
 }
@@ -136,10 +146,14 @@ async function writeTable(
   { plan, known }: { readonly plan: TablePlan; readonly known: ReadonlyMap<string, LakeFile> },
 ): Promise<LakeFile[]> {
   const columns = columnsHash(table);
-  const written = await writeFiles(place, table, plan.write, { pathOf: (period) => pathOf(table, period) });
-  const files = written.map(({ path, rows, sums, content, stamp, stored: { bytes, etag } }): LakeFile => {
-    return { path, rows, sums, bytes, content: `${columns}${content}`, stamp, etag };
+  const written = await writeFiles(place, table, plan.write, {
+    pathOf: (period) => pathOf(table, period),
   });
+  const files = written.map(
+    ({ path, rows, sums, content, stamp, stored: { bytes, etag } }): LakeFile => {
+      return { path, rows, sums, bytes, content: `${columns}${content}`, stamp, etag };
+    },
+  );
   for (const { period, stamp } of plan.keep) {
     const entry = known.get(pathOf(table, period));
     if (entry !== undefined) files.push({ ...entry, stamp });

@@ -86,12 +86,18 @@ export async function planTable(
   const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()];
   const isAllKnown = stamps.length > 0 && unread.size === 0;
   const summed = exactColumns(table);
-  const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
+  const contents = isAllKnown
+    ? []
+    : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
   for (const { period, rows, content, sums } of contents) {
     if (period === '' && table.key !== null) {
-      throw new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
-        hint: 'Backfill the slice; its copies cannot store rows without a period.',
-      });
+      throw new Failure(
+        'DATA_MALFORMED',
+        `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`,
+        {
+          hint: 'Backfill the slice; its copies cannot store rows without a period.',
+        },
+      );
     }
     const stamp = unread.get(period);
     if (stamp === undefined && wanted.has(period)) continue;
@@ -121,7 +127,8 @@ async function readStamps(
   const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
     from ${rows}
     group by 1`;
-  const known = table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
+  const known =
+    table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
   return known.length > 0 ? known : warehouse.rows(stampPeriods(table, scan), [], stampRow);
 }
 
@@ -158,18 +165,26 @@ export function conditionOn({ grain }: LakeTable, periods: readonly string[]): s
   if (grain === null || periods.length === 0 || periods.includes('')) return null;
   // The bare column is compared, so that only the blocks of the periods are read.
   const column = identifier(grain);
-  if (grain !== 'hour') return `${column} in (${periods.map((each) => `DATE ${literal(each)}`).join(', ')})`;
+  if (grain !== 'hour')
+    return `${column} in (${periods.map((each) => `DATE ${literal(each)}`).join(', ')})`;
   const after = (each: string): string => literal(addDays(day(each), 1));
   return periods
-    .map((each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${after(each)}`)
+    .map(
+      (each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${after(each)}`,
+    )
     .join(' or ');
 }
 
 /** The metrics of a slice with exact sums. */
-const exactColumns = ({ columns, metrics }: LakeTable): { readonly name: string; readonly type: ColumnType }[] =>
+const exactColumns = ({
+  columns,
+  metrics,
+}: LakeTable): { readonly name: string; readonly type: ColumnType }[] =>
   columns.flatMap(({ name, type: text }) => {
     const type = parseColumnType(text);
-    return type === null || type.kind === 'DOUBLE' || !metrics.includes(name) ? [] : [{ name, type }];
+    return type === null || type.kind === 'DOUBLE' || !metrics.includes(name)
+      ? []
+      : [{ name, type }];
   });
 
 /** For each given period, or all if none is given, in order: first day (null: undivided), rows, content, sums. */
@@ -180,7 +195,9 @@ function summarizePeriods(table: LakeTable, periods: readonly string[]): string 
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
   });
-  const sums = exactColumns(table).map(({ name, type }) => sumText(exactSum(identifier(name), type), type));
+  const sums = exactColumns(table).map(({ name, type }) =>
+    sumText(exactSum(identifier(name), type), type),
+  );
   return `select
     ${periodIn(table)}::varchar as period,
     count(*)::varchar as rows,
@@ -190,4 +207,5 @@ from ${table.rows(conditionOn(table, periods))}
 ${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(table)}`}`;
 }
 
-export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
+export const castCell = ({ name, type }: LakeColumn): string =>
+  `cast(${identifier(name)} as ${type})`;

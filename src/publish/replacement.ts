@@ -25,7 +25,11 @@ export async function makeReady(unfinished: string, mode: number): Promise<void>
 }
 
 /** Makes an unfinished file durable and readable as configured, then renames it to its target. */
-export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
+export async function putInPlace(
+  target: string,
+  mode: number,
+  unfinished = unfinishedPath(target),
+): Promise<void> {
   await makeReady(unfinished, mode);
   await rename(unfinished, target);
   await makeDurable(dirname(target));
@@ -42,7 +46,9 @@ export async function removeUnfinished(target: string): Promise<void> {
  * Returns where to write an output that a user named. A pipe or device is written to in place; a file is replaced whole, at its
  * path without links. Throws `STORAGE_FAILED` if its folder is missing.
  */
-export async function outputAt(path: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
+export async function outputAt(
+  path: string,
+): Promise<{ readonly path: string; readonly isStream: boolean }> {
   const found = await ifThere(stat(path));
   if (found !== null) {
     const isStream = !found.isFile() && !found.isDirectory();
@@ -50,10 +56,14 @@ export async function outputAt(path: string): Promise<{ readonly path: string; r
   }
   const folder = dirname(path);
   if ((await ifThere(stat(folder))) !== null) return { path, isStream: false };
-  throw new Failure('STORAGE_FAILED', `The output ${path} was not written: there was no folder ${folder}.`, {
-    facts: { output: path, folder },
-    hint: `Make the folder ${folder}, or name a file elsewhere.`,
-  });
+  throw new Failure(
+    'STORAGE_FAILED',
+    `The output ${path} was not written: there was no folder ${folder}.`,
+    {
+      facts: { output: path, folder },
+      hint: `Make the folder ${folder}, or name a file elsewhere.`,
+    },
+  );
 }
 
 /** Lets `build` write a file, then renames it to the target. Several may do so at the same time; the last one wins. */
@@ -81,7 +91,9 @@ export async function writeOutput(named: string, text: string, mode: number): Pr
 
 /** The code of an error of the file system, such as `ENOENT`; null for any other. */
 export function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : null;
 }
 
 /** Awaits a look at the file system; null if it fails with `ENOENT`. */
@@ -98,5 +110,6 @@ export async function makeDirectory(path: string, fileMode: number): Promise<voi
   if (first === null) return;
   // Reading a file needs search permission on its directory; the owner needs all permissions.
   const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
-  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) await chmod(made, mode);
+  for (let made = resolve(path); made.length >= first.length; made = dirname(made))
+    await chmod(made, mode);
 }

@@ -84,7 +84,10 @@ export async function openS3Store(
   const bytesOf = async (path: string): Promise<Uint8Array | null> =>
     requesting(`give ${keyOf(path)}`, async () => {
       try {
-        const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(path) }), options);
+        const { Body } = await client.send(
+          new sdk.GetObjectCommand({ Bucket, Key: keyOf(path) }),
+          options,
+        );
         return (await Body?.transformToByteArray()) ?? new Uint8Array();
       } catch (error) {
         if (refusalOf(error).name === 'NoSuchKey') return null;
@@ -92,13 +95,23 @@ export async function openS3Store(
       }
     });
   /** Uploads a draft; null if the condition failed and other content is there. */
-  const put = async (path: string, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile | null> => {
+  const put = async (
+    path: string,
+    condition: { readonly IfNoneMatch?: '*' },
+  ): Promise<StoredFile | null> => {
     const [file, Key] = [draftOf(path), keyOf(path)];
     const { size: bytes } = await stat(file);
     const md5 = createHash('md5');
     await pipeline(createReadStream(file), md5);
     const Body = bytes > MOST_HELD_BYTES ? createReadStream(file) : await readFile(file);
-    const input = { ...condition, Bucket, Key, Body, ContentLength: bytes, ContentMD5: md5.digest('base64') };
+    const input = {
+      ...condition,
+      Bucket,
+      Key,
+      Body,
+      ContentLength: bytes,
+      ContentMD5: md5.digest('base64'),
+    };
     return requesting(`take ${Key}`, async () => {
       try {
         const { ETag: etag = null } = await client.send(new sdk.PutObjectCommand(input), options);
@@ -123,7 +136,11 @@ export async function openS3Store(
       requesting(`list ${keyOf(folder)}`, async () => {
         const found = new Map<string, StoredFile>();
         const Prefix = keyOf(folder === '' ? '' : `${folder}/`);
-        for await (const { Contents = [] } of sdk.paginateListObjectsV2({ client }, { Bucket, Prefix }, options)) {
+        for await (const { Contents = [] } of sdk.paginateListObjectsV2(
+          { client },
+          { Bucket, Prefix },
+          options,
+        )) {
           for (const { Key = '', Size = 0, ETag = null, LastModified } of Contents) {
             const modifiedMs = LastModified?.getTime() ?? Infinity;
             found.set(Key.slice(keyOf('').length), { bytes: Size, etag: ETag, modifiedMs });
@@ -145,7 +162,9 @@ export async function openS3Store(
     placeNew: async (path) => (await put(path, { IfNoneMatch: '*' })) !== null,
     async remove(path) {
       const Key = keyOf(path);
-      await requesting(`remove ${Key}`, () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), options));
+      await requesting(`remove ${Key}`, () =>
+        client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), options),
+      );
     },
     async close() {
       client.destroy();
@@ -193,15 +212,24 @@ const errorShape = z.object({
   name: z.string().catch('Error'),
   message: z.string().catch(''),
   code: z.string().nullish().catch(null),
-  $metadata: z.object({ httpStatusCode: z.number().nullish(), attempts: z.number().nullish() }).nullish().catch(null),
+  $metadata: z
+    .object({ httpStatusCode: z.number().nullish(), attempts: z.number().nullish() })
+    .nullish()
+    .catch(null),
   // The only place of the status if the response is not XML, such as a proxy's.
   $response: z.object({ statusCode: z.number().nullish() }).nullish().catch(null),
 });
 
 function refusalOf(error: unknown) {
-  const { name, message, code, $metadata, $response } = errorShape.safeParse(error).data ?? errorShape.parse({});
+  const { name, message, code, $metadata, $response } =
+    errorShape.safeParse(error).data ?? errorShape.parse({});
   const status = $metadata?.httpStatusCode ?? $response?.statusCode ?? null;
-  return { name: name === 'Error' ? (code ?? name) : name, status, message, tries: $metadata?.attempts ?? 1 };
+  return {
+    name: name === 'Error' ? (code ?? name) : name,
+    status,
+    message,
+    tries: $metadata?.attempts ?? 1,
+  };
 }
 
 /** Code and hint for an error by its status and name, or by name and message if it has no status; the first match counts. */
@@ -209,13 +237,21 @@ const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: st
   [/NoSuchBucket/, 'STORAGE_FAILED', 'Make the bucket, or correct its name.'],
   [/Region is missing/, 'USAGE_INVALID', 'Set region beside the target, or AWS_REGION.'],
   [/^3/, 'STORAGE_FAILED', "Set the bucket's region beside the target."],
-  [/Signature|AccessKey|Credentials|Token/, 'USAGE_INVALID', 'Correct the credentials in the environment.'],
+  [
+    /Signature|AccessKey|Credentials|Token/,
+    'USAGE_INVALID',
+    'Correct the credentials in the environment.',
+  ],
   [
     /^403/,
     'STORAGE_FAILED',
     'Allow s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its keys.',
   ],
-  [/^/, 'STORAGE_FAILED', 'Run `ripen publish` once the store answers; whole files are in place, it makes the others.'],
+  [
+    /^/,
+    'STORAGE_FAILED',
+    'Run `ripen publish` once the store answers; whole files are in place, it makes the others.',
+  ],
 ];
 
 function storeFailure(what: string, error: unknown): Failure {
@@ -223,7 +259,11 @@ function storeFailure(what: string, error: unknown): Failure {
   const found = `${status === null ? '' : `${status} `}${name}`;
   const words = scrub(message).split('\n')[0] ?? '';
   const known = status === null ? `${found} ${words}` : found;
-  const [, code, hint] = remedies.find(([refusal]) => refusal.test(known)) ?? [null, 'STORAGE_FAILED' as const, ''];
+  const [, code, hint] = remedies.find(([refusal]) => refusal.test(known)) ?? [
+    null,
+    'STORAGE_FAILED' as const,
+    '',
+  ];
   const tried = tries === 1 ? '1 try' : `${tries} tries`;
   return new Failure(code, `The store did not ${what} (${found}, ${tried}): ${words}`, {
     facts: { status, name, tries },

@@ -16,7 +16,12 @@ export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   if (metrics.length === 0) return [];
   const note = table.isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
   const rows = table.isCube ? finalRows(table, words) : finalCells(table, words);
-  const final = { name: `${name}_final`, comment: `${table.comment ?? ''} ${note}`.trim(), columns, rows };
+  const final = {
+    name: `${name}_final`,
+    comment: `${table.comment ?? ''} ${note}`.trim(),
+    columns,
+    rows,
+  };
   if (cohorts === null) return [final];
   return [final, { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, words) }];
 }
@@ -39,7 +44,8 @@ function finalCells({ name, columns, metrics, grain }: LakeTable, words: QueryWo
     return `${place < 0 ? cell : `case when f.m${place} = 1 then ${cell} end`} as ${column(each.name)}`;
   });
   const isFinal = metrics.map(
-    (metric, place) => `max(case when ${column('metric')} = ${text(metric)} then 1 end) as m${place}`,
+    (metric, place) =>
+      `max(case when ${column('metric')} = ${text(metric)} then 1 end) as m${place}`,
   );
   const period = grain === null ? [] : [column('period')];
   return `select
@@ -65,11 +71,16 @@ join (
 }
 
 /** One row for each row of a slice, metric and age that has a value. Every engine takes a union of plain selects as a list. */
-function cohortRows({ name, grain }: LakeTable, { columns, cells }: CohortsView, words: QueryWords): string {
+function cohortRows(
+  { name, grain }: LakeTable,
+  { columns, cells }: CohortsView,
+  words: QueryWords,
+): string {
   const { column, from, text, type } = words;
   const value = columns.find((each) => each.name === 'value');
   const ids = cells.map(
-    ({ column: id, metric, ageDays }) => `select ${text(id)} as id, ${text(metric)} as metric, ${ageDays} as age_days`,
+    ({ column: id, metric, ageDays }) =>
+      `select ${text(id)} as id, ${text(metric)} as metric, ${ageDays} as age_days`,
   );
   const values = cells.map(({ column: id }) => {
     const cell = `s.${column(id)}`;
@@ -81,7 +92,9 @@ function cohortRows({ name, grain }: LakeTable, { columns, cells }: CohortsView,
     value: `case c.id ${values.join(' ')} end`,
     is_final: `coalesce(f.${column('is_final')}, false)`,
   };
-  const shown = columns.map((each) => `${own[each.name] ?? `s.${column(each.name)}`} as ${column(each.name)}`);
+  const shown = columns.map(
+    (each) => `${own[each.name] ?? `s.${column(each.name)}`} as ${column(each.name)}`,
+  );
   return `select
     ${listed(columns.map((each) => column(each.name)))}
 from (

@@ -64,15 +64,19 @@ export async function publishSnapshot(
 async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   // A process loses DuckDB's lock on a file when it closes any other handle of the file (measured).
-  await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], { signal }).catch(
-    (error: unknown) => {
-      signal.throwIfAborted();
-      const words = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-      throw storageFailed(`The file ${from} could not be copied to ${to}`, words === '' ? error : new Error(words), {
+  await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], {
+    signal,
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    const words = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    throw storageFailed(
+      `The file ${from} could not be copied to ${to}`,
+      words === '' ? error : new Error(words),
+      {
         hint: 'Check free space and permissions of the target directory.',
-      });
-    },
-  );
+      },
+    );
+  });
 }
 
 const countRow = z.object({ name: z.string(), rows: z.string() });

@@ -54,7 +54,9 @@ export async function draftText(store: LakeStore, path: string, text: string): P
 
 /** The statement that writes a period, or an undivided table, as one Parquet file in the order loads wrote the rows. */
 function copyPeriod(table: LakeTable, period: string, path: string, options: string): string {
-  const cells = fileColumns(table).map((column) => `${castCell(column)} as ${identifier(column.name)}`);
+  const cells = fileColumns(table).map(
+    (column) => `${castCell(column)} as ${identifier(column.name)}`,
+  );
   return `copy (
 select
     ${cells.join(',\n    ')}
@@ -84,7 +86,10 @@ export async function writeFiles(
   place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
   planned: readonly PlannedFile[],
-  { pathOf, options = '' }: { readonly pathOf: (period: string) => string; readonly options?: string },
+  {
+    pathOf,
+    options = '',
+  }: { readonly pathOf: (period: string) => string; readonly options?: string },
 ): Promise<WrittenFile[]> {
   const { warehouse, store, signal } = place;
   const written: WrittenFile[] = [];
@@ -94,7 +99,8 @@ export async function writeFiles(
       signal.throwIfAborted();
       const path = pathOf(file.period);
       const sql = copyPeriod(table, file.period, await store.draft(path), options);
-      for (const copied of await warehouse.rows(sql, [], copyRow)) drafts.push({ ...file, path, copied });
+      for (const copied of await warehouse.rows(sql, [], copyRow))
+        drafts.push({ ...file, path, copied });
     }
     // Every placement that began must end before a failure is thrown.
     const placed = await Promise.allSettled(drafts.map(async ({ path }) => store.place(path)));

@@ -49,7 +49,10 @@ function openSource(run: Run): Source {
       for (const slice of run.slices) {
         if (!run.signal.aborted) entries.set(slice.name, await entriesOf(slice, run));
       }
-      return { catalog, slices: run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0) };
+      return {
+        catalog,
+        slices: run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0),
+      };
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
@@ -59,9 +62,16 @@ function openSource(run: Run): Source {
         const { windows, damages } = await newestWhole(own, slice, table);
         for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
         if (windows.length === 0 && damages.length === 0) {
-          await tellEmpty('The archive had nothing that the warehouse does not have from a later fetch.', slice, run);
+          await tellEmpty(
+            'The archive had nothing that the warehouse does not have from a later fetch.',
+            slice,
+            run,
+          );
         }
-        const all = windows.map((window) => ({ spooled: spooledFrom(window, slice), asOf: window.entry.asOf }));
+        const all = windows.map((window) => ({
+          spooled: spooledFrom(window, slice),
+          asOf: window.entry.asOf,
+        }));
         for (const each of all) chosen.set(each.spooled.window.id, each);
         plans.push({ ...plan, storedNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
       }
@@ -89,7 +99,8 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
     const future = futureDamages(windows, run);
     for (const damage of [...damages, ...future]) recordFailed(damaged(damage), slice.name, run);
     const past = windows.filter(({ path }) => !future.some((damage) => damage.path === path));
-    if (past.length === 0) await tellEmpty('The archive had no answer that could be loaded.', slice, run);
+    if (past.length === 0)
+      await tellEmpty('The archive had no answer that could be loaded.', slice, run);
     const meaning = fingerprintOf(slice);
     return await keeping(past, 'carried another meaning than the slice has now', slice, {
       run,
@@ -124,22 +135,32 @@ async function loadable(
   if (isNew && slice.grain === 'week') {
     await learnWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
   }
-  const ofWeeks = await keeping(entries, 'had weeks that begin on another day than in the table', slice, {
-    run,
-    isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
-  });
+  const ofWeeks = await keeping(
+    entries,
+    'had weeks that begin on another day than in the table',
+    slice,
+    {
+      run,
+      isKept: ({ entry }) =>
+        slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
+    },
+  );
   // `retain` counts from the newest fetch, whatever the clock says now: what it had deleted by then stays deleted.
   const fetchedAt = fetchedAtOf(newest.entry);
   const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
   const first = firstKeptDay(slice, at, weekStartsOn);
   if (first === null) return ofWeeks;
-  const starts = new Set(ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)));
+  const starts = new Set(
+    ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)),
+  );
   const left = [...starts].filter((start) => start < first).length;
   if (left > 0) {
     const message = `${left} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
     await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
-  return ofWeeks.flatMap((window) => narrowed(window, ({ period }) => period.bucket.start >= first));
+  return ofWeeks.flatMap((window) =>
+    narrowed(window, ({ period }) => period.bucket.start >= first),
+  );
 }
 
 /** Returns the entries that are kept; warns how many are skipped, and why. */
@@ -160,10 +181,14 @@ const tellEmpty = async (message: string, slice: Slice, run: Run): Promise<void>
   warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
 
 function damaged({ path, because }: Damage): Failure {
-  return new Failure('DATA_MALFORMED', `${basename(path)} in the archive was skipped: ${because}.`, {
-    facts: { path },
-    hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
-  });
+  return new Failure(
+    'DATA_MALFORMED',
+    `${basename(path)} in the archive was skipped: ${because}.`,
+    {
+      facts: { path },
+      hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
+    },
+  );
 }
 
 /** The newer of the warehouse's and archive's catalogs; adopts the archive's as a listing. Throws `STORAGE_FAILED` if none. */

@@ -40,7 +40,12 @@ export async function carryOut(
   const runId = randomUUID();
   const deadline = deadlineMs === null ? [] : [timeoutSignal(deadlineMs)];
   const stop = AbortSignal.any([signal, ...deadline]);
-  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
+  const warehouse = await openWarehouse(config.warehouse, {
+    mode: 'write',
+    lockWaitMs,
+    emit,
+    signal,
+  });
   // After the wait: nothing that the run before stored is newer than this run.
   const startedAt = new Date();
   const startedMs = performance.now();
@@ -50,7 +55,8 @@ export async function carryOut(
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
     const isBackfillOfNow = request.forced !== null && request.asOf === null;
-    if (isBackfillOfNow) for (const { name } of slices) await disownFutureFetch(warehouse, name, planAt);
+    if (isBackfillOfNow)
+      for (const { name } of slices) await disownFutureFetch(warehouse, name, planAt);
     else await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
@@ -62,13 +68,22 @@ export async function carryOut(
     if (!signal.aborted) {
       await recordingFailure(publishing, async () => {
         // Stored first, so that a copy of the ledger states what the run that made it did.
-        await recordSummary(warehouse, runId, scrubbedJson(record.summary(new Date(), statistics())));
+        await recordSummary(
+          warehouse,
+          runId,
+          scrubbedJson(record.summary(new Date(), statistics())),
+        );
         await publish(publishing);
       });
     }
     if (signal.aborted) record.interrupt();
     const summary = await finish(run, statistics, signal.aborted);
-    emit({ type: 'run_finished', runId, status: summary.status, ms: Math.round(performance.now() - startedMs) });
+    emit({
+      type: 'run_finished',
+      runId,
+      status: summary.status,
+      ms: Math.round(performance.now() - startedMs),
+    });
     await look(warehouse, summary);
     return summary;
   } finally {
@@ -84,21 +99,30 @@ async function finish(
 ): Promise<SyncSummary> {
   const finishedAt = new Date();
   const summary = record.summary(finishedAt, statistics());
-  const end = { finishedAt, status: summary.status, exitCode: isInterrupted ? null : record.exitCode };
+  const end = {
+    finishedAt,
+    status: summary.status,
+    exitCode: isInterrupted ? null : record.exitCode,
+  };
   try {
     await finishRun(warehouse, runId, end, scrubbedJson(summary));
     return summary;
   } catch (error) {
     const failure = asFailure(error);
     // A disk or database that failed the run also fails its ledger entry; that failure is already reported.
-    const isReported = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
+    const isReported = record.failures.some(
+      ({ kind }) => kind === 'storage' && failure.kind === kind,
+    );
     if (!isReported) record.fail(failure);
     return record.summary(finishedAt, statistics());
   }
 }
 
 /** Records the failure of a stage. Returns whether the stage was cut by the signal, which is no failure of its own. */
-async function recordingFailure({ record, signal }: Run, stage: () => Promise<void>): Promise<boolean> {
+async function recordingFailure(
+  { record, signal }: Run,
+  stage: () => Promise<void>,
+): Promise<boolean> {
   try {
     await stage();
     return false;
@@ -109,7 +133,10 @@ async function recordingFailure({ record, signal }: Run, stage: () => Promise<vo
   }
 }
 
-function deadlineFailure(deadlineMs: number | null, { lastSetback = null }: ServiceStatistics): Failure {
+function deadlineFailure(
+  deadlineMs: number | null,
+  { lastSetback = null }: ServiceStatistics,
+): Failure {
   const because = lastSetback === null ? '' : `; the latest request failed: ${lastSetback}`;
   const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded${because}.`;
   return new Failure('DEADLINE_PASSED', message, {

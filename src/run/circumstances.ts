@@ -104,20 +104,28 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
   if (asOf === null) return;
   if (asOf > now) {
     const message = `The as-of instant ${asOf.toISOString()} was later than the clock, ${now.toISOString()}.`;
-    throw new Failure('AS_OF_IN_FUTURE', message, { hint: 'Give an instant in the past, or leave --as-of out.' });
+    throw new Failure('AS_OF_IN_FUTURE', message, {
+      hint: 'Give an instant in the past, or leave --as-of out.',
+    });
   }
   if (asOf < new Date(EARLIEST_DAY)) {
     const message = `The as-of instant ${asOf.toISOString()} was too early: it lay before ${EARLIEST_DAY}.`;
-    throw new Failure('USAGE_INVALID', message, { hint: 'Correct the year, or leave --as-of out.' });
+    throw new Failure('USAGE_INVALID', message, {
+      hint: 'Correct the year, or leave --as-of out.',
+    });
   }
 }
 
 /** Throws `USAGE_INVALID` for days that a mistyped year begins; they would be requested week by week. */
 export function checkForced({ start }: DayInterval): void {
   if (start >= EARLIEST_DAY) return;
-  throw new Failure('USAGE_INVALID', `The days to load again began on ${start}, before ${EARLIEST_DAY}.`, {
-    hint: 'Give the first day of your data, or a later one.',
-  });
+  throw new Failure(
+    'USAGE_INVALID',
+    `The days to load again began on ${start}, before ${EARLIEST_DAY}.`,
+    {
+      hint: 'Give the first day of your data, or a later one.',
+    },
+  );
 }
 
 /** The slices a verb works on; null: all. Throws `USAGE_INVALID` with each unknown name and the nearest that is configured. */
@@ -127,10 +135,17 @@ export function chosenSlices(config: Config, names: readonly string[] | null): r
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     const meant = unknown.map((name) => nearest(name, known)).filter((name) => name !== null);
-    throw new Failure('USAGE_INVALID', `${config.file} declared no slice named ${unknown.join(', ')}.`, {
-      facts: { configured: known.join(', ') },
-      hint: meant.length > 0 ? `Did you mean ${meant.join(', ')}?` : `Name a configured slice: ${known.join(', ')}.`,
-    });
+    throw new Failure(
+      'USAGE_INVALID',
+      `${config.file} declared no slice named ${unknown.join(', ')}.`,
+      {
+        facts: { configured: known.join(', ') },
+        hint:
+          meant.length > 0
+            ? `Did you mean ${meant.join(', ')}?`
+            : `Name a configured slice: ${known.join(', ')}.`,
+      },
+    );
   }
   return config.slices.filter(({ name }) => names.includes(name));
 }

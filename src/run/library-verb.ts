@@ -54,7 +54,10 @@ export async function resultOf<Answer>(
 }
 
 /** Does work that rejects only with a `Failure`: with `INTERRUPTED` once the signal in the options has aborted. */
-export async function rejecting<Result>(options: unknown, work: () => Promise<Result>): Promise<Result> {
+export async function rejecting<Result>(
+  options: unknown,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (thrown) {
@@ -70,11 +73,20 @@ const configShape = z.object({
   publish: list,
   slices: list,
 });
-const reportShape = z.object({ as_of: z.string(), health: z.object({ state: z.string() }), slices: list, runs: list });
+const reportShape = z.object({
+  as_of: z.string(),
+  health: z.object({ state: z.string() }),
+  slices: list,
+  runs: list,
+});
 
 /** Throws `USAGE_INVALID` if the value is not a configuration. */
 export function checkConfig(given: unknown): void {
-  checkFirstArgument(configShape.safeParse(given), 'configuration', 'Pass the result of `readConfig`.');
+  checkFirstArgument(
+    configShape.safeParse(given),
+    'configuration',
+    'Pass the result of `readConfig`.',
+  );
 }
 
 /** Throws `USAGE_INVALID` if the value is not a status report. */
@@ -82,7 +94,11 @@ export function checkReport(given: unknown): void {
   checkFirstArgument(reportShape.safeParse(given), 'status report', 'Pass the result of `status`.');
 }
 
-function checkFirstArgument({ error }: z.ZodSafeParseResult<unknown>, what: string, hint: string): void {
+function checkFirstArgument(
+  { error }: z.ZodSafeParseResult<unknown>,
+  what: string,
+  hint: string,
+): void {
   if (error === undefined) return;
   const wrong = new Set(error.issues.map(({ path }) => String(path[0] ?? 'all of it')));
   const message = `The first argument was no ${what} (missing or wrong: ${[...wrong].join(', ')}).`;
@@ -101,7 +117,21 @@ const stream = z.custom((value) => isObject(value) && 'write' in value);
 
 /** The options by kind, each kind with its schema; a name means the same in every function. */
 const kinds = [
-  [z.string(), ['app', 'costCredential', 'directory', 'engine', 'file', 'link', 'name', 'output', 'parent', 'partner']],
+  [
+    z.string(),
+    [
+      'app',
+      'costCredential',
+      'directory',
+      'engine',
+      'file',
+      'link',
+      'name',
+      'output',
+      'parent',
+      'partner',
+    ],
+  ],
   [z.string(), ['slice', 'table', 'token', 'word']],
   [z.string().nullable(), ['format', 'metricsFile']],
   [z.array(z.string()), ['slices']],
@@ -132,7 +162,8 @@ export function checkOptions(options: unknown, needed: readonly OptionName[]): v
   const wrong = kinds.flatMap(([schema, names]) =>
     names.flatMap((name: OptionName) => {
       const value = given.get(name);
-      const isRight = value === undefined ? !needed.includes(name) : schema.safeParse(value).success;
+      const isRight =
+        value === undefined ? !needed.includes(name) : schema.safeParse(value).success;
       return isRight ? [] : [`The option ${name} was ${shown(value)}.`];
     }),
   );
@@ -148,8 +179,10 @@ const refusal = (messages: readonly string[]): Failure =>
 function shown(value: unknown): string {
   if (value === undefined) return 'not given';
   if (typeof value === 'string') return JSON.stringify(value);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null)
+    return String(value);
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -17,7 +17,12 @@ import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
-import { chosenSlices, type FullCircumstances, onScratchWarehouse, onWarehouse } from './circumstances.ts';
+import {
+  chosenSlices,
+  type FullCircumstances,
+  onScratchWarehouse,
+  onWarehouse,
+} from './circumstances.ts';
 import { countReleased, readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { drawnTonight } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
@@ -117,17 +122,25 @@ interface ExplainedPlan {
   readonly released: number;
 }
 
-async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], planAt: Date): Promise<ExplainedPlan[]> {
+async function explainedPlans(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  planAt: Date,
+): Promise<ExplainedPlan[]> {
   const stored = readCatalog(warehouse, slices);
   // Ledgers are cached: the engine reads the next one while one is being parsed.
-  await Promise.allSettled([stored, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
+  await Promise.allSettled([
+    stored,
+    ...slices.map(async ({ name }) => readSliceLedger(warehouse, name)),
+  ]);
   const catalog = await stored;
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const explained: ExplainedPlan[] = [];
   for (const stated of slices) {
     // Without a catalog, what a star stands for is unknown.
     const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
-    if (refusal !== null) throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
+    if (refusal !== null)
+      throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
     const slice = withStars(stated, listed);
     const ledger = await readSliceLedger(warehouse, slice.name);
     await refuseUnloadable(warehouse, slice, ledger);
@@ -142,7 +155,11 @@ async function explainedPlans(warehouse: Warehouse, slices: readonly Slice[], pl
   return explained;
 }
 
-function plannedStars(slice: Slice, listed: readonly string[], live: SliceTable | null): PlannedStar[] {
+function plannedStars(
+  slice: Slice,
+  listed: readonly string[],
+  live: SliceTable | null,
+): PlannedStar[] {
   const loaded = new Set([...(live?.periods.values() ?? [])].flatMap(({ metrics }) => metrics));
   return starsOf(slice, listed).map(({ pattern, metrics }) => ({
     pattern,
@@ -170,7 +187,9 @@ function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSl
     const requests = requestsOf(window).length + wholeRequests(window, adding);
     return describeWindow(window, requests, rowsOf);
   });
-  const due = new Set(plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)));
+  const due = new Set(
+    plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)),
+  );
   const reversed = reversedAt(slice.datePeriod, planAt, slice.utcOffset, plan.weekStartsOn);
   return {
     name: slice.name,
@@ -179,9 +198,11 @@ function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSl
     ...(released === 0 ? {} : { released_periods: released }),
     reasons: periodsByReason(plan.windows),
     requests: sumOf(windows.map((window) => window.requests)),
-    rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
+    rows_expected:
+      rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
     refetch_all_rows: rowsOf === null ? null : rowsOf(unfinal, slice),
-    reversed_period: reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
+    reversed_period:
+      reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
     periods: periods.length,
     unfinal_periods: unfinal.length,
     saved_periods: unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,

@@ -40,7 +40,8 @@ export function courseOf(
   if (isAssumed && isShown && !hasGrown) return 'not additive';
   // The sum of a metric that does not add up comes nearer only by chance.
   const isNearer =
-    !isAssumed && [...before.differences].some(([metric, away]) => (differences.get(metric) ?? 0) < away);
+    !isAssumed &&
+    [...before.differences].some(([metric, away]) => (differences.get(metric) ?? 0) < away);
   return isCut || isNearer || total > before.rows ? 'divide' : 'fail';
 }
 
@@ -60,7 +61,8 @@ export function roundAfter(
   };
 }
 
-const totalOf = (rows: Shortfall['rows']): number => [...rows.values()].reduce((sum, each) => sum + each, 0);
+const totalOf = (rows: Shortfall['rows']): number =>
+  [...rows.values()].reduce((sum, each) => sum + each, 0);
 
 /** The failure of an archived answer. One that is too heavy cannot be divided and will not become lighter with time. */
 export function beyondReplay(failure: Failure, { slice, requested }: Window): Failure {
@@ -72,7 +74,11 @@ export function beyondReplay(failure: Failure, { slice, requested }: Window): Fa
 }
 
 /** The failure of a window whose weeks begin on another day than the stored ones; no table may mix them. */
-export function otherWeeks(window: Window, weekStartsOn: WeekStart, stored: readonly LoadedPeriod[]): Failure {
+export function otherWeeks(
+  window: Window,
+  weekStartsOn: WeekStart,
+  stored: readonly LoadedPeriod[],
+): Failure {
   const { slice, requested, replaced } = window;
   const { start, end } = spanOf(requested, ...stored.map((period) => period.requested));
   const names = `a ${weekdayName(weekStartsOn)}, and those loaded before on a ${weekdayName(weekdayOf(replaced.start))}`;

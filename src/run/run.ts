@@ -51,13 +51,20 @@ export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
     await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
   }
   emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
-  if (run.request.forced !== null && plan.storedNewer === 0) await recordForced(plan, run.request.forced, run);
+  if (run.request.forced !== null && plan.storedNewer === 0)
+    await recordForced(plan, run.request.forced, run);
 }
 
 /** Reports which of the days to load again are not requested; records a failure if none are. */
-async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, run: Run): Promise<void> {
+async function recordForced(
+  { slice, windows }: SlicePlan,
+  forced: DayInterval,
+  run: Run,
+): Promise<void> {
   const because =
-    slice.grain === null ? 'lie outside its date period' : 'have not begun, or are older than `retain` allows';
+    slice.grain === null
+      ? 'lie outside its date period'
+      : 'have not begun, or are older than `retain` allows';
   const [first, last] = [windows.at(0)?.requested.start, windows.at(-1)?.requested.end];
   const days = labelOf({ requested: forced });
   if (first === undefined || last === undefined) {
@@ -77,7 +84,12 @@ export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void
   const { name } = window.slice;
   const restatedPeriods = run.record.load(result);
   if (window.parts.length > 1) {
-    await learnParts(run.warehouse, { slice: name, fingerprint: window.fingerprint }, window.parts, run.planAt);
+    await learnParts(
+      run.warehouse,
+      { slice: name, fingerprint: window.fingerprint },
+      window.parts,
+      run.planAt,
+    );
   }
   run.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
   for (const warning of warnings) await warn(warning, window, run);

@@ -64,7 +64,14 @@ function openSource(run: Run, service: Service): Source {
     },
     async *answers(queue, targets, signal, onAnswer) {
       const { maxConcurrency } = config.service;
-      const extraction = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, onAnswer };
+      const extraction = {
+        service,
+        spool: { ...spool, discard },
+        maxConcurrency,
+        emit,
+        signal,
+        onAnswer,
+      };
       const batches = extract(queue, {
         ...extraction,
         // Reads into the columns that the slice has now.
@@ -103,25 +110,40 @@ async function archiveCatalog(run: Run): Promise<void> {
   const seenAt = await catalogSeenAt(warehouse);
   if (seenAt === null) return;
   const catalog = { seenAt, items: await readCatalog(warehouse) };
-  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, catalog));
+  await orWarn('The catalog was not archived', null, run, async () =>
+    keepCatalog(warehouse.path, catalog),
+  );
 }
 
 /** Archives the answers of a batch that were loaded. An answer that was held back or failed must not be loaded again. */
-async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadResult[], run: Run): Promise<void> {
+async function archiveLoaded(
+  batch: readonly Spooled[],
+  results: readonly LoadResult[],
+  run: Run,
+): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
-  const loaded = new Set(results.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods));
+  const loaded = new Set(
+    results.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods),
+  );
   for (const whole of batch) {
     // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
     const periods = whole.window.periods.filter((due) => loaded.has(due));
     if (periods.length === 0) continue;
     const spooled = { ...whole, window: { ...whole.window, periods } };
     const what = 'The answer was loaded, but not archived';
-    await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
+    await orWarn(what, spooled.window, run, async () =>
+      keepWindow(warehouse.path, spooled, request.asOf),
+    );
   }
 }
 
-async function orWarn(what: string, window: Window | null, run: Run, act: () => Promise<void>): Promise<void> {
+async function orWarn(
+  what: string,
+  window: Window | null,
+  run: Run,
+  act: () => Promise<void>,
+): Promise<void> {
   try {
     await act();
   } catch (error) {
@@ -142,7 +164,8 @@ async function refreshDimensions(run: Run, service: Service, clock: MachineClock
   if (run.request.command !== 'sync') return;
   const isStored = await hasPartnersOf(run.warehouse, run.planAt);
   if (partners && !isStored) await orRecord(run, async () => refreshPartners(crawl));
-  if (links !== null) await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
+  if (links !== null)
+    await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
 }
 
 /** Crawls the apps whose loaded rows name unknown links, if `every` lets apps wait. Fails as `refreshDimensions` does. */
@@ -166,7 +189,8 @@ async function orRecord(run: Run, act: () => Promise<unknown>): Promise<void> {
     await act();
   } catch (error) {
     const failure = asFailure(error);
-    if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted) throw failure;
+    if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted)
+      throw failure;
     run.record.fail(failure);
   }
 }

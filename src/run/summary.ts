@@ -47,7 +47,11 @@ export interface SyncSummary {
     readonly peak_concurrency: number;
     readonly bytes: number;
   };
-  readonly published: readonly { readonly kind: string; readonly path: string; readonly files_written: number }[];
+  readonly published: readonly {
+    readonly kind: string;
+    readonly path: string;
+    readonly files_written: number;
+  }[];
   readonly failures: readonly FailureSummary[];
 }
 
@@ -70,8 +74,11 @@ function nothingDone(name: string) {
 export class RunRecord {
   readonly identity: RunStart;
   readonly #slices = new Map<string, ReturnType<typeof nothingDone>>();
-  readonly #failures: { readonly slice: string | null; readonly window: string | null; readonly failure: Failure }[] =
-    [];
+  readonly #failures: {
+    readonly slice: string | null;
+    readonly window: string | null;
+    readonly failure: Failure;
+  }[] = [];
   /** `slice start` of each restated period. */
   readonly #restated = new Set<string>();
   #interrupted = false;
@@ -115,7 +122,8 @@ export class RunRecord {
   /** Records a failure of a window, of a slice by its name, or once of the whole run (credentials, deadline). */
   fail(failure: Failure, about: Window | string | null = null): void {
     if (about !== null && typeof about !== 'string') this.#of(about.slice.name).windows.failed += 1;
-    if (about === null && this.#failures.some((known) => known.failure.message === failure.message)) return;
+    if (about === null && this.#failures.some((known) => known.failure.message === failure.message))
+      return;
     this.#failures.push({ ...namesOf(about), failure });
   }
 
@@ -131,7 +139,9 @@ export class RunRecord {
 
   /** Whether a planned window was neither loaded nor failed. */
   get hasUnfinished(): boolean {
-    return [...this.#slices.values()].some(({ windows }) => windows.loaded + windows.failed < windows.planned);
+    return [...this.#slices.values()].some(
+      ({ windows }) => windows.loaded + windows.failed < windows.planned,
+    );
   }
 
   get hasLoaded(): boolean {
@@ -196,7 +206,8 @@ function joinedStretches(stretches: readonly string[]): string[] {
     const [first = '', last = ''] = stretch.split(':');
     const before = joined.at(-1);
     // Windows with different metrics of a cube may have days in common.
-    if (before === undefined || first > addDays(before.last, 1)) joined.push({ first, last: day(last) });
+    if (before === undefined || first > addDays(before.last, 1))
+      joined.push({ first, last: day(last) });
     else if (last > before.last) before.last = day(last);
   }
   return joined.map(({ first, last }) => `${first}:${last}`);

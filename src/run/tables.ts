@@ -29,7 +29,11 @@ export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catal
     const refusal = starRefusal(slice, listed);
     if (refusal === null) return [withStars(slice, listed)];
     const { message, hint } = refusal;
-    recordFailed(new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}.`, { hint }), slice.name, run);
+    recordFailed(
+      new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}.`, { hint }),
+      slice.name,
+      run,
+    );
     return [];
   });
 }
@@ -38,11 +42,16 @@ export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catal
 const MOST_AT_ONCE = 20;
 
 /** Returns the table of each slice. A slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
-export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {
+export async function prepareTargets(
+  run: Run,
+  slices: readonly Slice[],
+  catalog: Catalog,
+): Promise<Targets> {
   const targets: Targets = new Map();
   for (const [at, slice] of slices.entries()) {
     try {
-      if (at % MOST_AT_ONCE === 0) await readAhead(run.warehouse, slices.slice(at, at + MOST_AT_ONCE));
+      if (at % MOST_AT_ONCE === 0)
+        await readAhead(run.warehouse, slices.slice(at, at + MOST_AT_ONCE));
       const before = await recordedUnknown(run.warehouse, slice.name);
       const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
       targets.set(slice.name, target);
@@ -51,7 +60,8 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
         target.columns.metrics.filter(({ id }) => !before.has(id)),
         slice,
       );
-      if (message !== null) await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
+      if (message !== null)
+        await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
     } catch (error) {
       const failure = asFailure(error);
       if (failure.kind === 'storage' || failure.kind === 'bug') throw failure;
@@ -68,16 +78,24 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   for (const [at, { slice, columns }] of targets.entries()) {
     if (at % MOST_AT_ONCE === 0) {
       const next = targets.slice(at, at + MOST_AT_ONCE);
-      await Promise.allSettled(next.map(async (each) => readSliceLedger(run.warehouse, each.slice.name)));
+      await Promise.allSettled(
+        next.map(async (each) => readSliceLedger(run.warehouse, each.slice.name)),
+      );
     }
     const ledger = await readSliceLedger(run.warehouse, slice.name);
-    plans.push(planSlice({ slice, metrics: columns.metrics, ledger, planAt, forced: request.forced }));
+    plans.push(
+      planSlice({ slice, metrics: columns.metrics, ledger, planAt, forced: request.forced }),
+    );
   }
   return plans;
 }
 
 /** Returns the tables after the loads. A table may have been swapped, or loads may have shown which of its metrics add up. */
-export async function standingTargets(run: Run, targets: Targets, before: Targets): Promise<Target[]> {
+export async function standingTargets(
+  run: Run,
+  targets: Targets,
+  before: Targets,
+): Promise<Target[]> {
   const standing: Target[] = [];
   for (const target of targets.values()) {
     const { slice, catalog, state, columns } = target;
@@ -92,7 +110,13 @@ export async function standingTargets(run: Run, targets: Targets, before: Target
 async function swapIfComplete(run: Run, target: Target): Promise<void> {
   const { slice, columns } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
-  const plan = planSlice({ slice, metrics: columns.metrics, ledger, planAt: run.planAt, forced: null });
+  const plan = planSlice({
+    slice,
+    metrics: columns.metrics,
+    ledger,
+    planAt: run.planAt,
+    forced: null,
+  });
   const reason = swapBlockedBy(plan, ledger.live);
   if (reason === null) await swapTables(run.warehouse, target, run.runId);
   if (reason === null || ledger.live === null) return;
@@ -101,15 +125,23 @@ async function swapIfComplete(run: Run, target: Target): Promise<void> {
 }
 
 /** Deletes the periods that `retain` no longer keeps, also those of a slice that had failures; `keeps` as in `deleteOld`. */
-export async function deleteOldPeriods(run: Run, standing: readonly Target[], keeps: boolean): Promise<void> {
+export async function deleteOldPeriods(
+  run: Run,
+  standing: readonly Target[],
+  keeps: boolean,
+): Promise<void> {
   for (const target of standing) {
     const deleted = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
-    if (deleted !== null) run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
+    if (deleted !== null)
+      run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
   }
 }
 
 /** Adds the audits of a nightly sync to its plans, and records them before anything is requested; a backfill has none. */
-export async function withNightlyAudits(run: Run, plans: readonly SlicePlan[]): Promise<readonly SlicePlan[]> {
+export async function withNightlyAudits(
+  run: Run,
+  plans: readonly SlicePlan[],
+): Promise<readonly SlicePlan[]> {
   if (run.request.forced !== null) return plans;
   const drawn = await drawnTonight(run, plans);
   const draws = drawn.map(({ plan, period, seed }) => {
@@ -127,7 +159,11 @@ export async function drawnTonight(
   { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
   plans: readonly SlicePlan[],
 ): Promise<Draw[]> {
-  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], drawsRow);
+  const [done] = await warehouse.rows(
+    statement('insight/audits_of_night'),
+    [nightOf(planAt)],
+    drawsRow,
+  );
   return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);
 }
 
@@ -141,7 +177,11 @@ const changedRow = z.object({
 
 /** Warns of changed final totals, whichever request found them: in this run, or in runs that ended before they could warn. */
 export async function warnOfChangedFinals(run: Run): Promise<void> {
-  const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [], changedRow);
+  const changed = await run.warehouse.rows(
+    statement('insight/changed_after_final'),
+    [],
+    changedRow,
+  );
   for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
     const message = `${periods} final totals of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);
@@ -149,7 +189,12 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
 }
 
 /** Adds partners that only loaded rows name, if partners are configured; rebuilds the joining views. Requests nothing. */
-export async function completeDimensions({ config, warehouse, record, planAt }: Run): Promise<void> {
+export async function completeDimensions({
+  config,
+  warehouse,
+  record,
+  planAt,
+}: Run): Promise<void> {
   if (config.partners) await completePartners(warehouse, planAt);
   record.partnerRows = await storedRows(warehouse, 'partners');
   if (config.links !== null) {

@@ -35,8 +35,15 @@ export async function loadWindows(
   source: Source,
   targets: Targets,
 ): Promise<void> {
-  const ofUnknownSize = plans.filter(({ table }) => source.canRequest && rowsPerDay(table) === null);
-  const loader = new WindowLoader(run, source, targets, new Set(ofUnknownSize.map(({ slice }) => slice.name)));
+  const ofUnknownSize = plans.filter(
+    ({ table }) => source.canRequest && rowsPerDay(table) === null,
+  );
+  const loader = new WindowLoader(
+    run,
+    source,
+    targets,
+    new Set(ofUnknownSize.map(({ slice }) => slice.name)),
+  );
   await loader.load(inOrder(plans));
 }
 
@@ -71,7 +78,12 @@ class WindowLoader {
     try {
       const until = AbortSignal.any([signal, this.#stop.signal]);
       const onAnswer = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
-      for await (const batch of this.#source.answers(this.#waiting, this.#targets, until, onAnswer)) {
+      for await (const batch of this.#source.answers(
+        this.#waiting,
+        this.#targets,
+        until,
+        onAnswer,
+      )) {
         for (const miss of batch.missed) await this.#afterMiss(miss);
         for (const { slice, requests } of batch.requested) record.countRequests(slice, requests);
         const results = await this.#loadCurrent(batch);
@@ -90,7 +102,8 @@ class WindowLoader {
   #putBack({ slice }: Window, pending: readonly PendingWindow[]): void {
     this.#run.record.planMore(slice.name, pending.length - 1);
     this.#waiting.unshift(...pending);
-    for (const path of pending.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf))) this.#kept.add(path);
+    for (const path of pending.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf)))
+      this.#kept.add(path);
   }
 
   /** Replaces the waiting windows of a slice; the new ones go to the end of the queue. */
@@ -101,7 +114,9 @@ class WindowLoader {
   }
 
   async #discardUnneeded(answers: Answers): Promise<void> {
-    await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !this.#kept.has(path))));
+    await this.#source.discard(
+      answers.filter((answer) => pathsOf(answer).every((path) => !this.#kept.has(path))),
+    );
   }
 
   /** Loads a batch, except windows whose weeks the target no longer has. */
@@ -159,7 +174,8 @@ class WindowLoader {
       this.#rounds.delete(window.id);
       await recordLoaded(result, this.#run);
     } else if (result.kind === 'failed') recordFailed(result.failure, window, this.#run);
-    else if (result.kind === 'split' && spooled !== undefined) await this.#afterSplit(result, spooled);
+    else if (result.kind === 'split' && spooled !== undefined)
+      await this.#afterSplit(result, spooled);
     else if (result.kind === 'week start') await this.#afterWeekStart(window, result.weekStartsOn);
     else this.#afterDoubt(window, result.failure, spooled);
   }
@@ -167,11 +183,18 @@ class WindowLoader {
   /** After a slice's first answer, joins its waiting windows if half as many or fewer suffice. */
   #joinWaiting({ slice, requested }: Window, bytes: number): void {
     if (!this.#unsized.delete(slice.name)) return;
-    const waiting = this.#waiting.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
+    const waiting = this.#waiting
+      .map(({ window }) => window)
+      .filter((window) => window.slice.name === slice.name);
     const longer = joined(waiting, bytes / daysBetween(requested.start, requested.end));
     if (2 * longer.length > waiting.length) return;
     this.#replaceWaiting(slice.name, longer);
-    this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });
+    this.#run.emit({
+      type: 'windows_joined',
+      slice: slice.name,
+      from: waiting.length,
+      into: longer.length,
+    });
   }
 
   /** Requests a window again; fails it if that was done often enough or is impossible. */
@@ -183,7 +206,9 @@ class WindowLoader {
     }
     const where = { slice: window.slice.name, window: labelOf(window) };
     this.#run.emit({ type: 'window_asked_again', ...where, because: failure.message });
-    this.#putBack(window, [unanswered(window, attempt + 1, isDoubted || failure.code === 'DATA_SHRUNK')]);
+    this.#putBack(window, [
+      unanswered(window, attempt + 1, isDoubted || failure.code === 'DATA_SHRUNK'),
+    ]);
   }
 
   /** Divides a window that fell short or is too large, accepts its rows as complete, or fails it. */
@@ -194,7 +219,9 @@ class WindowLoader {
     const course = courseOf(result, before, canRequest);
     if (course === 'not additive' && shortfall !== null) {
       await this.#stopSumming([...shortfall.differences.keys()], spooled);
-      const undivided = canRequest ? windowOf(window.slice, window.fingerprint, window.periods) : window;
+      const undivided = canRequest
+        ? windowOf(window.slice, window.fingerprint, window.periods)
+        : window;
       this.#putBack(window, [unanswered(undivided, spooled.attempt, spooled.isDoubted)]);
     } else if (course === 'fail') {
       recordFailed(canRequest ? failure : beyondReplay(failure, window), window, this.#run);
@@ -202,7 +229,8 @@ class WindowLoader {
       const answered = provenAnswers(spooled, parts);
       const divided = await this.#divide({ ...spooled, failure, heavy: parts, answered }, values);
       if (divided === null || shortfall === null) this.#rounds.delete(window.id);
-      else this.#rounds.set(window.id, roundAfter(shortfall, before, { from: window, into: divided }));
+      else
+        this.#rounds.set(window.id, roundAfter(shortfall, before, { from: window, into: divided }));
     }
   }
 
@@ -219,7 +247,9 @@ class WindowLoader {
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     const halves = splitByPeriods(window);
     if (halves !== null) {
-      const days = Math.max(...halves.map(({ requested }) => daysBetween(requested.start, requested.end)));
+      const days = Math.max(
+        ...halves.map(({ requested }) => daysBetween(requested.start, requested.end)),
+      );
       await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
       // The newest half first, as the newest windows are requested first.
@@ -230,9 +260,11 @@ class WindowLoader {
       return null;
     }
     const target = this.#targets.get(slice.name);
-    const stored: KnownValues = target === undefined ? new Map() : await readKnownValues(warehouse, target);
+    const stored: KnownValues =
+      target === undefined ? new Map() : await readKnownValues(warehouse, target);
     // An answer cut to one row shows only one value of each dimension, which divides nothing.
-    const divided = splitParts(window, heavy, new Map([...stored, ...seen])) ?? splitParts(window, heavy, stored);
+    const divided =
+      splitParts(window, heavy, new Map([...stored, ...seen])) ?? splitParts(window, heavy, stored);
     if (divided === null) {
       recordFailed(failure, window, this.#run);
       return null;
@@ -256,7 +288,10 @@ class WindowLoader {
       await warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
     }
     const shown = { notAdditive: metrics, addsUp: [] };
-    this.#targets.set(name, await rememberAdditivity(this.#run.warehouse, target, shown, requestedAt));
+    this.#targets.set(
+      name,
+      await rememberAdditivity(this.#run.warehouse, target, shown, requestedAt),
+    );
   }
 
   /** Aligns a slice without rows to the service's weeks. Fails the window if rows of other weeks are stored. */
@@ -269,8 +304,12 @@ class WindowLoader {
       return;
     }
     const target = this.#targets.get(name);
-    const stored = [...(tableOf(await readSliceLedger(warehouse, name), window.fingerprint)?.periods.values() ?? [])];
-    const isFixed = this.#weekStarts.has(name) || !this.#source.canRequest || stored.some(({ rows }) => rows > 0);
+    const stored = [
+      ...(tableOf(await readSliceLedger(warehouse, name), window.fingerprint)?.periods.values() ??
+        []),
+    ];
+    const isFixed =
+      this.#weekStarts.has(name) || !this.#source.canRequest || stored.some(({ rows }) => rows > 0);
     if (target === undefined || isFixed) {
       recordFailed(otherWeeks(window, weekStartsOn, stored), window, this.#run);
       return;

@@ -14,7 +14,15 @@ import { storageFailed } from '../errors.ts';
 import { errorWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
-import { decoded, encodingOf, paginationOf, PlainGauge, readStart, readText, rowsDigestOf } from './plain-text.ts';
+import {
+  decoded,
+  encodingOf,
+  paginationOf,
+  PlainGauge,
+  readStart,
+  readText,
+  rowsDigestOf,
+} from './plain-text.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {
@@ -108,7 +116,11 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
 
 function expectObject(
   status: number,
-  { head, end, plainBytes }: { readonly head: string; readonly end: string; readonly plainBytes: number },
+  {
+    head,
+    end,
+    plainBytes,
+  }: { readonly head: string; readonly end: string; readonly plainBytes: number },
 ): void {
   if (head.trim() === '') throw garbled(status, 'empty', 'an empty body');
   if (!head.trimStart().startsWith('{')) {
@@ -159,7 +171,11 @@ export async function readJson<T extends z.ZodType>(
   if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
   const checked = schema.safeParse(document);
   if (checked.success) return checked.data;
-  throw garbled(status, 'unexpected shape', `JSON of another shape: ${firstWords(z.prettifyError(checked.error))}`);
+  throw garbled(
+    status,
+    'unexpected shape',
+    `JSON of another shape: ${firstWords(z.prettifyError(checked.error))}`,
+  );
 }
 
 function parsed(text: string, status: number): unknown {

@@ -11,7 +11,13 @@ import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Clock, statedAt, waitMs } from './clock.ts';
-import { type WireAnswer, type WireRequest, endpointOf, exchange, type WireTally } from './exchange.ts';
+import {
+  type WireAnswer,
+  type WireRequest,
+  endpointOf,
+  exchange,
+  type WireTally,
+} from './exchange.ts';
 import { Lane } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
@@ -71,7 +77,10 @@ export class Channel {
   readonly #prefix: string;
   readonly #plain: Pick<WireRequest, 'origin' | 'headers' | 'deadlineMs'>;
 
-  constructor(wire: Wire, { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings) {
+  constructor(
+    wire: Wire,
+    { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings,
+  ) {
     const { origin, pathname } = new URL(address);
     this.#wire = wire;
     this.#refused = refused;
@@ -93,15 +102,36 @@ export class Channel {
   }
 
   /** Requests a target; tries again after every kind of setback. */
-  get<T>(target: string, signal: AbortSignal, read: Reader<T>, triesWhenSlow = TRIES_WHEN_SLOW): Promise<T> {
-    const request = { ...this.#plain, target, method: 'GET', body: null, repeats: 'all', triesWhenSlow } as const;
+  get<T>(
+    target: string,
+    signal: AbortSignal,
+    read: Reader<T>,
+    triesWhenSlow = TRIES_WHEN_SLOW,
+  ): Promise<T> {
+    const request = {
+      ...this.#plain,
+      target,
+      method: 'GET',
+      body: null,
+      repeats: 'all',
+      triesWhenSlow,
+    } as const;
     return this.#call(request, signal, read);
   }
 
   /** Sends a body to a target. Throws the bare `Setback` if the request must not be repeated after it. */
-  send<T>(target: string, { contentType, ...sending }: Sending, signal: AbortSignal, read: Reader<T>): Promise<T> {
+  send<T>(
+    target: string,
+    { contentType, ...sending }: Sending,
+    signal: AbortSignal,
+    read: Reader<T>,
+  ): Promise<T> {
     const headers = { ...this.#plain.headers, 'content-type': contentType };
-    return this.#call({ ...this.#plain, ...sending, target, headers, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
+    return this.#call(
+      { ...this.#plain, ...sending, target, headers, triesWhenSlow: TRIES_WHEN_SLOW },
+      signal,
+      read,
+    );
   }
 
   /**
@@ -121,7 +151,9 @@ export class Channel {
         seen.push(error.setback);
         await this.#pause(request, error, seen, ends.waiting).catch((ended: unknown) => {
           // A stopped write that is repeated after any setback ends with its last one, which may have had an effect.
-          throw request.method === 'GET' || request.repeats !== 'all' || ended instanceof Failure ? ended : error;
+          throw request.method === 'GET' || request.repeats !== 'all' || ended instanceof Failure
+            ? ended
+            : error;
         });
       }
     }
@@ -173,13 +205,31 @@ export class Channel {
     const ofItsKind = seen.filter((each) => each === kind).length;
     const allowed = policies[kind].tries ?? request.triesWhenSlow;
     if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, request, tries);
-    const budget = Math.max(LEAST_RETRIES, ROUNDS * maxConcurrency) + Math.floor(tally.answered / SUCCESSES_PER_RETRY);
+    const budget =
+      Math.max(LEAST_RETRIES, ROUNDS * maxConcurrency) +
+      Math.floor(tally.answered / SUCCESSES_PER_RETRY);
     if (tally.retries >= budget) {
-      throw failureOf(setback, request, tries, `; the run's budget of ${budget} retries was used up`);
+      throw failureOf(
+        setback,
+        request,
+        tries,
+        `; the run's budget of ${budget} retries was used up`,
+      );
     }
     tally.retries += 1;
-    const ms = waitMs({ tries, requestedMs, isOverload: kind === 'overload', random: clock.random() });
-    emit({ type: 'request_retried', endpoint: endpointOf(request), attempt: tries, because, waitMs: ms });
+    const ms = waitMs({
+      tries,
+      requestedMs,
+      isOverload: kind === 'overload',
+      random: clock.random(),
+    });
+    emit({
+      type: 'request_retried',
+      endpoint: endpointOf(request),
+      attempt: tries,
+      because,
+      waitMs: ms,
+    });
     await clock.sleep(ms, waiting);
   }
 }

@@ -3,7 +3,14 @@
 import { z } from 'zod';
 
 import { type Facts, Failure } from '../errors.ts';
-import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
+import {
+  isPartnerId,
+  isSameName,
+  type Link,
+  linkOf,
+  type Partner,
+  type StatedLink,
+} from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
@@ -29,18 +36,26 @@ export function campaignApi(channel: Channel): CampaignApi {
     <T extends z.ZodType>(schema: T): Reader<z.output<T>> =>
     async (answer) =>
       readJson(answer, schema, channel.secrets);
-  const read = <T extends z.ZodType>(target: string, schema: T, signal: AbortSignal): Promise<z.output<T>> =>
-    channel.get(target, signal, reading(schema));
+  const read = <T extends z.ZodType>(
+    target: string,
+    schema: T,
+    signal: AbortSignal,
+  ): Promise<z.output<T>> => channel.get(target, signal, reading(schema));
 
   return {
     // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
     partners: (signal) => {
       const first = channel.targetOf('/public/v1/partners');
-      return pages({ origin, first, readPage: async (target) => read(target, partnerPage, signal) });
+      return pages({
+        origin,
+        first,
+        readPage: async (target) => read(target, partnerPage, signal),
+      });
     },
 
     async *links(appToken, parent, signal) {
-      const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
+      const path =
+        linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
       const first = channel.targetOf(`/public/${version}${path}`);
       const older = channel.targetOf(`/public/v1${path}`);
       const readPage = async (target: string): Promise<ListPage<Link>> => {
@@ -58,7 +73,8 @@ export function campaignApi(channel: Channel): CampaignApi {
     },
 
     async createLink(appToken, name, parent, signal) {
-      const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
+      const body =
+        parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
       const sending = {
         method: 'POST',
         contentType: JSON_TYPE,
@@ -66,25 +82,40 @@ export function campaignApi(channel: Channel): CampaignApi {
         repeats: WITHOUT_EFFECT,
       } as const;
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
-      const created = await channel.send(target, sending, signal, reading(oneLink)).catch((error: unknown) => {
-        throw writingError(error, `${JSON.stringify(name)} was created`);
-      });
+      const created = await channel
+        .send(target, sending, signal, reading(oneLink))
+        .catch((error: unknown) => {
+          throw writingError(error, `${JSON.stringify(name)} was created`);
+        });
       const { token, level, label = name } = created;
       const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
       if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
       const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
-      throw undecided(`${JSON.stringify(name)} was created`, `the answer was another link, ${other}`, {
-        answered: token,
-      });
+      throw undecided(
+        `${JSON.stringify(name)} was created`,
+        `the answer was another link, ${other}`,
+        {
+          answered: token,
+        },
+      );
     },
 
     // Repeated like a read, since sending it twice has the same effect as once.
     async updateLink(appToken, token, change, signal) {
-      const target = channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
-      const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
-      return channel.send(target, sending, signal, reading(updateOf(token))).catch((error: unknown) => {
-        throw error instanceof Setback ? writingError(error, `${token} was changed`) : error;
-      });
+      const target = channel.targetOf(
+        `/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`,
+      );
+      const sending = {
+        method: 'PATCH',
+        contentType: JSON_TYPE,
+        body: changeJson(change),
+        repeats: 'all',
+      } as const;
+      return channel
+        .send(target, sending, signal, reading(updateOf(token)))
+        .catch((error: unknown) => {
+          throw error instanceof Setback ? writingError(error, `${token} was changed`) : error;
+        });
     },
   };
 }
@@ -103,10 +134,14 @@ function checkedToken(what: 'app' | 'link', token: string): string {
 
 function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
   if (partnerId !== undefined && !isPartnerId(partnerId)) {
-    throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer`, {
-      facts: { partnerId },
-      hint: 'Take the id from `ripen partners`.',
-    });
+    throw new Failure(
+      'USAGE_INVALID',
+      `The partner id ${JSON.stringify(partnerId)} was no integer`,
+      {
+        facts: { partnerId },
+        hint: 'Take the id from `ripen partners`.',
+      },
+    );
   }
   const fields = [
     // The integer's own text: a JavaScript number would round a long one.
@@ -120,7 +155,9 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
 function isUndecided({ code, facts: { status } }: Failure): boolean {
   if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
   if (typeof status !== 'number') return false;
-  return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
+  return (
+    isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL)
+  );
 }
 
 /** The failure if the answer is unclear, about another link, or lost. `what` is a link and what may have happened to it. */
@@ -155,7 +192,8 @@ const partnerSchema = z
   }));
 
 /** A field that may be null or missing; undefined then. */
-const stated = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? undefined);
+const stated = <T extends z.ZodType>(type: T) =>
+  type.nullish().transform((value) => value ?? undefined);
 
 const statedLink = z
   .object({
@@ -180,7 +218,14 @@ const statedLink = z
       click_url: clickUrl,
       impression_url: impressionUrl,
       ...same
-    }): StatedLink => ({ ...same, hasSubtrackers, partnerId, costDataEnabled, clickUrl, impressionUrl }),
+    }): StatedLink => ({
+      ...same,
+      hasSubtrackers,
+      partnerId,
+      costDataEnabled,
+      clickUrl,
+      impressionUrl,
+    }),
   );
 
 function pageOf<T extends z.ZodType>(item: T) {

@@ -40,26 +40,43 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   const tokenRefused = new AbortController();
   const channel = (address: string, pace: Pace, own: Headers, refused = tokenRefused): Channel => {
     const layers = [config.headers, own];
-    const secrets = layers.flatMap((layer) => Object.values(layer)).filter((value) => value instanceof Secret);
-    return new Channel(wire, { ...pace, address, headers: requestHeaders(...layers), secrets, refused });
+    const secrets = layers
+      .flatMap((layer) => Object.values(layer))
+      .filter((value) => value instanceof Secret);
+    return new Channel(wire, {
+      ...pace,
+      address,
+      headers: requestHeaders(...layers),
+      secrets,
+      refused,
+    });
   };
   const small = (concurrency: number): Pace => {
     return { concurrency, deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
   };
-  const tokenAs = (form: string): Headers => ({ authorization: new Secret(`${form}${config.token.reveal()}`) });
+  const tokenAs = (form: string): Headers => ({
+    authorization: new Secret(`${form}${config.token.reveal()}`),
+  });
   const { baseUrl, reportsUrl, costUrl } = config;
   const ofReports = { concurrency: maxConcurrency, deadlineMs: requestTimeoutMs };
   const reports = channel(reportsUrl, ofReports, tokenAs('Bearer '));
   const campaign = channel(baseUrl, small(campaignConcurrency), tokenAs('Token token='));
   const cost =
-    costUrl === null ? null : channel(costUrl, small(COST_CONCURRENCY), config.costHeaders, new AbortController());
+    costUrl === null
+      ? null
+      : channel(costUrl, small(COST_CONCURRENCY), config.costHeaders, new AbortController());
 
   return {
     report: (parameters, saveAs, signal, page) =>
-      requestReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
+      requestReport(
+        reports,
+        { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes },
+        signal,
+      ),
     filtersData: (request, signal) => requestFiltersData(reports, request, signal),
     ...campaignApi(campaign),
-    submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
+    submitSpend: (line, signal) =>
+      cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal),
     statistics: () => {
       const { requests, retries, bytes, lastSetback } = wire.tally;
       return { requests, retries, peakConcurrency: reports.peak, bytes, lastSetback };
@@ -86,7 +103,11 @@ const FRESH = { 'cache-control': 'no-cache' };
 
 /** Header values by lower-case name; later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
-  const headers: Record<string, string> = { 'user-agent': `ripen/${version}`, accept: 'application/json', ...FRESH };
+  const headers: Record<string, string> = {
+    'user-agent': `ripen/${version}`,
+    accept: 'application/json',
+    ...FRESH,
+  };
   for (const layer of layers) {
     for (const [name, value] of Object.entries(layer)) {
       headers[name.toLowerCase()] = typeof value === 'string' ? value : value.reveal();

@@ -22,10 +22,18 @@ export interface DispatcherLimits {
 }
 
 /** Opens the pool. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
-export function openDispatcher({ connections, timeoutMs, caFile, proxy }: DispatcherLimits): Dispatcher {
+export function openDispatcher({
+  connections,
+  timeoutMs,
+  caFile,
+  proxy,
+}: DispatcherLimits): Dispatcher {
   // At most half the deadline, so that an unreachable host can be distinguished from a slow one.
   const timeout = Math.min(CONNECT_TIMEOUT_MS, Math.max(1, Math.floor(timeoutMs / 2)));
-  const connect = caFile === null ? { timeout } : { timeout, ca: [...rootCertificates, readCertificates(caFile)] };
+  const connect =
+    caFile === null
+      ? { timeout }
+      : { timeout, ca: [...rootCertificates, readCertificates(caFile)] };
   const limits = {
     connections,
     pipelining: 1,
@@ -68,10 +76,14 @@ function readCertificates(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new Failure('CONFIG_INVALID', `The certificate authority file ${path} could not be read`, {
-      facts: { path },
-      hint: 'Correct service.ca_file, or leave it out.',
-      cause,
-    });
+    throw new Failure(
+      'CONFIG_INVALID',
+      `The certificate authority file ${path} could not be read`,
+      {
+        facts: { path },
+        hint: 'Correct service.ca_file, or leave it out.',
+        cause,
+      },
+    );
   }
 }

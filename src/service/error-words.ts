@@ -26,7 +26,8 @@ const LEVELS = 4;
 /** The error that a body states, whatever its status, in its own words; null if it states none. */
 export function statedError(body: string): string | null {
   const document = parsed(body) ?? body;
-  if (typeof document === 'string') return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
+  if (typeof document === 'string')
+    return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
   return errorWords(document, LEVELS);
 }
 
@@ -50,7 +51,9 @@ function errorIn(document: unknown, levels: number): Readonly<Record<string, unk
 
 function statesError(record: Readonly<Record<string, unknown>>): boolean {
   const { success, status } = record;
-  const isStated = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(record[key]));
+  const isStated = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some(
+    (key) => !isNothing(record[key]),
+  );
   return isStated || success === false || success === 'false' || FAILED_STATUS.test(String(status));
 }
 
@@ -60,7 +63,14 @@ const isNothing = (value: unknown): boolean =>
 /** The reason that a document or one of its members states; the JSON text if none does. */
 function wordsOf(value: unknown): string {
   if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
-  const { error_code: code, error_desc: description, error_desc_details: details, detail, error, message } = value;
+  const {
+    error_code: code,
+    error_desc: description,
+    error_desc_details: details,
+    detail,
+    error,
+    message,
+  } = value;
   if (typeof description === 'string' && description !== '') {
     const prefix = typeof code === 'string' && code !== '' ? `${code}: ` : '';
     return `${prefix}${description}${isNothing(details) ? '' : ` ${JSON.stringify(details)}`}`;

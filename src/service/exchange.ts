@@ -63,7 +63,9 @@ export async function exchange<T>(
     if (deadline.aborted) throw lateness(request, isAnswered, error);
     if (signal.aborted) {
       if (request.method === 'GET') throw signal.reason;
-      throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', { cause: error });
+      throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', {
+        cause: error,
+      });
     }
     throw error instanceof Setback ? error : lossOf(error, request, isAnswered);
   }
@@ -90,7 +92,12 @@ async function* countedChunks(body: Readable, tally: WireTally): AsyncGenerator<
 
 function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Setback {
   const what = isAnswered ? 'the whole answer' : 'an answer';
-  return new Setback('late', 'deadline', `did not bring ${what} within ${request.deadlineMs / 1000} s`, { cause });
+  return new Setback(
+    'late',
+    'deadline',
+    `did not bring ${what} within ${request.deadlineMs / 1000} s`,
+    { cause },
+  );
 }
 
 /** Codes that only a connection attempt has: nothing was sent. */
@@ -112,7 +119,9 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
     const where = proxy === '' ? request.origin : `the proxy ${proxy}`;
-    return new Setback('untrusted', code, `could not trust the certificate of ${where}: ${code}`, { cause });
+    return new Setback('untrusted', code, `could not trust the certificate of ${where}: ${code}`, {
+      cause,
+    });
   }
   if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
@@ -122,13 +131,16 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   }
   if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, error);
   const words = code === NO_HTTP ? textOf(error) : code;
-  if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${words}`, { cause });
+  if (isAnswered)
+    return new Setback('cut', code, `broke off inside the answer: ${words}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
     const way = proxy === '' ? request.origin : `${request.origin} through the proxy ${proxy}`;
     return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
   }
   const met =
-    code === NO_HTTP ? 'received something other than an answer' : 'lost its connection before an answer arrived';
+    code === NO_HTTP
+      ? 'received something other than an answer'
+      : 'lost its connection before an answer arrived';
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 
@@ -169,7 +181,9 @@ export function endpointOf(request: WireRequest): string {
  * Commas and colons stay as they are: a query may contain them, and lists of hundreds of tokens must stay short.
  */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(parameters).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const pairs = Object.entries(parameters).map(
+    ([name, value]) => `${encode(name)}=${encode(value)}`,
+  );
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 

@@ -18,7 +18,14 @@ const text = z.unknown().transform((value) => {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 });
 
-const knownFields = { id: text, name: text, short_name: text, section: text, formatting: text, description: text };
+const knownFields = {
+  id: text,
+  name: text,
+  short_name: text,
+  section: text,
+  formatting: text,
+  description: text,
+};
 const itemSchema = z.object(knownFields).partial().catchall(z.unknown());
 
 const answerSchema = z.record(z.string(), z.unknown());
@@ -57,7 +64,10 @@ async function requestLists(
   section: FiltersDataRequest['section'],
   signal: AbortSignal,
 ): Promise<Catalog> {
-  const query = encodeQuery({ required_filters: filters.join(','), ...(section === undefined ? {} : { section }) });
+  const query = encodeQuery({
+    required_filters: filters.join(','),
+    ...(section === undefined ? {} : { section }),
+  });
   const target = channel.targetOf(`/reports-service/filters_data${query}`);
   return channel.get(target, signal, async (answer, verdict) =>
     verdict === 'empty' ? [] : readJson(answer, listsSchema(filters), channel.secrets),
@@ -82,7 +92,14 @@ function listsSchema(filters: readonly CatalogFilter[]) {
 }
 
 function itemOf(filter: CatalogFilter, found: z.output<typeof itemSchema>): CatalogItem {
-  const { id = '', name = '', short_name: shortName = '', section = '', formatting = '', description = '' } = found;
+  const {
+    id = '',
+    name = '',
+    short_name: shortName = '',
+    section = '',
+    formatting = '',
+    description = '',
+  } = found;
   const others = Object.entries(found).filter(([field]) => !Object.hasOwn(knownFields, field));
   const attributes = others.length === 0 ? null : JSON.stringify(Object.fromEntries(others));
   return { filter, id, name, shortName, section, formatting, description, attributes };

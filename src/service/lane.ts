@@ -148,7 +148,12 @@ export class Lane {
     }
     const to = this.limit;
     if (to !== from)
-      this.#settings.emit({ type: 'concurrency_changed', from, to, because: to < from ? '429' : 'recovery' });
+      this.#settings.emit({
+        type: 'concurrency_changed',
+        from,
+        to,
+        because: to < from ? '429' : 'recovery',
+      });
   }
 
   #countOutage(isProbe: boolean, because: string): void {
@@ -204,7 +209,10 @@ export class Lane {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;
     // A clock that is set back must not take tokens away.
-    this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#refilledAt) * perMs);
+    this.#tokens = Math.min(
+      this.#burst,
+      this.#tokens + Math.max(0, now - this.#refilledAt) * perMs,
+    );
     this.#refilledAt = now;
     if (this.#tokens >= 1) {
       this.#tokens -= 1;

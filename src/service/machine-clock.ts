@@ -34,7 +34,8 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
           hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
         });
       }
-      if (!isWarned) emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
+      if (!isWarned)
+        emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
       isWarned = true;
     },
   };

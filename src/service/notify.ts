@@ -11,10 +11,18 @@ const SUCCESSES = { first: 200, last: 299 } as const;
  * Posts `{"text": …}`. Returns null, or what went wrong, naming only the host. Follows no redirect, tries once. Escapes `<`,
  * `>` and `&`, as Slack requires: a text must not alert its readers.
  */
-export async function postText({ url, proxy }: Omit<Notify, 'on'>, text: string): Promise<string | null> {
+export async function postText(
+  { url, proxy }: Omit<Notify, 'on'>,
+  text: string,
+): Promise<string | null> {
   const address = new URL(url.reveal());
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const dispatcher = openDispatcher({ connections: 1, timeoutMs: PATIENCE_MS, caFile: null, proxy });
+  const dispatcher = openDispatcher({
+    connections: 1,
+    timeoutMs: PATIENCE_MS,
+    caFile: null,
+    proxy,
+  });
   try {
     const { statusCode } = await dispatcher.request({
       origin: address.origin,

@@ -17,7 +17,10 @@ import { firstWords, originWords } from './setback.ts';
 export const MAX_PAGES = 10_000;
 
 /** Only the fields of a list that name its next page: the `cursor` of v2 is the position of the page itself. */
-export const pagingSchema = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();
+export const pagingSchema = z
+  .object({ next: z.unknown(), cursors: z.unknown() })
+  .partial()
+  .nullish();
 
 export interface ListPage<T> {
   readonly items: readonly T[];
@@ -34,7 +37,11 @@ export interface Paged<T> {
 }
 
 /** The items by page, each non-empty. Throws `SOURCE_ENDLESS_PAGES` if links repeat, lead to another origin or never end. */
-export async function* pages<T>({ origin, first, readPage }: Paged<T>): AsyncGenerator<readonly T[], void> {
+export async function* pages<T>({
+  origin,
+  first,
+  readPage,
+}: Paged<T>): AsyncGenerator<readonly T[], void> {
   const visited = new Set<string>();
   for (let next: string | null = first; next !== null;) {
     visited.add(next);
@@ -89,7 +96,8 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
  * for another form, or a further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
 export function nextTarget(pagination: unknown, target: string, origin: string): string | null {
-  const isNothing = pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
+  const isNothing =
+    pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
   if (isNothing || (typeof pagination === 'string' && pagination.trim() === '')) return null;
   const { data } = paginationSchema.safeParse(pagination);
   const named = data === undefined ? null : namedTarget(data, target, origin);
@@ -114,7 +122,11 @@ export function namesNextPage(pagination: unknown): boolean {
   }
 }
 
-function namedTarget({ next, cursor, cursors }: Pagination, target: string, origin: string): string | null {
+function namedTarget(
+  { next, cursor, cursors }: Pagination,
+  target: string,
+  origin: string,
+): string | null {
   if (next === null) return null;
   if (next !== undefined && ADDRESS.test(next)) return addressedTarget(next, target, origin);
   const after = cursors?.after ?? null;
@@ -128,21 +140,28 @@ function addressedTarget(next: string, target: string, origin: string): string {
   const url = URL.canParse(next, base) ? new URL(next, base) : null;
   if (url?.origin !== origin) {
     const elsewhere = url === null ? 'no address' : originWords(url);
-    throw new Failure('SOURCE_ENDLESS_PAGES', `A page of ${pathOf(target)} led to ${elsewhere} instead of ${origin}`, {
-      facts: { endpoint: pathOf(target), origin, elsewhere },
-      hint: 'Configure the address under which the service names its pages.',
-    });
+    throw new Failure(
+      'SOURCE_ENDLESS_PAGES',
+      `A page of ${pathOf(target)} led to ${elsewhere} instead of ${origin}`,
+      {
+        facts: { endpoint: pathOf(target), origin, elsewhere },
+        hint: 'Configure the address under which the service names its pages.',
+      },
+    );
   }
   return url.pathname + url.search;
 }
 
 /** Whether a pagination that names no page states that there is none. */
 function isLast(stated: Pagination, names: readonly string[]): boolean {
-  const counts = [stated.total_pages, stated.pages, stated.last_page].filter((each) => typeof each === 'number');
+  const counts = [stated.total_pages, stated.pages, stated.last_page].filter(
+    (each) => typeof each === 'number',
+  );
   const flags = [stated.has_more, stated.has_next].filter((each) => typeof each === 'boolean');
   // Page 0 counts as the first one, like page 1 elsewhere.
   const page = Math.max(1, stated.page ?? stated.current_page ?? 1);
-  if (counts.length + flags.length > 0) return !flags.includes(true) && Math.max(0, ...counts) <= page;
+  if (counts.length + flags.length > 0)
+    return !flags.includes(true) && Math.max(0, ...counts) <= page;
   return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));
 }
 

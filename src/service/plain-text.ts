@@ -10,7 +10,11 @@ import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
 
 /** The whole body as text, without BOM. Throws `SOURCE_OVERSIZED` beyond `maxBytes` decoded, `DATA_MALFORMED` for a secret. */
-export async function readText(answer: WireAnswer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
+export async function readText(
+  answer: WireAnswer,
+  maxBytes: number,
+  secrets: readonly Secret[],
+): Promise<string> {
   const gauge = new PlainGauge(maxBytes, secrets);
   const parts: Buffer[] = [];
   for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
@@ -50,13 +54,21 @@ export function encodingOf(answer: WireAnswer): 'gzip' | 'identity' {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   if (name === '' || name === 'identity') return 'identity';
-  throw new Setback('garbled', 'encoding', `was answered in the encoding ${JSON.stringify(name)} instead of gzip`, {
-    status: answer.status,
-  });
+  throw new Setback(
+    'garbled',
+    'encoding',
+    `was answered in the encoding ${JSON.stringify(name)} instead of gzip`,
+    {
+      status: answer.status,
+    },
+  );
 }
 
 /** The plain bytes of encoded chunks. Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
-export function decoded(chunks: AsyncIterable<Buffer>, encoding: 'gzip' | 'identity'): AsyncIterable<Buffer> {
+export function decoded(
+  chunks: AsyncIterable<Buffer>,
+  encoding: 'gzip' | 'identity',
+): AsyncIterable<Buffer> {
   return encoding === 'identity' ? chunks : decompressed(chunks);
 }
 
@@ -75,7 +87,8 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
     for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
   } catch (error) {
     // zlib reports an unexpected end if there are no bytes at all.
-    const isEmptyBody = received === 0 && error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
+    const isEmptyBody =
+      received === 0 && error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
     if (!isEmptyBody) throw error;
   } finally {
     gunzip.destroy();

@@ -32,7 +32,11 @@ export async function requestReport(
   return channel.get(target, signal, read, 1);
 }
 
-function following(pagination: unknown, target: string, origin: string): Pick<SavedBody, 'nextPage' | 'unfollowed'> {
+function following(
+  pagination: unknown,
+  target: string,
+  origin: string,
+): Pick<SavedBody, 'nextPage' | 'unfollowed'> {
   try {
     return { nextPage: nextTarget(pagination, target, origin) };
   } catch (error) {

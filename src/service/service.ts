@@ -24,7 +24,9 @@ export interface LinkChange {
 }
 
 /** One ad spend line: every field by its own name, as the text to send. */
-export type SpendLine = Readonly<Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>>;
+export type SpendLine = Readonly<
+  Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>
+>;
 
 /** The outcome of a line; `unknown` if the request may have been received and no answer states its effect. */
 export type SpendOutcome =
@@ -49,7 +51,12 @@ export interface ServiceStatistics {
   readonly lastSetback?: string | null;
 }
 
-export const noRequests: ServiceStatistics = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
+export const noRequests: ServiceStatistics = {
+  requests: 0,
+  retries: 0,
+  peakConcurrency: 0,
+  bytes: 0,
+};
 
 export interface Service {
   /**
@@ -72,11 +79,25 @@ export interface Service {
   /** Pages of the partner list, each non-empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
   /** Pages of an app's networks or of a link's sub-links, each non-empty; v1 if v2 is absent, `SOURCE_MISSING` if both are. */
-  links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
+  links(
+    appToken: string,
+    parent: string | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Link[], void>;
   /** Creates a link or sub-link, never twice: an unknown outcome is `SOURCE_UNAVAILABLE` with the fact `outcome: 'unknown'`. */
-  createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
+  createLink(
+    appToken: string,
+    name: string,
+    parent: string | null,
+    signal: AbortSignal,
+  ): Promise<Link>;
   /** Updates a link and returns what the answer states, which may differ from the change. `SOURCE_GARBLED` for another link. */
-  updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink>;
+  updateLink(
+    appToken: string,
+    token: string,
+    change: LinkChange,
+    signal: AbortSignal,
+  ): Promise<StatedLink>;
   /** Submits a line. If it throws, the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;

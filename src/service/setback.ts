@@ -27,8 +27,10 @@ const policy = (
 
 const CHECK_ADDRESS = 'Check the address in the service section and the network, then run again.';
 const NAME_AUTHORITY = 'Set service.ca_file to the certificate authority of the address.';
-const ALONE = 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.';
-const LOOK_AT_ADDRESS = 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
+const ALONE =
+  'Keep other jobs off the account while this one runs, or lower service.max_concurrency.';
+const LOOK_AT_ADDRESS =
+  'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
 const LESS = 'Request less at once: fewer dimensions, fewer metrics or a shorter period.';
 const LESS_OR_LONGER = 'Request less at once, or raise service.request_timeout.';
 
@@ -60,7 +62,11 @@ export const policies = {
 export type SetbackKind = keyof typeof policies;
 
 /** After these a write had no effect: it was not sent, or was turned away. A 503 may follow an effect (from a proxy, say). */
-export const WITHOUT_EFFECT = ['unsent', 'untrusted', 'overload'] as const satisfies readonly SetbackKind[];
+export const WITHOUT_EFFECT = [
+  'unsent',
+  'untrusted',
+  'overload',
+] as const satisfies readonly SetbackKind[];
 
 interface Circumstances {
   /** Status of the answer; left out if there was none. */
@@ -79,7 +85,12 @@ export class Setback extends Error {
   readonly status: number | null;
   readonly retryAfterMs: number | null;
 
-  constructor(setback: SetbackKind, because: string, message: string, circumstances: Circumstances = {}) {
+  constructor(
+    setback: SetbackKind,
+    because: string,
+    message: string,
+    circumstances: Circumstances = {},
+  ) {
     super(message, circumstances.cause === undefined ? undefined : { cause: circumstances.cause });
     this.setback = setback;
     this.because = because;
@@ -96,8 +107,11 @@ export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string
   const clean = scrubEcho(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
-  return (clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`).toWellFormed();
+  return (
+    clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`
+  ).toWellFormed();
 }
 
 /** The origin of an address, as path and query may carry credentials; its first words if it has no origin. */
-export const originWords = (url: URL): string => (url.origin === 'null' ? firstWords(url.href) : url.origin);
+export const originWords = (url: URL): string =>
+  url.origin === 'null' ? firstWords(url.href) : url.origin;

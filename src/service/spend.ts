@@ -19,16 +19,28 @@ const rejections: ReadonlySet<number> = new Set([400, 403]);
  * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` if
  * nothing was sent. A line that is aborted on the wire is `unknown`; one that is aborted before throws the signal's reason.
  */
-export async function submitSpend(channel: Channel, line: SpendLine, signal: AbortSignal): Promise<SpendOutcome> {
+export async function submitSpend(
+  channel: Channel,
+  line: SpendLine,
+  signal: AbortSignal,
+): Promise<SpendOutcome> {
   const { cost_type, cost_currency, cost_id, cost_amount, tag } = line;
   const form = new URLSearchParams({ cost_type, cost_currency, cost_id, cost_amount, tag });
   const contentType = 'application/x-www-form-urlencoded';
-  const sending = { method: 'POST', contentType, body: form.toString(), repeats: WITHOUT_EFFECT } as const;
+  const sending = {
+    method: 'POST',
+    contentType,
+    body: form.toString(),
+    repeats: WITHOUT_EFFECT,
+  } as const;
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
       if (answer.status === ACCEPTED) return outcomeOfSuccess(answer);
       // Read so that the connection can serve the next line, too.
-      return undocumented(answer.status, firstWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text));
+      return undocumented(
+        answer.status,
+        firstWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text),
+      );
     });
   } catch (error) {
     if (error instanceof Setback) return { outcome: 'unknown', reason: error.message };
@@ -52,7 +64,8 @@ async function doubtOf(answer: WireAnswer): Promise<string | null> {
   if (!isWhole) return 'with a body that could not be read to its end';
   // Trimming removes a byte order mark, too.
   const body = text.trim();
-  const isPage = body.startsWith('<') || (body !== '' && /html/i.test(answer.header('content-type') ?? ''));
+  const isPage =
+    body.startsWith('<') || (body !== '' && /html/i.test(answer.header('content-type') ?? ''));
   if (isPage) return 'with a web page';
   const error = statedError(body);
   if (error !== null) return `with an error: ${error}`;

@@ -22,7 +22,10 @@ const refusals = {
     code: 'CREDENTIALS_REFUSED',
     hint: 'Check the credentials: a token becomes invalid as soon as it is reset.',
   },
-  forbidden: { code: 'ACCESS_FORBIDDEN', hint: 'Ask for access to what was requested, or leave it out.' },
+  forbidden: {
+    code: 'ACCESS_FORBIDDEN',
+    hint: 'Ask for access to what was requested, or leave it out.',
+  },
   missing: {
     code: 'SOURCE_MISSING',
     hint: 'Check the addresses in the service section, and the requested app or link.',
@@ -31,8 +34,13 @@ const refusals = {
     code: 'SOURCE_REFUSED',
     hint: 'Set service.max_url_bytes below the length of this address, so that metrics are requested in smaller batches.',
   },
-  unexpected: { code: 'SOURCE_REFUSED', hint: 'Check which server answers at the configured address.' },
-} as const satisfies Readonly<Record<string, { readonly code: FailureCode; readonly hint: string }>>;
+  unexpected: {
+    code: 'SOURCE_REFUSED',
+    hint: 'Check which server answers at the configured address.',
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly code: FailureCode; readonly hint: string }>
+>;
 
 /** An answer to read, a valid one without content, a redirect, a setback that another try may fix, or a refusal. */
 type Verdict = 'answer' | 'empty' | 'redirected' | SetbackKind | keyof typeof refusals;
@@ -67,7 +75,8 @@ export const isRedirectedAfter = (status: number): boolean => [301, 302, 303].in
 /** No reason needs more; a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-const isRefusal = (verdict: Verdict): verdict is keyof typeof refusals => Object.hasOwn(refusals, verdict);
+const isRefusal = (verdict: Verdict): verdict is keyof typeof refusals =>
+  Object.hasOwn(refusals, verdict);
 
 /**
  * Returns `answer`, or `empty` if there is no content. Throws a `Setback` if another try may succeed, else `SOURCE_REFUSED`,
@@ -86,17 +95,23 @@ export async function judge(
   if (verdict === 'redirected') {
     // Only the origin: path and query of a sign-in redirect may carry credentials.
     const target = originOf(answer.header('location') ?? '', request.origin);
-    throw new Failure('SOURCE_REDIRECTED', `${endpointOf(request)} was redirected to ${target} (${status})`, {
-      facts: { ...facts, target },
-      hint: 'Configure the address the service answers at; redirects are not followed.',
-    });
+    throw new Failure(
+      'SOURCE_REDIRECTED',
+      `${endpointOf(request)} was redirected to ${target} (${status})`,
+      {
+        facts: { ...facts, target },
+        hint: 'Configure the address the service answers at; redirects are not followed.',
+      },
+    );
   }
   const words = serviceWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text);
   const message = `was answered ${status}${words === '' ? ' without a reason' : `: ${words}`}`;
   if (isRefusal(verdict)) {
     const { code, hint } = refusals[verdict];
     const where =
-      verdict === 'too long' ? `, an address of ${request.origin.length + request.target.length} bytes,` : '';
+      verdict === 'too long'
+        ? `, an address of ${request.origin.length + request.target.length} bytes,`
+        : '';
     throw new Failure(code, `${endpointOf(request)}${where} ${message}`, {
       facts: { ...facts, response: words },
       hint,

@@ -24,9 +24,15 @@ export const GZIP_LEVEL = 1;
 /** The form of an error's body; each API has its own. */
 export type ErrorForm = 'error_code' | 'error' | 'error_message';
 
-const codesByStatus: Readonly<Record<number, string>> = { 400: 'request_error', 401: 'auth_error', 403: 'auth_error' };
+const codesByStatus: Readonly<Record<number, string>> = {
+  400: 'request_error',
+  401: 'auth_error',
+  403: 'auth_error',
+};
 
-const errorDocuments: Readonly<Record<ErrorForm, (status: number, message: string) => JsonDocument>> = {
+const errorDocuments: Readonly<
+  Record<ErrorForm, (status: number, message: string) => JsonDocument>
+> = {
   error_code: (status, message) => ({
     error_code: codesByStatus[status] ?? 'service_error',
     error_desc: message,
@@ -44,8 +50,16 @@ export function documentAnswer(document: JsonDocument, status = 200): SimulatedA
   };
 }
 
-export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200): SimulatedAnswer {
-  return { status, headers: { 'content-type': contentType }, body: { kind: 'bytes', bytes: Buffer.from(bytes) } };
+export function bytesAnswer(
+  bytes: Buffer | string,
+  contentType: string,
+  status = 200,
+): SimulatedAnswer {
+  return {
+    status,
+    headers: { 'content-type': contentType },
+    body: { kind: 'bytes', bytes: Buffer.from(bytes) },
+  };
 }
 
 /** Returns an answer with a status, no headers and no body. */
@@ -63,17 +77,25 @@ export function plainBytes(body: AnswerBody): Buffer {
 }
 
 /** Sends an answer; its body is compressed if the request accepts gzip. */
-export async function send(request: IncomingMessage, response: ServerResponse, answer: SimulatedAnswer): Promise<void> {
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: SimulatedAnswer,
+): Promise<void> {
   const { status, headers, body } = answer;
   if (body.kind === 'none') {
-    response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end();
+    response
+      .writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' })
+      .end();
     return;
   }
   const plain = plainBytes(body);
   const isCompressed = acceptsGzip(request);
   const bytes = isCompressed ? await promisify(gzip)(plain, { level: GZIP_LEVEL }) : plain;
   const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
-  response.writeHead(status, { ...headers, ...encoding, 'content-length': String(bytes.length) }).end(bytes);
+  response
+    .writeHead(status, { ...headers, ...encoding, 'content-length': String(bytes.length) })
+    .end(bytes);
 }
 
 export function acceptsGzip(request: IncomingMessage): boolean {

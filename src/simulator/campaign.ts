@@ -4,8 +4,22 @@ import { randomUUID } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { type SimulatedAnswer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
-import { type LinkStore, type LinkTo, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './lists.ts';
+import {
+  type SimulatedAnswer,
+  documentAnswer,
+  errorAnswer,
+  isDocument,
+  type JsonDocument,
+} from './answer.ts';
+import {
+  type LinkStore,
+  type LinkTo,
+  type Positioned,
+  pageOf,
+  pageRequestOf,
+  pagingV1,
+  pagingV2,
+} from './lists.ts';
 import type { Route } from './routes.ts';
 import { MAX_LEVEL } from './world/entities.ts';
 import type { World, WorldLink } from './world/world.ts';
@@ -34,8 +48,10 @@ export function answerCampaign(campaign: Campaign, request: CampaignRequest): Si
     const partners = campaign.world.partners.map((item, position) => ({ position, item }));
     return listAnswer(partners, request, (partner) => partner);
   }
-  if (!/^[a-z0-9]{12}$/i.test(route.appToken)) return invalid('app_token is not 12 alphanumeric characters');
-  if (!campaign.world.apps.some((app) => app.token === route.appToken)) return missing('App not found');
+  if (!/^[a-z0-9]{12}$/i.test(route.appToken))
+    return invalid('app_token is not 12 alphanumeric characters');
+  if (!campaign.world.apps.some((app) => app.token === route.appToken))
+    return missing('App not found');
   if (route.linkToken !== '' && campaign.links.find(route.linkToken)?.appToken !== route.appToken) {
     return missing('Tracker not found');
   }
@@ -67,11 +83,21 @@ function listAnswer<Item>(
   });
 }
 
-const newLink = z.object({ name: z.string().regex(/\S/), parent_token: z.string().nullable().default(null) });
-const linkChange = z.object({ partner_id: z.number().optional(), cost_data_enabled: z.boolean().optional() });
+const newLink = z.object({
+  name: z.string().regex(/\S/),
+  parent_token: z.string().nullable().default(null),
+});
+const linkChange = z.object({
+  partner_id: z.number().optional(),
+  cost_data_enabled: z.boolean().optional(),
+});
 
-function writeLink({ world, links }: Campaign, { route, contentType, body }: CampaignRequest): SimulatedAnswer {
-  if (contentType !== 'application/json') return errorAnswer(415, 'error_message', 'The body is not stated to be JSON');
+function writeLink(
+  { world, links }: Campaign,
+  { route, contentType, body }: CampaignRequest,
+): SimulatedAnswer {
+  if (contentType !== 'application/json')
+    return errorAnswer(415, 'error_message', 'The body is not stated to be JSON');
   const fields = parseFields(body);
   if (fields === null) return errorAnswer(400, 'error_message', 'The body is not a JSON object');
   if (route.endpoint === 'create_link') {
@@ -79,8 +105,10 @@ function writeLink({ world, links }: Campaign, { route, contentType, body }: Cam
     if (!success) return invalid(z.prettifyError(error));
     const { name, parent_token: parentToken } = data;
     const parent = parentToken === null ? null : links.find(parentToken);
-    if (parentToken !== null && parent?.appToken !== route.appToken) return invalid('parent_token is not of this app');
-    if (parent?.level === MAX_LEVEL) return invalid(`parent_token has level ${MAX_LEVEL}, the deepest`);
+    if (parentToken !== null && parent?.appToken !== route.appToken)
+      return invalid('parent_token is not of this app');
+    if (parent?.level === MAX_LEVEL)
+      return invalid(`parent_token has level ${MAX_LEVEL}, the deepest`);
     return written(links, links.insert({ appToken: route.appToken, parentToken, label: name }));
   }
   const { success, data, error } = linkChange.safeParse(fields);
@@ -100,7 +128,9 @@ function writeLink({ world, links }: Campaign, { route, contentType, body }: Cam
 
 /** The answer to a write: it has api_version 2, and a sub-link shows the partner it inherits (service-examples). */
 function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
-  return documentAnswer({ data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] } });
+  return documentAnswer({
+    data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] },
+  });
 }
 
 function linkItem(links: LinkStore, link: WorldLink, partnerId: number | null): JsonDocument {

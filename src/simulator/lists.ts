@@ -51,8 +51,11 @@ export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
 ): CursorPage<Item> {
-  const eligible = list.filter(({ position }) => position > (after ?? START) && position < (before ?? Infinity));
-  const chosen = before !== null && after === null ? eligible.slice(-limit) : eligible.slice(0, limit);
+  const eligible = list.filter(
+    ({ position }) => position > (after ?? START) && position < (before ?? Infinity),
+  );
+  const chosen =
+    before !== null && after === null ? eligible.slice(-limit) : eligible.slice(0, limit);
   const first = chosen.at(0);
   const last = chosen.at(-1);
   const hasNext = last !== undefined && list.some(({ position }) => position > last.position);
@@ -122,22 +125,34 @@ export function createLinkStore(initial: readonly WorldLink[]): LinkStore {
 
   const known = (token: string): Positioned<WorldLink> => {
     const found = links.get(token);
-    if (found === undefined) throw new RangeError(`The simulator has no link with the token ${token}`);
+    if (found === undefined)
+      throw new RangeError(`The simulator has no link with the token ${token}`);
     return found;
   };
 
   const store: LinkStore = {
     list: (appToken, parentToken) =>
-      [...links.values()].filter(({ item }) => item.parentToken === parentToken && item.appToken === appToken),
+      [...links.values()].filter(
+        ({ item }) => item.parentToken === parentToken && item.appToken === appToken,
+      ),
     find: (token) => links.get(token)?.item ?? null,
     partnerOf(token) {
       const { item } = known(token);
-      return item.partnerId ?? (item.parentToken === null ? null : store.partnerOf(item.parentToken));
+      return (
+        item.partnerId ?? (item.parentToken === null ? null : store.partnerOf(item.parentToken))
+      );
     },
     insert({ appToken, parentToken, label, partnerId = null }) {
       const parent = parentToken === null ? null : known(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
-      const item = linkBelow(parent, { token, appToken, label, archived: false, partnerId, costDataEnabled: false });
+      const item = linkBelow(parent, {
+        token,
+        appToken,
+        label,
+        archived: false,
+        partnerId,
+        costDataEnabled: false,
+      });
       links.set(token, { position: nextPosition, item });
       nextPosition += 1;
       return item;

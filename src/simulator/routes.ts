@@ -24,7 +24,11 @@ export interface Route {
 const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
 const APP_V1 = '/public/(?<version>v1)/apps/(?<app>[^/]+)/trackers';
 
-const table: readonly { readonly method: string; readonly path: RegExp; readonly endpoint: Endpoint }[] = [
+const table: readonly {
+  readonly method: string;
+  readonly path: RegExp;
+  readonly endpoint: Endpoint;
+}[] = [
   { method: 'GET', path: /^\/reports-service\/report$/, endpoint: 'report' },
   { method: 'GET', path: /^\/reports-service\/filters_data$/, endpoint: 'filters_data' },
   { method: 'GET', path: /^\/public\/v1\/partners$/, endpoint: 'partners' },
@@ -65,9 +69,16 @@ export function refusalOf(
 ): SimulatedAnswer | null {
   if (endpoint === 'unknown') return null;
   if (endpoint === 'cost') {
-    if (header === undefined) return errorAnswer(401, 'error', 'Required authentication information missing');
-    return header === costCredential ? null : errorAnswer(403, 'error', 'No permission to post this data');
+    if (header === undefined)
+      return errorAnswer(401, 'error', 'Required authentication information missing');
+    return header === costCredential
+      ? null
+      : errorAnswer(403, 'error', 'No permission to post this data');
   }
   if (header === `${isCapped(endpoint) ? 'Bearer ' : 'Token token='}${token}`) return null;
-  return errorAnswer(401, isCapped(endpoint) ? 'error_code' : 'error_message', 'Credentials incorrect or absent');
+  return errorAnswer(
+    401,
+    isCapped(endpoint) ? 'error_code' : 'error_message',
+    'Credentials incorrect or absent',
+  );
 }

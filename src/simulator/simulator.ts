@@ -10,7 +10,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { type SimulatedAnswer, bareAnswer, bytesAnswer, documentAnswer, errorAnswer, send } from './answer.ts';
+import {
+  type SimulatedAnswer,
+  bareAnswer,
+  bytesAnswer,
+  documentAnswer,
+  errorAnswer,
+  send,
+} from './answer.ts';
 import { answerCampaign, type RequestBody } from './campaign.ts';
 import { createLinkStore, type LinkStore } from './lists.ts';
 import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './routes.ts';
@@ -70,7 +77,9 @@ const KEEP_ALIVE_MS = 60_000;
 const MAX_REQUEST_BYTES = 1_048_576;
 
 /** Starts a simulator. Throws `USAGE_INVALID` if it cannot listen on the port. */
-export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): Promise<RunningSimulator> {
+export async function startSimulator(
+  options: SomeOf<SimulatorSettings> = {},
+): Promise<RunningSimulator> {
   const { port: wanted = 0, world: chosen = {}, cap = 50 } = options;
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
@@ -89,7 +98,8 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
       const report = world.report(address.searchParams, now());
       return report === null ? bareAnswer(204) : documentAnswer({ ...report });
     }
-    if (route.endpoint === 'filters_data') return documentAnswer({ ...world.filtersData(address.searchParams, now()) });
+    if (route.endpoint === 'filters_data')
+      return documentAnswer({ ...world.filtersData(address.searchParams, now()) });
     return answerCampaign(campaign, { route, address, ...request });
   };
 
@@ -106,7 +116,8 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
     const [contentType = ''] = (request.headers['content-type'] ?? '').split(';');
     const body = await readBody(request);
     const answer = (): SimulatedAnswer => {
-      if (isOverCap) return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
+      if (isOverCap)
+        return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
       try {
         return refusal ?? endpointAnswer(route, address, { contentType, body });
       } catch (thrown) {
@@ -114,7 +125,15 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
         return documentAnswer(thrown.body, thrown.status);
       }
     };
-    await middleware({ request, response, endpoint, address, isAuthorized: refusal === null, isOverCap, answer });
+    await middleware({
+      request,
+      response,
+      endpoint,
+      address,
+      isAuthorized: refusal === null,
+      isOverCap,
+      answer,
+    });
   };
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
@@ -148,7 +167,9 @@ export async function startSimulator(options: SomeOf<SimulatorSettings> = {}): P
 function addressOf(request: IncomingMessage): URL {
   const origin = `http://${request.headers.host ?? '127.0.0.1'}`;
   const target = request.url ?? '/';
-  return URL.canParse(`${origin}${target}`) ? new URL(`${origin}${target}`) : new URL('/', 'http://127.0.0.1');
+  return URL.canParse(`${origin}${target}`)
+    ? new URL(`${origin}${target}`)
+    : new URL('/', 'http://127.0.0.1');
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -197,7 +218,11 @@ const spendFields = z.object({
 });
 
 /** Answers an ad spend submission by the documented rules; counts how often each Cost ID is accepted. */
-function submitSpend(accepted: Map<string, number>, address: URL, { contentType, body }: RequestBody): SimulatedAnswer {
+function submitSpend(
+  accepted: Map<string, number>,
+  address: URL,
+  { contentType, body }: RequestBody,
+): SimulatedAnswer {
   if (body !== '' && contentType !== 'application/x-www-form-urlencoded') {
     return errorAnswer(400, 'error', 'The body is not form-encoded');
   }

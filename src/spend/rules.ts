@@ -5,7 +5,13 @@ import { createHash } from 'node:crypto';
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
 
-export const requiredColumns = ['cost_id', 'cost_type', 'cost_currency', 'cost_amount', 'tag'] as const;
+export const requiredColumns = [
+  'cost_id',
+  'cost_type',
+  'cost_currency',
+  'cost_amount',
+  'tag',
+] as const;
 
 /** All columns with a meaning, in the documented order; `engaged_at` is checked if it is given, but never sent. */
 export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
@@ -82,7 +88,8 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
 }
 
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
-const textOf = (value: unknown): string => (typeof value === 'string' && !isBlank(value) ? value : '');
+const textOf = (value: unknown): string =>
+  typeof value === 'string' && !isBlank(value) ? value : '';
 /** Counts code points, which is what services count as characters. */
 const lengthOf = (text: string): number => Array.from(text).length;
 
@@ -92,7 +99,9 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   }
   if (typeof given !== 'string') return [`${column} was neither a text nor a number`];
   if (given.toWellFormed().includes(NOT_UTF8)) return [`${column} was not UTF-8`];
-  return rules[column](value).flatMap((reason) => (reason === false ? [] : [`${column} ${reason}`]));
+  return rules[column](value).flatMap((reason) =>
+    reason === false ? [] : [`${column} ${reason}`],
+  );
 }
 
 /** The rules of each column: the reasons why a text breaks them, false for a rule it keeps. */
@@ -110,16 +119,21 @@ const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | 
   cost_amount: (value) => {
     const decimal = amountOf(value);
     if (decimal === null) {
-      return ['was no plain number of at least 0, such as 0.25, without sign, exponent or separators'];
+      return [
+        'was no plain number of at least 0, such as 0.25, without sign, exponent or separators',
+      ];
     }
     const digits = digitsOf(decimal).whole + digitsOf(decimal).fraction;
     return [digits > MAX_DIGITS && `had ${digits} digits, more than ${MAX_DIGITS}`];
   },
   tag: (value) => [
-    lengthOf(value) > MAX_TAG_CHARACTERS && `had ${lengthOf(value)} characters, more than ${MAX_TAG_CHARACTERS}`,
+    lengthOf(value) > MAX_TAG_CHARACTERS &&
+      `had ${lengthOf(value)} characters, more than ${MAX_TAG_CHARACTERS}`,
     value.includes('\u0000') && 'held a NUL character',
   ],
-  engaged_at: (value) => [engagementOf(value) === null && 'was neither an ISO 8601 instant with its zone nor a date'],
+  engaged_at: (value) => [
+    engagementOf(value) === null && 'was neither an ISO 8601 instant with its zone nor a date',
+  ],
 };
 
 const amountOf = (text: string) => (amountForm.test(text) ? parseDecimal(text) : null);

@@ -57,7 +57,11 @@ export interface SpendSummary {
   readonly unknown: number;
   /** The file with every rejected and refused line and its reasons; null if there is none. */
   readonly rejects_file: string | null;
-  readonly failures: readonly { readonly code: FailureCode; readonly message: string; readonly hint: string | null }[];
+  readonly failures: readonly {
+    readonly code: FailureCode;
+    readonly message: string;
+    readonly hint: string | null;
+  }[];
 }
 
 const nothingSubmitted: Submitted = { accepted: 0, refused: [], unknown: 0, failure: null };
@@ -71,12 +75,18 @@ const MOST_UNKNOWN = 20;
  * the failures are in the summary. Throws, with nothing sent, if the file cannot be read as spend (`USAGE_INVALID`,
  * `SPEND_REJECTED`). Throws `STORAGE_FAILED` if the disk fails, which may also happen after the sending.
  */
-export async function sendSpend(request: SpendRequest, circumstances: SpendCircumstances): Promise<SpendSummary> {
+export async function sendSpend(
+  request: SpendRequest,
+  circumstances: SpendCircumstances,
+): Promise<SpendSummary> {
   const { file, dryRun } = request;
   const { warehouse, emit } = circumstances;
   const records = await readSpendFile(file, warehouse);
   const unknown = unknownColumns(records);
-  if (unknown !== '') emit(warningEvent('SPEND_COLUMN_UNKNOWN', `${file} had columns that are not sent: ${unknown}.`));
+  if (unknown !== '')
+    emit(
+      warningEvent('SPEND_COLUMN_UNKNOWN', `${file} had columns that are not sent: ${unknown}.`),
+    );
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
   const staged = await judgeLines(records, warehouse, request);
   // A dry run has its own file, as the other one holds what is left to correct and send.
@@ -126,14 +136,24 @@ const recordedRow = z.object({
 });
 
 /** Judges each line by its own rules, by the other lines of the file and by what was sent before. */
-async function judgeLines(records: readonly SpendRecord[], warehouse: Warehouse, { now, resendUnknown }: SpendRequest) {
+async function judgeLines(
+  records: readonly SpendRecord[],
+  warehouse: Warehouse,
+  { now, resendUnknown }: SpendRequest,
+) {
   const rejected: RejectedLine[] = [];
   const due: DueLine[] = [];
   const counts = { accepted: 0, unknown: 0 };
   const lines = records.map((record) => judgeLine(record, now));
   const copies = copyReasons(lines);
-  const sound = lines.flatMap(({ reasons, values }) => (reasons.length > 0 ? [] : [values.cost_id]));
-  const recorded = await warehouse.rows(statement('spend/recorded_lines'), [JSON.stringify(sound)], recordedRow);
+  const sound = lines.flatMap(({ reasons, values }) =>
+    reasons.length > 0 ? [] : [values.cost_id],
+  );
+  const recorded = await warehouse.rows(
+    statement('spend/recorded_lines'),
+    [JSON.stringify(sound)],
+    recordedRow,
+  );
   const ledger = new Map(recorded.map((row) => [row.cost_id, row]));
   for (const each of lines) {
     const { line, given, content } = each;
@@ -206,9 +226,13 @@ function rejectedFailure(file: string, counts: Counts): Failure | null {
   const { lines, rejected, refused, sent, rejects_file: rejectsFile } = counts;
   if (rejected + refused === 0) return null;
   const broken = `${rejected} of ${lines} lines of ${file} broke a rule and were not sent`;
-  return new Failure('SPEND_REJECTED', `${broken}; the service rejected ${refused} of ${sent} that were.`, {
-    hint: `Correct the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
-  });
+  return new Failure(
+    'SPEND_REJECTED',
+    `${broken}; the service rejected ${refused} of ${sent} that were.`,
+    {
+      hint: `Correct the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
+    },
+  );
 }
 
 function unknownFailure(file: string, { unknown }: Counts): Failure | null {

@@ -56,7 +56,11 @@ async function textOfFile(file: string): Promise<string> {
 }
 
 /** Throws `SPEND_REJECTED` if a header lacks columns, has one twice, or has other problems. */
-function checkHeader(file: string, names: readonly string[], otherProblems: readonly string[] = []): void {
+function checkHeader(
+  file: string,
+  names: readonly string[],
+  otherProblems: readonly string[] = [],
+): void {
   const missing = requiredColumns.filter((column) => !names.includes(column));
   const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at));
   const problems = [
@@ -65,10 +69,14 @@ function checkHeader(file: string, names: readonly string[], otherProblems: read
     ...otherProblems,
   ];
   if (problems.length === 0) return;
-  throw new Failure('SPEND_REJECTED', `The columns of ${file} were wrong: it had ${problems.join(', ')}.`, {
-    facts: { file, problems: problems.length },
-    hint: `Name the columns ${requiredColumns.join(', ')}, in lower case, separated by commas in CSV; nothing was sent.`,
-  });
+  throw new Failure(
+    'SPEND_REJECTED',
+    `The columns of ${file} were wrong: it had ${problems.join(', ')}.`,
+    {
+      facts: { file, problems: problems.length },
+      hint: `Name the columns ${requiredColumns.join(', ')}, in lower case, separated by commas in CSV; nothing was sent.`,
+    },
+  );
 }
 
 function csvRecords(file: string, text: string): SpendRecord[] {
@@ -78,10 +86,15 @@ function csvRecords(file: string, text: string): SpendRecord[] {
   checkHeader(file, header);
   return Array.from(lines, ({ line, values, defect }) => {
     const countDefect = `the line had ${values.length} values for ${header.length} columns`;
-    const defects = [...(values.length === header.length ? [] : [countDefect]), ...(defect === null ? [] : [defect])];
+    const defects = [
+      ...(values.length === header.length ? [] : [countDefect]),
+      ...(defect === null ? [] : [defect]),
+    ];
     // The columns of a malformed line are a guess, and must not be shown as if they were meant.
     const given =
-      defects.length > 0 ? { raw: values } : Object.fromEntries(header.map((name, at) => [name, values[at]]));
+      defects.length > 0
+        ? { raw: values }
+        : Object.fromEntries(header.map((name, at) => [name, values[at]]));
     return { line, given, defects };
   });
 }
@@ -96,11 +109,17 @@ interface CsvLine {
 /** The lines of a CSV text without blank ones; a line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
-  let started: { line: number; values: string[]; defect: string | null } = { line, values: [], defect: null };
+  let started: { line: number; values: string[]; defect: string | null } = {
+    line,
+    values: [],
+    defect: null,
+  };
   for (const [whole, quoted, closing, bare = '', end] of text.matchAll(CSV_VALUE)) {
     started.values.push(`${quoted?.replaceAll('""', '"') ?? ''}${bare}`);
-    if (closing === '') started.defect = 'a quote was never closed: all that follows it was read as one value';
-    else if (quoted !== undefined && bare !== '') started.defect = 'a value went on after its closing quote';
+    if (closing === '')
+      started.defect = 'a quote was never closed: all that follows it was read as one value';
+    else if (quoted !== undefined && bare !== '')
+      started.defect = 'a value went on after its closing quote';
     line += whole.split('\n').length - 1;
     if (end === ',') continue;
     const isBlank = started.values.length === 1 && quoted === undefined && bare.trim() === '';
@@ -110,7 +129,9 @@ function* csvLines(text: string): Generator<CsvLine, void> {
 }
 
 function ndjsonRecords(text: string): SpendRecord[] {
-  return text.split('\n').flatMap((raw, at) => (raw.trim() === '' ? [] : [{ line: at + 1, ...objectOf(raw.trim()) }]));
+  return text
+    .split('\n')
+    .flatMap((raw, at) => (raw.trim() === '' ? [] : [{ line: at + 1, ...objectOf(raw.trim()) }]));
 }
 
 const objectShape = z.record(z.string(), z.unknown());
@@ -134,7 +155,10 @@ function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
 }
 
 const describedColumn = z.object({ column_name: z.string(), column_type: z.string() });
-const numberedRow = z.object({ line: count, given: jsonOf(z.record(z.string(), z.string().nullable())) });
+const numberedRow = z.object({
+  line: count,
+  given: jsonOf(z.record(z.string(), z.string().nullable())),
+});
 
 /** The rows of a Parquet file, values as their exact text. Floats in columns to send are refused: they are already rounded. */
 async function parquetRecords(file: string, warehouse: Warehouse): Promise<SpendRecord[]> {
@@ -145,11 +169,16 @@ async function parquetRecords(file: string, warehouse: Warehouse): Promise<Spend
     const rows = `describe select * exclude (file_row_number) from ${source}`;
     const described = await warehouse.rows(rows, [], describedColumn);
     const floats = described.flatMap(({ column_name: name, column_type: type }) => {
-      const isFloat = (type === 'DOUBLE' || type === 'FLOAT') && spendColumns.some((known) => known === name);
-      return isFloat ? [`${name} ${type}, which was rounded before: write it as DECIMAL or as text`] : [];
+      const isFloat =
+        (type === 'DOUBLE' || type === 'FLOAT') && spendColumns.some((known) => known === name);
+      return isFloat
+        ? [`${name} ${type}, which was rounded before: write it as DECIMAL or as text`]
+        : [];
     });
     // If a column occurs twice, DuckDB numbers the second, whose values would be overlooked.
-    const names = described.map(({ column_name: name }) => spendColumns.find((known) => `${known}_1` === name) ?? name);
+    const names = described.map(
+      ({ column_name: name }) => spendColumns.find((known) => `${known}_1` === name) ?? name,
+    );
     checkHeader(file, names, floats);
     const given = described.map(({ column_name: name, column_type: type }) => {
       const column = identifier(name);
@@ -159,7 +188,11 @@ async function parquetRecords(file: string, warehouse: Warehouse): Promise<Spend
     });
     const sql = `select file_row_number + 1 as line, to_json({${given.join(', ')}})::varchar as given
 from ${source} order by line`;
-    return (await warehouse.rows(sql, [], numberedRow)).map(({ line, given }) => ({ line, given, defects: [] }));
+    return (await warehouse.rows(sql, [], numberedRow)).map(({ line, given }) => ({
+      line,
+      given,
+      defects: [],
+    }));
   } catch (cause) {
     // An error of DuckDB is the file's fault, not a bug; failures of the disk pass unchanged.
     if (cause instanceof Failure) throw cause;

@@ -63,11 +63,22 @@ export async function submitLines(
   const progress = (): number => Math.floor((PROGRESS_EVENTS * settled()) / due.length);
   let failure: Failure | null = null;
   try {
-    for (let first = 0; first < due.length && failure === null && !signal.aborted; first += AT_ONCE) {
+    for (
+      let first = 0;
+      first < due.length && failure === null && !signal.aborted;
+      first += AT_ONCE
+    ) {
       const batch = due.slice(first, first + AT_ONCE);
-      const steps = batch.map((line): Step => ({ line, outcome: 'sending', status: null, reason: null }));
+      const steps = batch.map((line): Step => ({
+        line,
+        outcome: 'sending',
+        status: null,
+        reason: null,
+      }));
       await record(warehouse, file, steps);
-      const done = await Promise.all(batch.map(async (line) => submitLine(service, line, wire.signal)));
+      const done = await Promise.all(
+        batch.map(async (line) => submitLine(service, line, wire.signal)),
+      );
       failure = judged(done, counts.accepted);
       const notRecorded = await record(warehouse, file, done).then(() => null, asFailure);
       const before = progress();
@@ -76,7 +87,12 @@ export async function submitLines(
         // A line that was sent without a record of its outcome is in doubt: the ledger will never state more.
         if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
         else if (outcome === 'accepted') counts.accepted += 1;
-        else refused.push({ line: line.line, given: line.given, reasons: [`the service: ${status} ${reason}`] });
+        else
+          refused.push({
+            line: line.line,
+            given: line.given,
+            reasons: [`the service: ${status} ${reason}`],
+          });
       }
       failure ??= notRecorded;
       if (progress() > before) emit({ type: 'spend_settled', settled: settled(), due: due.length });
@@ -88,10 +104,14 @@ export async function submitLines(
   }
   const unsent = due.length - settled();
   if (signal.aborted && unsent > 0) {
-    failure ??= new Failure('INTERRUPTED', `The sending was stopped before ${unsent} lines of ad spend were sent.`, {
-      facts: { unsent },
-      hint: 'Send the file again: what was accepted is not sent twice.',
-    });
+    failure ??= new Failure(
+      'INTERRUPTED',
+      `The sending was stopped before ${unsent} lines of ad spend were sent.`,
+      {
+        facts: { unsent },
+        hint: 'Send the file again: what was accepted is not sent twice.',
+      },
+    );
   }
   return { ...counts, refused, failure };
 }
@@ -103,14 +123,19 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
   if (batch.length < AT_ONCE) return null;
   if (accepted === 0 && batch.every(({ status }) => status === FORBIDDEN)) {
     const message = `The ad spend API answered 403 to ${AT_ONCE} lines before it accepted any; no more were sent.`;
-    const hint = 'Set service.cost_headers to a credential that may post this spend, or remove the refused lines.';
+    const hint =
+      'Set service.cost_headers to a credential that may post this spend, or remove the refused lines.';
     return new Failure('ACCESS_FORBIDDEN', message, { hint });
   }
   if (batch.some(({ outcome, status }) => outcome !== 'unknown' || status !== null)) return null;
-  return new Failure('SPEND_UNKNOWN', `${AT_ONCE} lines in a row had no certain answer; no more were sent.`, {
-    facts: { lines: AT_ONCE },
-    hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
-  });
+  return new Failure(
+    'SPEND_UNKNOWN',
+    `${AT_ONCE} lines in a row had no certain answer; no more were sent.`,
+    {
+      facts: { lines: AT_ONCE },
+      hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
+    },
+  );
 }
 
 /** A line that is about to be sent, or its outcome. */
@@ -130,7 +155,8 @@ async function record(warehouse: Warehouse, file: string, steps: readonly Step[]
   const unsent = rows.filter(({ outcome }) => outcome === 'unsent');
   const recorded = rows.filter(({ outcome }) => outcome !== 'unsent');
   await warehouse.transact(async () => {
-    if (unsent.length > 0) await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
+    if (unsent.length > 0)
+      await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
     await warehouse.run(statement('spend/record_steps'), [JSON.stringify(recorded), file]);
   });
 }
@@ -162,14 +188,21 @@ async function submitLine(
     const answer = await service.submitSpend(line.values, signal);
     if (answer.outcome === 'accepted') return { ...nothing, outcome: 'accepted' };
     const { reason } = answer;
-    if (answer.outcome === 'unknown') return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
+    if (answer.outcome === 'unknown')
+      return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
     const { status } = answer;
     if (!line.isInDoubt) return { ...nothing, outcome: 'rejected', status, reason };
     const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
     return { ...nothing, outcome: 'unknown', status, reason: doubt };
   } catch (error) {
     if (signal.aborted && error === signal.reason) return { ...nothing, outcome: 'unsent' };
-    if (error instanceof Failure && notReceived.has(error.code)) return { ...nothing, outcome: 'unsent', error };
-    return { ...nothing, outcome: 'unknown', reason: textOf(error), error: error instanceof Failure ? null : error };
+    if (error instanceof Failure && notReceived.has(error.code))
+      return { ...nothing, outcome: 'unsent', error };
+    return {
+      ...nothing,
+      outcome: 'unknown',
+      reason: textOf(error),
+      error: error instanceof Failure ? null : error,
+    };
   }
 }

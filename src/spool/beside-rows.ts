@@ -27,13 +27,17 @@ const besideShape = z.record(z.enum(besideRows), z.string().nullable());
 
 /** Picks these members from a document's members, given as JSON texts. */
 export const besideRowsIn = (members: ReadonlyMap<string, string>): BesideRows =>
-  besideShape.parse(Object.fromEntries(besideRows.map((name) => [name, members.get(name) ?? null])));
+  besideShape.parse(
+    Object.fromEntries(besideRows.map((name) => [name, members.get(name) ?? null])),
+  );
 
 /** Picks these members from a parsed document. */
 export const besideRowsOf = (document: Readonly<Record<string, unknown>>): BesideRows =>
   besideRowsIn(
     new Map(
-      besideRows.flatMap((name) => (Object.hasOwn(document, name) ? [[name, JSON.stringify(document[name])]] : [])),
+      besideRows.flatMap((name) =>
+        Object.hasOwn(document, name) ? [[name, JSON.stringify(document[name])]] : [],
+      ),
     ),
   );
 
@@ -48,7 +52,8 @@ const MOST_SAID = 200;
 export function errorIn(beside: BesideRows): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
     const stated = beside[name];
-    if (stated !== null && !isNothing(stated)) return `${name}: ${scrub(stated).slice(0, MOST_SAID)}`;
+    if (stated !== null && !isNothing(stated))
+      return `${name}: ${scrub(stated).slice(0, MOST_SAID)}`;
   }
   const statuses = innerStatuses(beside);
   return statuses.length === 0 ? null : `debug.service_urls: status_code ${statuses.join(', ')}`;
@@ -97,13 +102,18 @@ function textsOf(json: string | null): string[] {
  */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
-  const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
-  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
+  const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(
     words,
   );
+  const isCut =
+    /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
+      words,
+    );
   const isCounted = /\b(rows?|results?|records?)\b/i.test(words) && countForm.test(words);
   if (!isOfRows || !(isCut || isCounted)) return 'no';
-  const numbers = [...words.matchAll(numberForm)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
+  const numbers = [...words.matchAll(numberForm)].map(([text]) =>
+    Number(text.replaceAll(/\D/g, '')),
+  );
   return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
 }
 

@@ -111,7 +111,11 @@ export const removeSpooled = async (path: string): Promise<void> =>
   onDisk('spool', path, async () => rm(path, { force: true }));
 
 /** Returns the work's result. File system errors become `STORAGE_FAILED` about the place; others are thrown on. */
-export async function onDisk<T>(place: 'archive' | 'spool', path: string, work: () => Promise<T>): Promise<T> {
+export async function onDisk<T>(
+  place: 'archive' | 'spool',
+  path: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {

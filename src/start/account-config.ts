@@ -32,13 +32,21 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
     if (value !== '') return value;
-    throw new Failure('USAGE_INVALID', `The account's catalog could not be requested, as ${name} was not stated.`, {
-      hint: `Set ${variable} in the environment.`,
-    });
+    throw new Failure(
+      'USAGE_INVALID',
+      `The account's catalog could not be requested, as ${name} was not stated.`,
+      {
+        hint: `Set ${variable} in the environment.`,
+      },
+    );
   };
   const service = {
     base_url: stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl),
-    reports_url: stated('--reports-url or RIPEN_REPORTS_URL', 'RIPEN_REPORTS_URL', options.reportsUrl),
+    reports_url: stated(
+      '--reports-url or RIPEN_REPORTS_URL',
+      'RIPEN_REPORTS_URL',
+      options.reportsUrl,
+    ),
     token: '${RIPEN_TOKEN}',
   };
   stated('RIPEN_TOKEN', 'RIPEN_TOKEN');
@@ -53,7 +61,14 @@ export async function accountConfigText(options: AccountOptions): Promise<string
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
 
 /** Usual metrics of studios; those that the account lists are used. */
-const usualMetrics = ['installs', 'clicks', 'impressions', 'sessions', 'cost', 'network_cost'] as const;
+const usualMetrics = [
+  'installs',
+  'clicks',
+  'impressions',
+  'sessions',
+  'cost',
+  'network_cost',
+] as const;
 /** Cohort metrics; the first of each line that is listed is used. */
 const usualCohorts = [
   ['all_revenue_total', 'revenue_total', 'revenue'],
@@ -72,13 +87,15 @@ const MOST_EVENTS = MOST_STARRED - 50;
 const MOST_NAMES = 3;
 
 function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
-  const idsOf = (filter: CatalogFilter): string[] => items.filter((item) => item.filter === filter).map(({ id }) => id);
+  const idsOf = (filter: CatalogFilter): string[] =>
+    items.filter((item) => item.filter === filter).map(({ id }) => id);
   const metrics = new Set(items.filter(isMetricItem).map(({ id }) => id));
   const usual = usualMetrics.filter((id) => metrics.has(id));
   const events = idsOf('event_metrics');
   const star = starOf(events, metrics);
   const known = new Set(['hour', 'day', ...idsOf('dimensions')]);
-  const dimensions = (...names: string[]): string => listText(names.filter((name) => known.has(name)));
+  const dimensions = (...names: string[]): string =>
+    listText(names.filter((name) => known.has(name)));
   const apps = chosenApps(items, options);
   const tokens = apps.map(({ id }) => id);
   const isChosen = options.apps !== undefined && options.apps.length > 0;
@@ -133,7 +150,8 @@ slices:
 }
 
 function eventsComment(star: Star | null): string {
-  if (star === null) return 'none, or more than a slice may have; add those you use, such as "purchase_*"';
+  if (star === null)
+    return 'none, or more than a slice may have; add those you use, such as "purchase_*"';
   return `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MOST_NAMES)}`;
 }
 
@@ -147,17 +165,25 @@ function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): read
 }
 
 /** The chosen currency, or else the one that most apps have, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
-function chosenCurrency(apps: readonly CatalogItem[], listed: readonly string[], { currency }: AccountOptions): string {
+function chosenCurrency(
+  apps: readonly CatalogItem[],
+  listed: readonly string[],
+  { currency }: AccountOptions,
+): string {
   if (currency !== undefined && listed.length > 0 && !listed.includes(currency)) {
     throw unlisted('currency', currency, listed);
   }
-  const stated = apps.flatMap(({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? []);
+  const stated = apps.flatMap(
+    ({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? [],
+  );
   const countOf = (code: string): number => stated.filter((other) => other === code).length;
   const [most = 'USD'] = stated.toSorted((one, other) => countOf(other) - countOf(one));
   return currency ?? most;
 }
 
-const statedCurrency = z.object({ currency: z.string().regex(/^[A-Z]{3}$/) }).transform(({ currency }) => currency);
+const statedCurrency = z
+  .object({ currency: z.string().regex(/^[A-Z]{3}$/) })
+  .transform(({ currency }) => currency);
 
 function unlisted(noun: string, name: string, listed: readonly string[]): Failure {
   const near = nearest(name, listed);
@@ -168,7 +194,8 @@ function unlisted(noun: string, name: string, listed: readonly string[]): Failur
 /** The usual cohort metrics, each with its listed usual ages in braces. */
 function cohortsOf(metrics: ReadonlySet<string>): string[] {
   return usualCohorts.flatMap((names) => {
-    const agesOf = (name: string): readonly number[] => usualAges.filter((age) => metrics.has(`${name}_d${age}`));
+    const agesOf = (name: string): readonly number[] =>
+      usualAges.filter((age) => metrics.has(`${name}_d${age}`));
     const name = names.find((each) => agesOf(each).length > 0);
     if (name === undefined) return [];
     const ages = agesOf(name);

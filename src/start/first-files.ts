@@ -45,7 +45,10 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
   if (!isSimulated) return text;
   return text
     .replace('copy .env.example to .env and fill it in, then ', '')
-    .replace(/^service:\n(?: .*\n)+/m, 'service: simulator # comes with ripen: no account, no network\n');
+    .replace(
+      /^service:\n(?: .*\n)+/m,
+      'service: simulator # comes with ripen: no account, no network\n',
+    );
 }
 
 const IGNORED = '.gitignore';
@@ -60,7 +63,10 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   const pathOf = (name: string): string => join(directory, name);
   refuseExisting(['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere));
   const texts = new Map([
-    ['ripen.yaml', account === undefined ? await firstConfig(simulator) : await accountConfigText(account)],
+    [
+      'ripen.yaml',
+      account === undefined ? await firstConfig(simulator) : await accountConfigText(account),
+    ],
     ['.env.example', environmentText],
     [SCHEMA_FILE, await bundled(SCHEMA_FILE)],
   ]);
@@ -73,10 +79,14 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
       await chmod(pathOf(name), mode);
     }
   } catch (cause) {
-    throw new Failure('STORAGE_FAILED', `The configuration could not be written to ${directory}: ${String(cause)}`, {
-      hint: 'Choose a directory that you may write to, on a disk with free space.',
-      cause,
-    });
+    throw new Failure(
+      'STORAGE_FAILED',
+      `The configuration could not be written to ${directory}: ${String(cause)}`,
+      {
+        hint: 'Choose a directory that you may write to, on a disk with free space.',
+        cause,
+      },
+    );
   }
   return { written: [...texts.keys()].map(pathOf) };
 }
@@ -92,7 +102,11 @@ function isThere(path: string): boolean {
 
 function refuseExisting(existing: readonly string[]): void {
   if (existing.length === 0) return;
-  throw new Failure('USAGE_INVALID', `Nothing was written, as these files existed already: ${existing.join(', ')}`, {
-    hint: 'Run `ripen init` in another directory, or move these files away.',
-  });
+  throw new Failure(
+    'USAGE_INVALID',
+    `Nothing was written, as these files existed already: ${existing.join(', ')}`,
+    {
+      hint: 'Run `ripen init` in another directory, or move these files away.',
+    },
+  );
 }

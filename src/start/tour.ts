@@ -82,8 +82,16 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   const config = await readConfig({ file, directory, environment });
   const nights = nightsBefore(now ?? new Date(), count);
   const summaries = await runNights(config, nights, { emit, signal });
-  const status = await statusOf(config, nights.at(-1) ?? new Date(), LOCK_WAIT_MS, { emit, signal });
-  return { config, nights: summaries, status, questions: options.file === undefined ? await exampleCopy(config) : [] };
+  const status = await statusOf(config, nights.at(-1) ?? new Date(), LOCK_WAIT_MS, {
+    emit,
+    signal,
+  });
+  return {
+    config,
+    nights: summaries,
+    status,
+    questions: options.file === undefined ? await exampleCopy(config) : [],
+  };
 }
 
 /** The path of the tour's own configuration, copied there unless an earlier tour did so. Throws `STORAGE_FAILED`. */
@@ -106,15 +114,26 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
   const latest = now.getTime() - MARGIN_MS;
   const today = new Date(latest).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
   const last = today <= latest ? today : today - MS_PER_DAY;
-  return Array.from({ length: count }, (_, index) => new Date(last - (count - 1 - index) * MS_PER_DAY));
+  return Array.from(
+    { length: count },
+    (_, index) => new Date(last - (count - 1 - index) * MS_PER_DAY),
+  );
 }
 
 /** Runs each night that is later than every run so far; an earlier night cannot be run any more. */
-async function runNights(config: Config, nights: readonly Date[], watched: Watched): Promise<SyncSummary[]> {
+async function runNights(
+  config: Config,
+  nights: readonly Date[],
+  watched: Watched,
+): Promise<SyncSummary[]> {
   if (config.service.kind !== 'simulator') {
-    throw new Failure('USAGE_INVALID', `The tour was given ${config.file}, which names a real service.`, {
-      hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
-    });
+    throw new Failure(
+      'USAGE_INVALID',
+      `The tour was given ${config.file}, which names a real service.`,
+      {
+        hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
+      },
+    );
   }
   const isBegun = existsSync(config.warehouse);
   const runs = isBegun ? (await statusOf(config, new Date(), LOCK_WAIT_MS, watched)).runs : [];
@@ -128,12 +147,23 @@ async function runNights(config: Config, nights: readonly Date[], watched: Watch
       world.setNow(night);
       const nightly = configOf(night, config, nights);
       const slices = nightly.slices.map(({ name }) => name);
-      const order = { command: 'sync', asOf: night, slices, lockWaitMs: LOCK_WAIT_MS, forced: null } as const;
+      const order = {
+        command: 'sync',
+        asOf: night,
+        slices,
+        lockWaitMs: LOCK_WAIT_MS,
+        forced: null,
+      } as const;
       const request = { ...order, acceptLoss: false, deadlineMs: null };
       summaries.push(
         await connected(world.service, watched.emit, async (service) => {
           const source = fromService(service);
-          return sync(nightly, request, nightly.slices === config.slices ? source : reportsAlone(source), watched);
+          return sync(
+            nightly,
+            request,
+            nightly.slices === config.slices ? source : reportsAlone(source),
+            watched,
+          );
         }),
       );
     }
@@ -147,7 +177,13 @@ async function runNights(config: Config, nights: readonly Date[], watched: Watch
 function configOf(night: Date, config: Config, nights: readonly Date[]): Config {
   if (night === nights.at(-1)) return config;
   if (night === nights[0]) return { ...config, publish: [] };
-  return { ...config, slices: config.slices.slice(0, 1), partners: false, links: null, publish: [] };
+  return {
+    ...config,
+    slices: config.slices.slice(0, 1),
+    partners: false,
+    links: null,
+    publish: [],
+  };
 }
 
 /** A source without catalog, partners and links: those of the first night are used. */
@@ -156,7 +192,10 @@ function reportsAlone(door: SourceDoor): SourceDoor {
     ...door,
     open: (run) => ({
       ...door.open(run),
-      begin: async () => ({ catalog: await readCatalog(run.warehouse, run.slices), slices: run.slices }),
+      begin: async () => ({
+        catalog: await readCatalog(run.warehouse, run.slices),
+        slices: run.slices,
+      }),
     }),
   };
 }

@@ -9,7 +9,12 @@ import * as z from 'zod';
 import type { Failure } from '../errors.ts';
 import { scrub } from '../config/secret.ts';
 
-const noteShape = z.object({ at: z.string(), code: z.string(), message: z.string(), hint: z.string().nullable() });
+const noteShape = z.object({
+  at: z.string(),
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().nullable(),
+});
 
 /** When and why the last run did not start. */
 export type FailedStart = z.output<typeof noteShape>;
@@ -20,7 +25,11 @@ const NOTE_MODE = 0o600;
 const noteOf = (warehouse: string): string => `${warehouse}.unstarted`;
 
 /** Writes the note, or deletes it if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
-export async function keepFailedStart(warehouse: string, failure: Failure | null, at: Date): Promise<void> {
+export async function keepFailedStart(
+  warehouse: string,
+  failure: Failure | null,
+  at: Date,
+): Promise<void> {
   if (failure === null) return rm(noteOf(warehouse), { force: true });
   if (!existsSync(dirname(warehouse))) return;
   const { code, message, hint } = failure;

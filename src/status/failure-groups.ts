@@ -3,7 +3,9 @@
 import type { RunFailure } from './status-report.ts';
 
 /** Returns one failure per code, hint and cause, in order; its slice or window is null if it differs within the group. */
-export function groupedFailures<F extends RunFailure>(failures: readonly F[]): (F & { readonly count: number })[] {
+export function groupedFailures<F extends RunFailure>(
+  failures: readonly F[],
+): (F & { readonly count: number })[] {
   const groups = new Map<string, F[]>();
   for (const failure of failures) {
     const key = JSON.stringify([failure.code, causeOf(failure), failure.hint]);
@@ -25,7 +27,8 @@ function causeOf({ slice, message }: RunFailure): string {
 }
 
 /** Days, instants, and measures such as `34 s` or `1,204 rows`. */
-const VARYING = /\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\d[\d.,]* (?:ms|s|min|B|KiB|MiB|rows?|periods?|times|tries)\b/g;
+const VARYING =
+  /\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\d[\d.,]* (?:ms|s|min|B|KiB|MiB|rows?|periods?|times|tries)\b/g;
 
 function messageOf(first: RunFailure, group: readonly RunFailure[]): string {
   const { slice, message } = first;
@@ -34,8 +37,11 @@ function messageOf(first: RunFailure, group: readonly RunFailure[]): string {
   const windows = group.map(({ window }) => window).filter((window) => window !== null);
   const days = windows.flatMap((window) => window.split(':')).toSorted();
   const span = windows.length < 2 ? '' : ` from ${days.at(0) ?? ''} to ${days.at(-1) ?? ''}`;
-  if (slices.size > 1) return `${slices.size} slices, ${group.length} requests${span}, first: ${placed(first)}`;
-  return windows.length < 2 ? placed(first) : `${slice}, ${windows.length} windows${span}: ${message}`;
+  if (slices.size > 1)
+    return `${slices.size} slices, ${group.length} requests${span}, first: ${placed(first)}`;
+  return windows.length < 2
+    ? placed(first)
+    : `${slice}, ${windows.length} windows${span}: ${message}`;
 }
 
 /** The message, preceded by its slice and window unless it begins with the slice. */

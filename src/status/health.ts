@@ -49,7 +49,8 @@ export function healthOf(
   // A replay from the archive shows nothing about the service.
   const online = report.runs.find(({ command }) => command !== 'replay') ?? newest;
   const judged = newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
-  const failedStart = start !== null && !report.runs.some(({ started_at: at }) => at > start.at) ? start : null;
+  const failedStart =
+    start !== null && !report.runs.some(({ started_at: at }) => at > start.at) ? start : null;
   const findings = [
     ...(failedStart === null
       ? []
@@ -72,7 +73,8 @@ export function healthOf(
       ),
     ),
   ];
-  const state = healthStates.find((each) => findings.some((found) => found.state === each)) ?? 'well';
+  const state =
+    healthStates.find((each) => findings.some((found) => found.state === each)) ?? 'well';
   return {
     state,
     headline:
@@ -103,9 +105,14 @@ function endOf({ status, failures }: RunStatus): string {
 
 /** The gravest findings of a kind, gravest first, and how many more there are. */
 function capped(findings: readonly Finding[]): Finding[] {
-  const sorted = findings.toSorted((one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state));
+  const sorted = findings.toSorted(
+    (one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state),
+  );
   const more = findings.length - MOST_FINDINGS;
-  return [...sorted.slice(0, MOST_FINDINGS), ...(more > 0 ? [finding('well', `And ${more} more like these.`)] : [])];
+  return [
+    ...sorted.slice(0, MOST_FINDINGS),
+    ...(more > 0 ? [finding('well', `And ${more} more like these.`)] : []),
+  ];
 }
 
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
@@ -117,7 +124,9 @@ function runFindings({ status, failures }: RunStatus): Finding[] {
   }
   return [
     ...capped(
-      groupedFailures(failures).map(({ code, message, hint }) => finding('failed', `${code}: ${message}`, hint)),
+      groupedFailures(failures).map(({ code, message, hint }) =>
+        finding('failed', `${code}: ${message}`, hint),
+      ),
     ),
     ...(status === 'interrupted' ? [finding('watch', 'A signal stopped the run.', RUN_AGAIN)] : []),
   ];
@@ -126,7 +135,9 @@ function runFindings({ status, failures }: RunStatus): Finding[] {
 /** Judges the run with the latest instant up to now: the newest run may have an earlier instant, or one by a wrong clock. */
 function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
   const online = runs.filter(({ command }) => command !== 'replay');
-  const instants = (online.length === 0 ? runs : online).map(({ as_of: at }) => at).filter((at) => at <= planAt);
+  const instants = (online.length === 0 ? runs : online)
+    .map(({ as_of: at }) => at)
+    .filter((at) => at <= planAt);
   const latest = instants.toSorted().at(-1);
   const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
   if (latest === undefined || agoMs <= LATE_MS) return [];
@@ -141,19 +152,37 @@ function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
     const about = (what: string, [oldest, ...others]: readonly PeriodStatus[]): Finding[] => {
       if (oldest === undefined) return [];
       const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
-      return [finding('watch', message, `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`)];
+      return [
+        finding(
+          'watch',
+          message,
+          `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`,
+        ),
+      ];
     };
-    const missing = ages.filter(({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS);
-    const overdue = ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince);
+    const missing = ages.filter(
+      ({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS,
+    );
+    const overdue = ages.filter(
+      ({ next_refresh_at: next }) => next !== null && next < overdueSince,
+    );
     return [...about('never loaded', missing), ...about('overdue for another fetch', overdue)];
   };
 }
 
-function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejected_rows'>): Finding[] {
+function rejectedFindings({
+  rejected_rows: rejected,
+}: Pick<StatusReport, 'rejected_rows'>): Finding[] {
   const rows = rejected.reduce((sum, each) => sum + each.rows, 0);
   if (rows === 0) return [];
   const message = `${counted(rows, 'row')} of the last run could not be stored exactly.`;
-  return [finding('watch', message, 'See `select * from ripen.rejected_rows` for the rows and the reasons.')];
+  return [
+    finding(
+      'watch',
+      message,
+      'See `select * from ripen.rejected_rows` for the rows and the reasons.',
+    ),
+  ];
 }
 
 /** Horizons that changes of final totals contradict, and proposed horizons for metrics without one. */
@@ -168,16 +197,28 @@ function horizonFindings({ name, histories }: SliceStatus): Finding[] {
         : `State \`horizons: { ${metric}: ${days}d }\`; ${looks} later looks found no change.`;
     if (changed > 0) {
       const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${age === null ? '' : `, as late as age ${age}`}.`;
-      return [finding('watch', message, proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`)];
+      return [
+        finding(
+          'watch',
+          message,
+          proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`,
+        ),
+      ];
     }
     if (horizon !== null || proposal === null) return [];
     return [
-      finding('well', `${name}: ${metric} never becomes final; its last change was seen at age ${age}.`, proposal),
+      finding(
+        'well',
+        `${name}: ${metric} never becomes final; its last change was seen at age ${age}.`,
+        proposal,
+      ),
     ];
   });
 }
 
-const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const counted = (number: number, noun: string): string =>
+  `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 /** `2026-02-14 02:30 UTC`. */
-const minuteOf = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
+const minuteOf = (instant: string): string =>
+  `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;

@@ -57,7 +57,9 @@ export function expectedPeriods(
   planAt: Date,
 ): Expected[] {
   const byStart = new Map(stored.map((period) => [period.start_day, period]));
-  const loaded = stored.map((period) => ({ requested: { start: period.asked_start, end: period.asked_end } }));
+  const loaded = stored.map((period) => ({
+    requested: { start: period.asked_start, end: period.asked_end },
+  }));
   return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const sameStart = byStart.get(period.bucket.start);
     // What is stored is another period if the date dimension has changed, or, without one, the date period.
@@ -72,7 +74,10 @@ export function expectedPeriods(
         fetched_at: found?.fetched_at ?? null,
         rows: found?.rows ?? null,
         rejected: found?.rejected ?? null,
-        next_refresh_at: found?.is_as_configured === false ? planAt.toISOString() : (found?.next_refresh_at ?? null),
+        next_refresh_at:
+          found?.is_as_configured === false
+            ? planAt.toISOString()
+            : (found?.next_refresh_at ?? null),
       },
     };
   });
@@ -80,7 +85,14 @@ export function expectedPeriods(
 
 /** Returns the number of periods, and of those in each state. */
 export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['periods'] {
-  const counts: Record<ShownPeriodState, number> = { missing: 0, open: 0, maturing: 0, final: 0, cut: 0, empty: 0 };
+  const counts: Record<ShownPeriodState, number> = {
+    missing: 0,
+    open: 0,
+    maturing: 0,
+    final: 0,
+    cut: 0,
+    empty: 0,
+  };
   for (const { state } of periods) counts[state] += 1;
   return { expected: periods.length, loaded: periods.length - counts.missing, ...counts };
 }
@@ -89,9 +101,14 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
  * Returns when a fetch is next due: now if a period is missing, or not over and not just fetched; else at the next refresh of a
  * period, or at the start of the next day if that is earlier and the date period moves. Null if nothing more is expected.
  */
-export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], planAt: Date): string | null {
+export function nextRefreshAt(
+  slice: Slice,
+  periods: readonly PeriodStatus[],
+  planAt: Date,
+): string | null {
   const now = planAt.toISOString();
-  if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now))) return now;
+  if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now)))
+    return now;
   const tomorrow = startOfDayAt(addDays(dayAt(planAt, slice.utcOffset), 1), slice.utcOffset);
   const moves = 'day' in slice.datePeriod.last ? [] : [tomorrow.toISOString()];
   const expected = periods.map((period) => period.next_refresh_at).filter((at) => at !== null);
@@ -110,7 +127,9 @@ export function metricStatuses(
     const [first] = stored;
     const spans: CellSpan[] = [];
     for (const { start, status } of periods) {
-      const stretch = stored.find(({ first_day: from, last_day: to }) => from <= start && start <= to);
+      const stretch = stored.find(
+        ({ first_day: from, last_day: to }) => from <= start && start <= to,
+      );
       const state = status.state === 'missing' ? 'missing' : (stretch?.state ?? 'not loaded');
       const open = spans.at(-1);
       if (open?.state === state) {
@@ -134,7 +153,16 @@ export function metricStatuses(
 /** Returns the number of cells of several metrics, and of those in each state. */
 export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): SliceStatus['cells'] {
   const spans = metrics.flatMap((metric) => metric.spans);
-  const cells = { final: 0, maturing: 0, open: 0, cut: 0, empty: 0, rejected: 0, 'not loaded': 0, missing: 0 };
+  const cells = {
+    final: 0,
+    maturing: 0,
+    open: 0,
+    cut: 0,
+    empty: 0,
+    rejected: 0,
+    'not loaded': 0,
+    missing: 0,
+  };
   for (const { state, periods } of spans) cells[state] += periods;
   return { expected: spans.reduce((sum, { periods }) => sum + periods, 0), ...cells };
 }

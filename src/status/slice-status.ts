@@ -43,21 +43,37 @@ const tableState = z.object({
   building_periods: count.nullable(),
 });
 /** Returns the status of a slice at an instant; without a warehouse, that of a slice that was never loaded. */
-export async function sliceStatus(warehouse: Warehouse | null, slice: Slice, planAt: Date): Promise<SliceStatus> {
+export async function sliceStatus(
+  warehouse: Warehouse | null,
+  slice: Slice,
+  planAt: Date,
+): Promise<SliceStatus> {
   const { name } = slice;
   const since = (days: number): string => timestamp(new Date(planAt.getTime() - days * MS_PER_DAY));
-  const read = async <T>(of: string, shape: z.ZodType<T>, ...parameters: (string | number)[]): Promise<T[]> =>
+  const read = async <T>(
+    of: string,
+    shape: z.ZodType<T>,
+    ...parameters: (string | number)[]
+  ): Promise<T[]> =>
     warehouse === null ? [] : warehouse.rows(statement(of), [name, ...parameters], shape);
   const [table] = await read('status/table', tableState);
   const [audits] = await read('status/audits', auditedCells, since(AUDITED_DAYS));
-  const periods = await read('status/periods', storedPeriod, fingerprintOf(slice), JSON.stringify(slice.metrics));
+  const periods = await read(
+    'status/periods',
+    storedPeriod,
+    fingerprintOf(slice),
+    JSON.stringify(slice.metrics),
+  );
   const fetches = periods.map((period) => period.fetched_at).toSorted();
-  const columns = warehouse === null || table?.is_live !== true ? [] : await columnsOf(warehouse, name);
+  const columns =
+    warehouse === null || table?.is_live !== true ? [] : await columnsOf(warehouse, name);
   const expected = expectedPeriods(slice, periods, table?.week_starts_on ?? null, planAt);
   const ages = expected.map(({ status }) => status);
   const stretches = await read('status/finality', storedStretch);
   // Before the next sync, the table may have another form or date dimension than the slice.
-  const hasCurves = ['age_days', slice.grain].every((needed) => columns.some(({ name: column }) => column === needed));
+  const hasCurves = ['age_days', slice.grain].every((needed) =>
+    columns.some(({ name: column }) => column === needed),
+  );
   const meanings = new Map(columns.map((column) => [column.name, column.comment]));
   const metrics = metricStatuses(slice.metrics, expected, stretches, meanings);
   return {

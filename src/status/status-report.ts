@@ -14,7 +14,16 @@ export type ShownPeriodState = (typeof periodStates)[number];
  * States of a cell (period × metric). `rejected`: rows of the period could not be stored; `not loaded`: the slice has got the
  * metric since the period was last fetched; `missing`, `cut` and `empty`: as for periods.
  */
-export const cellStates = ['final', 'maturing', 'open', 'cut', 'empty', 'rejected', 'not loaded', 'missing'] as const;
+export const cellStates = [
+  'final',
+  'maturing',
+  'open',
+  'cut',
+  'empty',
+  'rejected',
+  'not loaded',
+  'missing',
+] as const;
 
 export type CellState = (typeof cellStates)[number];
 
@@ -124,7 +133,10 @@ export const auditedCells = z
   .transform((cells) => {
     const { drawn_periods: drawn, drawn_changed: changed } = cells;
     // With 95 % confidence, fewer than this share of all final cells drawn from were wrong; null before the first draw.
-    return { ...cells, wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn) };
+    return {
+      ...cells,
+      wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn),
+    };
   });
 
 export const curvePoint = z.object({
@@ -152,7 +164,10 @@ export interface SliceStatus {
   readonly next_refresh_at: string | null;
   readonly rows: number;
   /** Periods of the coverage: how many are expected and loaded, and how many are in each state. */
-  readonly periods: Readonly<Record<ShownPeriodState, number>> & { readonly expected: number; readonly loaded: number };
+  readonly periods: Readonly<Record<ShownPeriodState, number>> & {
+    readonly expected: number;
+    readonly loaded: number;
+  };
   /** Cells of the coverage (periods times metrics), in total and in each state. */
   readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
   /** Stored periods whose rows could not be proven complete. */
@@ -234,7 +249,12 @@ export const runWarning = z.object({
 });
 
 /** Rejected rows of the newest run: a row of `status/run_rejected_rows`. */
-export const rejectedRows = z.object({ slice: z.string(), window: z.string(), reason: z.string(), rows: count });
+export const rejectedRows = z.object({
+  slice: z.string(),
+  window: z.string(),
+  reason: z.string(),
+  rows: count,
+});
 
 export interface StatusReport {
   readonly as_of: string;

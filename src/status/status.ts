@@ -17,7 +17,13 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { sliceStatus } from './slice-status.ts';
-import { rejectedRows, runStatus, runWarning, type SliceStatus, type StatusReport } from './status-report.ts';
+import {
+  rejectedRows,
+  runStatus,
+  runWarning,
+  type SliceStatus,
+  type StatusReport,
+} from './status-report.ts';
 
 /** Returns the status at an instant; null is an empty warehouse. `snapshot` is the copy read in place of a locked one. */
 export async function readStatus(
@@ -27,28 +33,40 @@ export async function readStatus(
   snapshot: string | null = null,
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
-  const listed = warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
+  const listed =
+    warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   for (const stated of config.slices) {
     slices.push(await sliceStatus(warehouse, withStars(stated, listed), planAt));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
-  const stored = (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
+  const stored =
+    (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
   const configured = new Set(config.slices.map(({ name }) => name));
   const unconfigured = stored.map(({ slice }) => slice).filter((name) => !configured.has(name));
   const crawls =
-    config.links === null ? [] : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
+    config.links === null
+      ? []
+      : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
   const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
   const report = { ...about, slices, unconfigured, crawls, ...runs };
-  const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
+  const future =
+    warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
 
-const crawlRow = z.object({ app_token: z.string(), crawled_at: instant.transform((at) => at.toISOString()) });
+const crawlRow = z.object({
+  app_token: z.string(),
+  crawled_at: instant.transform((at) => at.toISOString()),
+});
 
 /** The ids of all metrics in the stored catalog of filters-data, sorted; empty before it is first stored. */
 async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
   const lists = JSON.stringify(metricFilterNames);
-  const rows = await warehouse.rows(statement('status/listed_metrics'), [lists], z.object({ id: z.string() }));
+  const rows = await warehouse.rows(
+    statement('status/listed_metrics'),
+    [lists],
+    z.object({ id: z.string() }),
+  );
   return rows.map(({ id }) => id);
 }
 
@@ -63,7 +81,8 @@ export async function statusOf(
   listening: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
   if (!warehouseExists(config.warehouse)) return readStatus(config, null, planAt);
-  const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
+  const snapshot =
+    config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
     withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...listening }, async (warehouse) =>
       readStatus(config, warehouse, planAt, stands),
@@ -71,7 +90,8 @@ export async function statusOf(
   try {
     return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? LOCK_WAIT_MS : 0), null);
   } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'WAREHOUSE_LOCKED' || snapshot === null) throw error;
+    if (!(error instanceof Failure) || error.code !== 'WAREHOUSE_LOCKED' || snapshot === null)
+      throw error;
     return read(snapshot, 0, snapshot);
   }
 }
@@ -92,7 +112,11 @@ async function readLastRuns(
   return {
     runs: [asItStood, ...found.slice(1)],
     warnings: await warehouse.rows(statement('status/run_warnings'), [newest.run_id], runWarning),
-    rejected_rows: await warehouse.rows(statement('status/run_rejected_rows'), [newest.run_id], rejectedRows),
+    rejected_rows: await warehouse.rows(
+      statement('status/run_rejected_rows'),
+      [newest.run_id],
+      rejectedRows,
+    ),
   };
 }
 

@@ -51,7 +51,10 @@ function viewStatements(target: Target): string[] {
     ...commentOn('view', final, `${tableComment(target)} ${shown}`, comments),
     ...(cohortsText === null
       ? [`drop view if exists ${cohorts}`]
-      : [cohortsText, ...commentOn('view', cohorts, about, new Map([...dimensions, ...cohortComments]))]),
+      : [
+          cohortsText,
+          ...commentOn('view', cohorts, about, new Map([...dimensions, ...cohortComments])),
+        ]),
   ];
 }
 
@@ -83,13 +86,18 @@ function columnComments(target: Target): Map<string, string> {
   const dimensions = slice.dimensions.map((name): [string, string] => {
     const item = catalog.find(({ filter, id }) => filter === 'dimensions' && id === name);
     const zone = isDateDimension(name) ? `; in UTC${slice.utcOffset}` : '';
-    const first = isDateDimension(name) && name !== 'hour' && name !== 'day' ? `; the first day of the ${name}` : '';
+    const first =
+      isDateDimension(name) && name !== 'hour' && name !== 'day'
+        ? `; the first day of the ${name}`
+        : '';
     return [name, `${item?.name || name} (dimension)${first}${zone}.`];
   });
   const items = metricItems(catalog);
   const metrics = target.columns.metrics.map((metric): [string, string] => {
     const item = items.get(metric.id);
-    const words = [item?.name || metric.id, item?.description ?? ''].filter((part) => part !== '').join(': ');
+    const words = [item?.name || metric.id, item?.description ?? '']
+      .filter((part) => part !== '')
+      .join(': ');
     return [
       metric.id,
       `${words} (${unitOf(target, item?.formatting ?? '')}; ${summingText(metric)}; ${horizonText(metric)}).`,
@@ -100,7 +108,9 @@ function columnComments(target: Target): Map<string, string> {
     ...dimensions,
     ...(isCube ? cubeComments : metrics),
     ['attr_dependency', 'Ids the service attached to the row; part of its key.'],
-    ...(isCube ? [] : [['_extra', 'Keys the service sent without being requested; else NULL.'] as const]),
+    ...(isCube
+      ? []
+      : [['_extra', 'Keys the service sent without being requested; else NULL.'] as const]),
     ['_load_id', 'The load that stored the row: ripen.loads.load_id.'],
   ]);
 }
@@ -114,8 +124,14 @@ function unitOf({ slice }: Target, formatting: string): string {
 
 const cubeComments: readonly (readonly [string, string])[] = [
   ['cohort', 'The metric without its age, as configured; do not sum rows of several'],
-  ['metric', 'The metric as the service names it; ripen.slice_metrics says whether its values add up'],
-  ['age', 'Age of the cohort as the service writes it, such as d7; do not sum rows of several ages'],
+  [
+    'metric',
+    'The metric as the service names it; ripen.slice_metrics says whether its values add up',
+  ],
+  [
+    'age',
+    'Age of the cohort as the service writes it, such as d7; do not sum rows of several ages',
+  ],
   ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
   ['value', 'The value. NULL values have no row; zeros have one'],
 ];
@@ -130,7 +146,9 @@ function summingText({ id, additive }: Metric): string {
 }
 
 function horizonText(metric: Metric): string {
-  return metric.horizonMs === null ? 'never final' : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
+  return metric.horizonMs === null
+    ? 'never final'
+    : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
 }
 
 /** The view that shows a cell only once it is final, as in `ripen.finality`. */

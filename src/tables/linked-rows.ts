@@ -53,8 +53,13 @@ function levelsOf({ columns }: StoredSlice): readonly Level[] {
 
 function keysOf(slice: StoredSlice): Key[] {
   const own = levelsOf(slice);
-  const labels = own.map(({ dimension }) => ({ name: keyName(dimension), sql: `s.${identifier(dimension)}` }));
-  const ids = own.flatMap(({ id }) => (id === null ? [] : [{ name: keyName(id), sql: rowIdSql(slice, id) }]));
+  const labels = own.map(({ dimension }) => ({
+    name: keyName(dimension),
+    sql: `s.${identifier(dimension)}`,
+  }));
+  const ids = own.flatMap(({ id }) =>
+    id === null ? [] : [{ name: keyName(id), sql: rowIdSql(slice, id) }],
+  );
   return [{ name: APP, sql: 's."app_token"' }, ...labels, ...ids];
 }
 
@@ -81,7 +86,8 @@ const fittingName = (dimension: string): string => keyName(`fitting,${dimension}
 /** Fitting labels, with looseness: 0 as reported; 1 with the row's id added or removed; 2 without ` (1)` if it has no id. */
 function fittingLabels({ dimension, id }: Level): string {
   const reported = `d.${keyName(dimension)}`;
-  const label = (sql: string, looseness: number): string => `{'label': ${sql}, 'looseness': ${looseness}}`;
+  const label = (sql: string, looseness: number): string =>
+    `{'label': ${sql}, 'looseness': ${looseness}}`;
   if (id === null) return `[${label(reported, 0)}]`;
   const stated = `(' (' || d.${keyName(id)} || ')')`;
   const bare = String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`;
@@ -218,7 +224,10 @@ left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
 
 /** A query for the app and the labels, from the network down, of rows loaded after `afterLoad` that have no link. */
 export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
-  const recent = { ...slice, table: `(select * from ${slice.table} where "_load_id" > ${afterLoad})` };
+  const recent = {
+    ...slice,
+    table: `(select * from ${slice.table} where "_load_id" > ${afterLoad})`,
+  };
   const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);
   return `${fittingLinks(recent)}
 select distinct s.${APP} as app_token, [${labels.join(', ')}] as path
@@ -228,13 +237,24 @@ where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')}
 
 /** A query for the link versions of one level that fit a key, with their looseness, and validity in the slice's UTC offset. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
-  const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
+  const [above, below] = [
+    own.filter((other) => other.level <= level),
+    own.filter((other) => other.level > level),
+  ];
   // Compares with a few whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`.
-  const labels = above.map(({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`);
-  const joined = above.map(({ dimension, label }) => `v.${label} = ${unnested(dimension)}.fits.label`);
-  const looseness = above.map(({ dimension }) => `${unnested(dimension)}.fits.looseness`).join(' + ');
+  const labels = above.map(
+    ({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`,
+  );
+  const joined = above.map(
+    ({ dimension, label }) => `v.${label} = ${unnested(dimension)}.fits.label`,
+  );
+  const looseness = above
+    .map(({ dimension }) => `${unnested(dimension)}.fits.looseness`)
+    .join(' + ');
   const inDays = (column: string): string =>
-    aheadSeconds === 0 ? column : `${column} + interval '${aheadSeconds} seconds' as ${column.slice(2)}`;
+    aheadSeconds === 0
+      ? column
+      : `${column} + interval '${aheadSeconds} seconds' as ${column.slice(2)}`;
   const nothingBelow = below
     .map(({ dimension }) => `coalesce(k.${keyName(dimension)}, '') in ${NAMELESS}`)
     .join(' and ');

@@ -42,7 +42,11 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   // Both have their keys in the order of the shape.
   if (JSON.stringify(before) === JSON.stringify(now)) return;
   await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
-  await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(now), settleSeconds]);
+  await warehouse.run(statement('ledger/record_metrics'), [
+    slice.name,
+    JSON.stringify(now),
+    settleSeconds,
+  ]);
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
@@ -84,19 +88,35 @@ const recordedMetric = z.object({
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
 /** The metrics of a slice as last recorded, in order; read once between two changes. */
-const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
-  const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
-  const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
-  return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
-});
+const readRecorded = rememberingEach(
+  async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+    const rows = await warehouse.rows(
+      statement('ledger/recorded_metrics'),
+      [JSON.stringify(slices)],
+      recordedRow,
+    );
+    const found = new Map(
+      rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]),
+    );
+    return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
+  },
+);
 
 /** The metrics of a slice that were last recorded as having no documented form. */
-export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {
+export async function recordedUnknown(
+  warehouse: Warehouse,
+  slice: string,
+): Promise<ReadonlySet<string>> {
   const recorded = await readRecorded(warehouse, slice);
   return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
 }
 
-const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape, age: z.string() });
+const overdueRow = z.object({
+  slice: z.string(),
+  fingerprint: z.string(),
+  start_day: dayShape,
+  age: z.string(),
+});
 
 /** Records a later refresh of overdue periods that are not requested now: other ages have become worth a request since then. */
 export async function recordPostponed(
@@ -118,7 +138,8 @@ export async function recordPostponed(
     const cells = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
     const due = new Set(windows.flatMap(cellsIn));
     const postponed = new Set(cells.filter((cell) => !due.has(cell)));
-    if (postponed.size > 0) await recordStates(warehouse, target, (start, age) => postponed.has(`${start} ${age}`));
+    if (postponed.size > 0)
+      await recordStates(warehouse, target, (start, age) => postponed.has(`${start} ${age}`));
   }
 }
 
@@ -147,18 +168,28 @@ async function recordStates(
     });
   });
   if (states.length === 0) return;
-  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, JSON.stringify(states)]);
+  await warehouse.run(statement('ledger/record_states'), [
+    slice.name,
+    fingerprint,
+    JSON.stringify(states),
+  ]);
 }
 
 const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
 
 /** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
-export const readAdditivity = rememberingEach(async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
-  const rows = await warehouse.rows(statement('ledger/additivity'), [JSON.stringify(slices)], additivityRow);
-  const of = (slice: string): SeenAdditivity =>
-    new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
-  return new Map(slices.map((slice) => [slice, of(slice)]));
-});
+export const readAdditivity = rememberingEach(
+  async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
+    const rows = await warehouse.rows(
+      statement('ledger/additivity'),
+      [JSON.stringify(slices)],
+      additivityRow,
+    );
+    const of = (slice: string): SeenAdditivity =>
+      new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
+    return new Map(slices.map((slice) => [slice, of(slice)]));
+  },
+);
 
 /**
  * Records whether an answer's rows of assumed metrics added up; returns the target with that knowledge. A metric that did not
@@ -167,17 +198,26 @@ export const readAdditivity = rememberingEach(async (warehouse, slices): Promise
 export async function rememberAdditivity(
   warehouse: Warehouse,
   target: Target,
-  { notAdditive, addsUp }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
+  {
+    notAdditive,
+    addsUp,
+  }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
   seenAt: Date,
 ): Promise<Target> {
-  const seen = new Map([...addsUp.map((id) => [id, true] as const), ...notAdditive.map((id) => [id, false] as const)]);
+  const seen = new Map([
+    ...addsUp.map((id) => [id, true] as const),
+    ...notAdditive.map((id) => [id, false] as const),
+  ]);
   const assumed = target.columns.metrics.filter(
     ({ id, additivity }) =>
-      (additivity === 'assumed' && seen.has(id)) || (additivity === 'seen' && seen.get(id) === false),
+      (additivity === 'assumed' && seen.has(id)) ||
+      (additivity === 'seen' && seen.get(id) === false),
   );
   if (assumed.length === 0) return target;
   const learned = new Map(assumed.map(({ id }) => [id, seen.get(id) === true]));
-  const rows = JSON.stringify([...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })));
+  const rows = JSON.stringify(
+    [...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })),
+  );
   const { name } = target.slice;
   await warehouse.run(statement('ledger/remember_additivity'), [name, timestamp(seenAt), rows]);
   await warehouse.run(statement('ledger/apply_additivity'), [name, rows]);

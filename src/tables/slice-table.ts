@@ -34,7 +34,8 @@ import {
   type Target,
 } from './target.ts';
 
-const buildingTable = (slice: string): string => `ripen_internal.${identifier(`building_${slice}`)}`;
+const buildingTable = (slice: string): string =>
+  `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
  * Makes or alters the table for a slice's rows, so that it has the configured columns in order, none narrower than before.
@@ -53,7 +54,14 @@ export async function prepareTable(
   const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
   const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
   const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-  const made = { slice, fingerprint, state, table, catalog, columns: columnsOf(slice, metrics, new Map()) };
+  const made = {
+    slice,
+    fingerprint,
+    state,
+    table,
+    catalog,
+    columns: columnsOf(slice, metrics, new Map()),
+  };
   await warehouse.transact(async () => {
     if (ledger.building !== null && ledger.building !== known) {
       // It was built for a fingerprint that is no longer configured.
@@ -65,7 +73,13 @@ export async function prepareTable(
     await warehouse.run(`drop view if exists ${table}`);
     await warehouse.run(createTable(table, made.columns));
     const weekStartsOn = weekStartOf(ledger, fingerprint);
-    await warehouse.run(statement('load/record_table'), [slice.name, fingerprint, table, state, weekStartsOn]);
+    await warehouse.run(statement('load/record_table'), [
+      slice.name,
+      fingerprint,
+      table,
+      state,
+      weekStartsOn,
+    ]);
     const change = { name: null, change: `${state} table made`, before: null, after: fingerprint };
     await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
   });
@@ -74,7 +88,8 @@ export async function prepareTable(
   const target = { ...made, columns: columnsOf(slice, metrics, existing) };
   const names = tableColumns(target.columns).map(({ name }) => name);
   return warehouse.transact(async () => {
-    if (names.join('\n') === [...existing.keys()].join('\n')) await alterTypes(warehouse, target, existing, runId);
+    if (names.join('\n') === [...existing.keys()].join('\n'))
+      await alterTypes(warehouse, target, existing, runId);
     else await rebuildTable(warehouse, target, existing, runId);
     await describeSlice(warehouse, target);
     return target;
@@ -92,7 +107,9 @@ export async function alterTypes(
   for (const { name, type } of changed) {
     const before = existing.get(name) ?? type;
     const using = castExactly(identifier(name), before, type);
-    await warehouse.run(`alter table ${table} alter column ${identifier(name)} type ${type} using ${using}`);
+    await warehouse.run(
+      `alter table ${table} alter column ${identifier(name)} type ${type} using ${using}`,
+    );
     const change = { name, change: 'column widened', before, after: type };
     await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
   }
@@ -109,7 +126,8 @@ async function rebuildTable(
   const wanted = tableColumns(columns);
   const selected = wanted.map(({ name, type }) => {
     const before = existing.get(name);
-    const value = before === undefined ? `null::${type}` : castExactly(identifier(name), before, type);
+    const value =
+      before === undefined ? `null::${type}` : castExactly(identifier(name), before, type);
     return `${value} as ${identifier(name)}`;
   });
   const copy = `ripen_internal.${identifier(`copy_${slice.name}`)}`;
@@ -119,8 +137,12 @@ async function rebuildTable(
   await warehouse.run(`drop table ${copy}`);
   if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
   const names = new Set(wanted.map(({ name }) => name));
-  const removed = [...existing].flatMap(([name, before]) => (names.has(name) ? [] : [{ name, before, after: null }]));
-  const added = wanted.flatMap(({ name, type }) => (existing.has(name) ? [] : [{ name, before: null, after: type }]));
+  const removed = [...existing].flatMap(([name, before]) =>
+    names.has(name) ? [] : [{ name, before, after: null }],
+  );
+  const added = wanted.flatMap(({ name, type }) =>
+    existing.has(name) ? [] : [{ name, before: null, after: type }],
+  );
   for (const each of [...removed, ...added]) {
     // Its values are deleted: if the metric returns, its periods are due again, as are those of a column dropped by hand.
     await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, each.name]);
@@ -134,16 +156,27 @@ const loadedMetric = z.object({ metric: z.string() });
 /** Removes the rows of metrics that a cube no longer has, and counts the rest. If one returns, its periods are due again. */
 async function removeMetrics(
   warehouse: Warehouse,
-  { slice, fingerprint, table, columns }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
+  {
+    slice,
+    fingerprint,
+    table,
+    columns,
+  }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
   runId: string,
 ): Promise<void> {
-  const loaded = await warehouse.rows(statement('load/loaded_metrics'), [slice.name, fingerprint], loadedMetric);
+  const loaded = await warehouse.rows(
+    statement('load/loaded_metrics'),
+    [slice.name, fingerprint],
+    loadedMetric,
+  );
   const removed = loaded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
   const ages = JSON.stringify([...metricsByAge(slice, columns.metrics).keys()]);
   const date = identifier(slice.grain ?? 'day');
   await warehouse.transact(async () => {
-    await warehouse.run(`delete from ${table} where metric in (${removed.map(literal).join(', ')})`);
+    await warehouse.run(
+      `delete from ${table} where metric in (${removed.map(literal).join(', ')})`,
+    );
     await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);
     // The next load of a period compares what it brings with these.
     const counted = `select count(*) from ${table} as t where t.${date}::date = p.start_day and t.age = p.age and t."value" <> 0`;
@@ -158,7 +191,11 @@ async function removeMetrics(
 }
 
 const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string>> => {
-  const rows = await warehouse.rows(statement('ledger/tables_in_the_way'), [], z.object({ table_name: z.string() }));
+  const rows = await warehouse.rows(
+    statement('ledger/tables_in_the_way'),
+    [],
+    z.object({ table_name: z.string() }),
+  );
   return new Set(rows.map((row) => row.table_name));
 }, 'relations');
 
@@ -212,7 +249,13 @@ export async function turnWeeks(
   weekStartsOn: WeekStart,
 ): Promise<void> {
   await warehouse.transact(async () => {
-    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, null, null, null]);
+    await warehouse.run(statement('load/forget_periods'), [
+      slice.name,
+      fingerprint,
+      null,
+      null,
+      null,
+    ]);
     await learnWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
   });
 }
@@ -230,7 +273,11 @@ async function forget(warehouse: Warehouse, slice: string, fingerprint: string):
 }
 
 /** Replaces the live table with a complete one in one transaction, so that no reader sees a mixture. */
-export async function swapTables(warehouse: Warehouse, target: Target, runId: string): Promise<void> {
+export async function swapTables(
+  warehouse: Warehouse,
+  target: Target,
+  runId: string,
+): Promise<void> {
   const { slice, fingerprint } = target;
   const { live } = await readSliceLedger(warehouse, slice.name);
   const table = liveTable(slice.name);
@@ -242,7 +289,12 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
     if (live !== null) await forget(warehouse, slice.name, live.fingerprint);
     await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);
     await describeSlice(warehouse, { ...target, state: 'live', table });
-    const change = { name: null, change: 'table swapped', before: live?.fingerprint ?? null, after: fingerprint };
+    const change = {
+      name: null,
+      change: 'table swapped',
+      before: live?.fingerprint ?? null,
+      after: fingerprint,
+    };
     await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
   });
 }
@@ -266,17 +318,29 @@ export async function deleteOld(
     .toSorted();
   const [first, newest] = [starts.at(0), starts.at(-1)];
   if (kept === null || first === undefined || newest === undefined) return null;
-  const before = newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
+  const before =
+    newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
   const periods = starts.filter((start) => start < before).length;
   if (periods === 0) return null;
   const days = { start: first, end: before };
   return warehouse.transact(async () => {
     const isKept = keeps && state === 'live';
-    if (isKept) await warehouse.run(statement('load/release_periods'), [slice.name, fingerprint, first, before]);
+    if (isKept)
+      await warehouse.run(statement('load/release_periods'), [
+        slice.name,
+        fingerprint,
+        first,
+        before,
+      ]);
     const rows = await warehouse.run(`delete from ${table} where ${insideDays(slice.grain, days)}`);
     if (rows > 0) warehouse.reclaimAtClose();
     const bounds = ledgerBounds(slice.grain, days);
-    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds, null]);
+    await warehouse.run(statement('load/forget_periods'), [
+      slice.name,
+      fingerprint,
+      ...bounds,
+      null,
+    ]);
     return { periods, rows, before };
   });
 }

@@ -53,7 +53,9 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
             else (${attached} ->> '$.${id}')
         end`;
   const known = (sql: string): string => `nullif(nullif(${sql}, ''), 'unknown')`;
-  return columns.includes(id) ? `coalesce(${known(`s.${identifier(id)}`)}, ${known(single)})` : known(single);
+  return columns.includes(id)
+    ? `coalesce(${known(`s.${identifier(id)}`)}, ${known(single)})`
+    : known(single);
 }
 
 /** Dimensions with which a row names its partner's id, or has it attached. */
@@ -72,7 +74,10 @@ export function namesLinks({ columns }: StoredSlice): boolean {
 const scanRow = z.object({ searched: count, newest: count });
 
 /** The newest load whose rows were searched for links or partners, and the newest load of all; 0 if there is none. */
-export async function rowScan(warehouse: Warehouse, reader: 'partners' | 'links'): Promise<z.infer<typeof scanRow>> {
+export async function rowScan(
+  warehouse: Warehouse,
+  reader: 'partners' | 'links',
+): Promise<z.infer<typeof scanRow>> {
   const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], scanRow);
   return scan ?? { searched: 0, newest: 0 };
 }

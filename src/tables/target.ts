@@ -55,7 +55,10 @@ export function narrowedTo(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
   if (target.columns.cube === undefined) return { ...target, slice };
-  const columns = { ...target.columns, metrics: target.columns.metrics.filter(({ id }) => kept.has(id)) };
+  const columns = {
+    ...target.columns,
+    metrics: target.columns.metrics.filter(({ id }) => kept.has(id)),
+  };
   return { ...target, slice, columns };
 }
 
@@ -85,9 +88,17 @@ export function tableColumns(columns: Columns): { readonly name: string; readonl
       age_days: 'INTEGER',
       value: formatColumnType(cube.value),
     };
-    return [...dimensions, ...cubeColumns.map((name) => ({ name, type: types[name] })), key, loadId];
+    return [
+      ...dimensions,
+      ...cubeColumns.map((name) => ({ name, type: types[name] })),
+      key,
+      loadId,
+    ];
   }
-  const metrics = columns.metrics.map(({ id, type }) => ({ name: id, type: formatColumnType(type) }));
+  const metrics = columns.metrics.map(({ id, type }) => ({
+    name: id,
+    type: formatColumnType(type),
+  }));
   return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
 }
 
@@ -97,7 +108,11 @@ export function createTable(table: string, columns: Columns): string {
 }
 
 /** The columns that a slice's table must have. An existing column keeps its type if that is wider. */
-export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {
+export function columnsOf(
+  slice: Slice,
+  metrics: readonly Metric[],
+  existing: ReadonlyMap<string, string>,
+): Columns {
   const columns: Columns = {
     dimensions: slice.dimensions,
     metrics:
@@ -107,7 +122,10 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
   };
   if (slice.cube === undefined) return columns;
   const value = valueType(columns.metrics, parseColumnType(existing.get('value') ?? ''));
-  return { ...columns, cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) } };
+  return {
+    ...columns,
+    cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) },
+  };
 }
 
 /** The type of a cube's values that holds the values of its metrics and those already stored. */
@@ -118,7 +136,11 @@ export function valueType(metrics: readonly Metric[], has: ColumnType | null): C
 }
 
 /** The type that a column keeps or gets: an existing one never narrows, and becomes DOUBLE only if the slice states that. */
-function keepWide({ id, type }: Metric, existing: ReadonlyMap<string, string>, { types }: Slice): ColumnType {
+function keepWide(
+  { id, type }: Metric,
+  existing: ReadonlyMap<string, string>,
+  { types }: Slice,
+): ColumnType {
   const has = parseColumnType(existing.get(id) ?? '');
   if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(types, id))) return type;
   if (has.kind === 'DOUBLE' || type.kind === 'DOUBLE') return has;
@@ -149,6 +171,9 @@ export function periodOf(grain: DateDimension | null, start: Day): string {
 }
 
 /** The days of the ledger's periods that a load replaces, as parameters; both null for a report without a date dimension. */
-export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
+export function ledgerBounds(
+  grain: unknown,
+  { start, end }: DayInterval,
+): readonly [Day | null, Day | null] {
   return grain === null ? [null, null] : [start, end];
 }

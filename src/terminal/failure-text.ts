@@ -21,7 +21,8 @@ export interface PrintedFailure {
 }
 
 /** 0 for the gravest kind. */
-const gravity = ({ code }: PrintedFailure): number => Object.keys(exitCodes).indexOf(failureCodes[code]);
+const gravity = ({ code }: PrintedFailure): number =>
+  Object.keys(exitCodes).indexOf(failureCodes[code]);
 
 /** `CODE: message` and hint of each failure, gravest first, then in given order; with `verbose` its causes. Empty for none. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
@@ -41,7 +42,11 @@ const MOST_CAUSES = 10;
 
 function causesOf(cause: unknown): string[] {
   const lines: string[] = [];
-  for (let inner = cause; inner instanceof Error && lines.length < MOST_CAUSES; inner = inner.cause) {
+  for (
+    let inner = cause;
+    inner instanceof Error && lines.length < MOST_CAUSES;
+    inner = inner.cause
+  ) {
     lines.push(`  caused by ${(inner.stack ?? inner.message).trim().split('\n').join('\n    ')}`);
   }
   return lines;
@@ -51,19 +56,32 @@ function causesOf(cause: unknown): string[] {
 export function failedResult(failure: Failure | null): JsonLine {
   if (failure === null) return new JsonLine({ status: 'interrupted', failures: [] });
   const { code, message, hint } = failure;
-  return new JsonLine({ status: 'failed', failures: [{ code, slice: null, window: null, message, hint }] });
+  return new JsonLine({
+    status: 'failed',
+    failures: [{ code, slice: null, window: null, message, hint }],
+  });
 }
 
 /** A failure that stopped a command, in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
 export function failureLines(
   failure: Failure,
-  { log, verbose = false }: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
+  {
+    log,
+    verbose = false,
+  }: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
   at: Date,
 ): string | JsonLine {
   if (log === 'text') return failuresText([failure], verbose);
   const { code, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
-  return new JsonLine({ at: at.toISOString(), level: 'error', run_id: null, ...failedEvent(failure), facts, ...stack });
+  return new JsonLine({
+    at: at.toISOString(),
+    level: 'error',
+    run_id: null,
+    ...failedEvent(failure),
+    facts,
+    ...stack,
+  });
 }
 
 /** With less free space a run may end in the middle of a copy. */
@@ -78,12 +96,19 @@ interface Known {
 }
 
 /** The failures, one for each cause, each with its remedy and what readers still have. */
-export async function explained(failures: readonly FailureSummary[], known: Known): Promise<FailureSummary[]> {
-  const worded = await Promise.all(failures.map(async (failure) => withRemedy(failure, known.config)));
+export async function explained(
+  failures: readonly FailureSummary[],
+  known: Known,
+): Promise<FailureSummary[]> {
+  const worded = await Promise.all(
+    failures.map(async (failure) => withRemedy(failure, known.config)),
+  );
   return groupedFailures(worded).map((failure) => {
     const { message } = failure;
     const readers = message.includes('Readers ') ? '' : readersText(failure.slice, known);
-    return readers === '' ? failure : Object.assign(failure, { message: `${message.replace(/\.$/, '')}. ${readers}` });
+    return readers === ''
+      ? failure
+      : Object.assign(failure, { message: `${message.replace(/\.$/, '')}. ${readers}` });
   });
 }
 
@@ -91,13 +116,17 @@ export async function explained(failures: readonly FailureSummary[], known: Know
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { code, message } = failure;
   if (code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
-  return code === 'STORAGE_FAILED' && message.includes(FULL_DISK) ? fullDisk(failure, config) : failure;
+  return code === 'STORAGE_FAILED' && message.includes(FULL_DISK)
+    ? fullDisk(failure, config)
+    : failure;
 }
 
 /** The setting the token comes from, with its line and its variable, and what to set. */
 async function tokenHint({ file }: Config): Promise<string> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  const at = lines.findIndex((line) => /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line));
+  const at = lines.findIndex((line) =>
+    /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line),
+  );
   const line = lines[at] ?? '';
   const isFile = /token_file/.test(line);
   const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;

@@ -10,7 +10,12 @@ const BIG = 1000;
 const SMALL_AMOUNT_DIGITS = 3;
 
 const sizes = { GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
-const durations = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: MS_PER_SECOND } as const;
+const durations = {
+  day: 86_400_000,
+  hour: 3_600_000,
+  minute: 60_000,
+  second: MS_PER_SECOND,
+} as const;
 
 /** `4.2 GB`, `34 MB`, `512 B`, in decimal units as disks are sold: one decimal below ten, none above. */
 export function sizeText(bytes: number): string {
@@ -26,8 +31,10 @@ export function elapsedText(ms: number): string {
   if (seconds < SECONDS_PER_MINUTE) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / SECONDS_PER_MINUTE);
   const twoDigits = (count: number): string => String(Math.floor(count)).padStart(2, '0');
-  if (minutes < MINUTES_PER_HOUR) return `${minutes} min ${twoDigits(seconds % SECONDS_PER_MINUTE)} s`;
-  if (minutes >= 2 * MINUTES_PER_DAY) return countText(Math.floor(minutes / MINUTES_PER_DAY), 'day');
+  if (minutes < MINUTES_PER_HOUR)
+    return `${minutes} min ${twoDigits(seconds % SECONDS_PER_MINUTE)} s`;
+  if (minutes >= 2 * MINUTES_PER_DAY)
+    return countText(Math.floor(minutes / MINUTES_PER_DAY), 'day');
   return `${Math.floor(minutes / MINUTES_PER_HOUR)} h ${twoDigits(minutes % MINUTES_PER_HOUR)} min`;
 }
 
@@ -67,7 +74,11 @@ export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): 
 }
 
 /** `12.4 %` of a whole, `0 %` of nothing. Rounding makes neither 0 % (but `<0.1 %`) nor, unsigned, 100 % (but `>99.9 %`). */
-export function percentText(part: number, whole: number, sign: 'plain' | 'signed' = 'plain'): string {
+export function percentText(
+  part: number,
+  whole: number,
+  sign: 'plain' | 'signed' = 'plain',
+): string {
   const percent = whole === 0 ? 0 : (100 * part) / whole;
   const rounded = Math.abs(percent) >= BIG ? Math.round(percent) : Math.round(percent * 10) / 10;
   if (rounded === 0 && percent !== 0) return `${percent < 0 ? '−' : ''}<0.1 %`;

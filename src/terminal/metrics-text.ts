@@ -2,7 +2,12 @@
 
 import type { Failure } from '../errors.ts';
 import type { SyncSummary } from '../run/summary.ts';
-import { healthStates, periodStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
+import {
+  healthStates,
+  periodStates,
+  type SliceStatus,
+  type StatusReport,
+} from '../status/status-report.ts';
 import { version } from '../version.ts';
 
 /** How a run ended: with a summary, or with the failure that kept it from starting. */
@@ -13,19 +18,31 @@ export type RunEnd = {
   readonly durationMs: number;
   /** That of the gravest failure or of the signal that stopped the run; 0 for neither. */
   readonly exitCode: number;
-} & ({ readonly summary: SyncSummary; readonly failure: null } | { readonly summary: null; readonly failure: Failure });
+} & (
+  | { readonly summary: SyncSummary; readonly failure: null }
+  | { readonly summary: null; readonly failure: Failure }
+);
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
 type Metric = readonly [name: string, help: string, samples: readonly Sample[]];
 
 /** The metrics of the run and, if the status could be read, of every slice. Ends with a line feed. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
-  return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))].map(metricText).join('');
+  return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))]
+    .map(metricText)
+    .join('');
 }
 
 const secondsOf = (at: Date): number => at.getTime() / 1000;
 
-function runMetrics({ command, summary, failure, endedAt, exitCode, durationMs }: RunEnd): Metric[] {
+function runMetrics({
+  command,
+  summary,
+  failure,
+  endedAt,
+  exitCode,
+  durationMs,
+}: RunEnd): Metric[] {
   const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
   const one = (value: number): Sample[] => [[{ command }, value]];
@@ -45,12 +62,20 @@ function runMetrics({ command, summary, failure, endedAt, exitCode, durationMs }
       'Whether the last run loaded and published everything.',
       one(summary?.status === 'succeeded' ? 1 : 0),
     ],
-    ['run_exit_code', 'The exit code of its gravest failure, or of the signal that stopped it.', one(exitCode)],
+    [
+      'run_exit_code',
+      'The exit code of its gravest failure, or of the signal that stopped it.',
+      one(exitCode),
+    ],
     ['run_duration_seconds', 'Duration of the last run.', one(durationMs / 1000)],
     ['run_requests', 'Requests sent to the service.', one(requests)],
     ['run_retries', 'Requests that were retried.', one(retries)],
     ['run_received_bytes', 'Bytes received.', one(bytes)],
-    ['run_failures', 'Failures by code; all is their number.', [[{ command, code: 'all' }, codes.length], ...failures]],
+    [
+      'run_failures',
+      'Failures by code; all is their number.',
+      [[{ command, code: 'all' }, codes.length], ...failures],
+    ],
     ['run_rows', 'Rows of the last run.', rows],
     ['run_restated_periods', 'Loaded periods whose values the last run changed.', restated],
   ];
@@ -59,7 +84,8 @@ function runMetrics({ command, summary, failure, endedAt, exitCode, durationMs }
 function statusMetrics({ slices, health }: StatusReport): Metric[] {
   const each = (value: (slice: SliceStatus) => number | null): Sample[] =>
     slices.map((slice): Sample => [{ slice: slice.name }, value(slice)]);
-  const at = (instant: string | null): number | null => (instant === null ? null : secondsOf(new Date(instant)));
+  const at = (instant: string | null): number | null =>
+    instant === null ? null : secondsOf(new Date(instant));
   const states = healthStates.map((state): Sample => [{ state }, health.state === state ? 1 : 0]);
   const newest = each(({ newest_period: day }) => at(day));
   const fetched = each(({ newest_fetch_at: instant }) => at(instant));
@@ -70,10 +96,18 @@ function statusMetrics({ slices, health }: StatusReport): Metric[] {
   return [
     ['health', 'Overall health: 1 for the present state, 0 for the others.', states],
     ['slice_rows', 'Rows stored.', each(({ rows }) => rows)],
-    ['slice_newest_period_timestamp_seconds', 'First instant of the newest period with rows, as a day in UTC.', newest],
+    [
+      'slice_newest_period_timestamp_seconds',
+      'First instant of the newest period with rows, as a day in UTC.',
+      newest,
+    ],
     ['slice_fetched_timestamp_seconds', 'When the newest answer was fetched.', fetched],
     ['slice_periods', 'Periods of the coverage by state.', periods],
-    ['slice_cells', 'Cells, periods times metrics, of the coverage.', each(({ cells }) => cells.expected)],
+    [
+      'slice_cells',
+      'Cells, periods times metrics, of the coverage.',
+      each(({ cells }) => cells.expected),
+    ],
     ['slice_final_cells', 'Cells that can no longer change.', each(({ cells }) => cells.final)],
     ['slice_unproven_periods', 'Periods whose rows could not be proven complete.', unproven],
   ];
@@ -85,8 +119,11 @@ function metricText([name, help, samples]: Metric): string {
     const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
     return value === null ? [] : [`ripen_${name}{${pairs.join(',')}} ${value}\n`];
   });
-  return lines.length === 0 ? '' : `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n${lines.join('')}`;
+  return lines.length === 0
+    ? ''
+    : `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n${lines.join('')}`;
 }
 
 /** The format's own three escapes. */
-const escaped = (value: string): string => value.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
+const escaped = (value: string): string =>
+  value.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);

@@ -37,7 +37,10 @@ export interface ProgressOptions {
 }
 
 /** The progress display that the options select. With `quiet` JSON shows only failures; text prints them after the run. */
-export function openProgress({ log, quiet = false, verbose = false }: ProgressOptions, shell: Shell): Progress {
+export function openProgress(
+  { log, quiet = false, verbose = false }: ProgressOptions,
+  shell: Shell,
+): Progress {
   if (log === 'json') {
     const line = jsonLines();
     return plain((event) => {
@@ -53,7 +56,8 @@ export function openProgress({ log, quiet = false, verbose = false }: ProgressOp
 const plain = (emit: Emit): Progress => ({ emit, close() {} });
 
 /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
-const logLine = (sentence: string, shell: Shell): string => `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
+const logLine = (sentence: string, shell: Shell): string =>
+  `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
 /** Whether an event gets a line: a lock wait, or a new warning or slice failure. The run's own failures are printed later. */
 function worthALine(): (event: RunEvent) => boolean {
@@ -168,17 +172,29 @@ const effects: { readonly [T in EventType]?: (event: RunEvent<T>) => Effect } = 
   slice_planned: ({ slice, windows }) => ({ slice, adds: { planned: windows }, doing: '' }),
   window_asked: () => ({ inFlight: 1, doing: '' }),
   window_fetched: () => ({ inFlight: -1, doing: '' }),
-  window_loaded: ({ slice, rows, restatedPeriods: restated }) => ({ slice, adds: { loaded: 1, rows, restated } }),
-  window_split: ({ slice, into }) => ({ slice, adds: { planned: into - 1 }, inFlight: -1, doing: '' }),
+  window_loaded: ({ slice, rows, restatedPeriods: restated }) => ({
+    slice,
+    adds: { loaded: 1, rows, restated },
+  }),
+  window_split: ({ slice, into }) => ({
+    slice,
+    adds: { planned: into - 1 },
+    inFlight: -1,
+    doing: '',
+  }),
   windows_joined: ({ slice, from, into }) => ({ slice, adds: { planned: into - from } }),
-  failed: ({ slice, window }) => (window === null ? {} : { slice, adds: { failed: 1 }, inFlight: -1, doing: '' }),
+  failed: ({ slice, window }) =>
+    window === null ? {} : { slice, adds: { failed: 1 }, inFlight: -1, doing: '' },
   breaker_opened: () => ({ doing: 'the service keeps failing' }),
   breaker_closed: () => ({ doing: '' }),
-  spend_settled: ({ settled, due }) => ({ doing: `${groupedText(settled)} of ${countText(due, 'line')}` }),
+  spend_settled: ({ settled, due }) => ({
+    doing: `${groupedText(settled)} of ${countText(due, 'line')}`,
+  }),
   published: ({ kind }) => ({ doing: `publishing, ${kind} done` }),
 };
 
-const effectOf = <T extends EventType>(type: T, event: RunEvent<T>): Effect => effects[type]?.(event) ?? {};
+const effectOf = <T extends EventType>(type: T, event: RunEvent<T>): Effect =>
+  effects[type]?.(event) ?? {};
 
 const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + failed >= planned;
 
@@ -200,7 +216,12 @@ class Tally {
   /** Adds an event. Returns a sentence about its slice if no window of the slice is left to load, else null. */
   add(event: RunEvent, atMs: number): string | null {
     if (event.type === 'run_started') this.#begin(event.command, atMs);
-    const { slice = null, adds = {}, inFlight = 0, doing = this.#doing } = effectOf(event.type, event);
+    const {
+      slice = null,
+      adds = {},
+      inFlight = 0,
+      doing = this.#doing,
+    } = effectOf(event.type, event);
     this.#inFlight = Math.max(0, this.#inFlight + inFlight);
     this.#doing = doing;
     if (slice === null) return null;
@@ -219,7 +240,8 @@ class Tally {
   line(nowMs: number, columns: number): string {
     const all = [...this.#slices.values()].reduce(sum, none);
     const planned = Math.max(all.planned, all.loaded + all.failed);
-    const full = planned === 0 ? 0 : Math.floor((BAR_COLUMNS * (all.loaded + all.failed)) / planned);
+    const full =
+      planned === 0 ? 0 : Math.floor((BAR_COLUMNS * (all.loaded + all.failed)) / planned);
     const parts = [
       `${this.#command} ${elapsedText(nowMs - this.#startedMs)}`,
       planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),

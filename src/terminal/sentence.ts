@@ -9,15 +9,23 @@ export function sentenceOf(event: RunEvent): string {
   return oneLine(sentence(event.type, event));
 }
 
-const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string => sentences[type](event);
+const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
+  sentences[type](event);
 
 /** `network_daily 2026-01-03:2026-01-09: `, without what is null; empty if both are. */
-const at = ({ slice, window = null }: { readonly slice: string | null; readonly window?: string | null }): string => {
+const at = ({
+  slice,
+  window = null,
+}: {
+  readonly slice: string | null;
+  readonly window?: string | null;
+}): string => {
   const words = [slice, window].filter((word) => word !== null);
   return words.length === 0 ? '' : `${words.join(' ')}: `;
 };
 
-const restated = (periods: number): string => (periods === 0 ? '' : `, ${countText(periods, 'period')} restated`);
+const restated = (periods: number): string =>
+  periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
 
 const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } = {
   run_started: ({ command, asOf, runId }) => `${command} started as of ${asOf} (run ${runId})`,
@@ -28,12 +36,16 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
     `${at(event)}${countText(event.periods, 'period')} due in ${countText(event.windows, 'window')}`,
   request_retried: ({ endpoint, attempt, because, waitMs }) =>
     `${endpoint}: attempt ${attempt} ended with ${because}, next in ${elapsedText(waitMs)}`,
-  concurrency_changed: ({ from, to, because }) => `simultaneous calls: ${from} → ${to}, because of ${because}`,
-  breaker_opened: ({ waitMs }) => `the service keeps failing: nothing is sent for ${elapsedText(waitMs)}`,
+  concurrency_changed: ({ from, to, because }) =>
+    `simultaneous calls: ${from} → ${to}, because of ${because}`,
+  breaker_opened: ({ waitMs }) =>
+    `the service keeps failing: nothing is sent for ${elapsedText(waitMs)}`,
   breaker_closed: () => 'the service answers again',
   window_asked: (event) => `${at(event)}requested in ${countText(event.requests, 'part')}`,
-  window_fetched: (event) => `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
-  window_loaded: (event) => `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`,
+  window_fetched: (event) =>
+    `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
+  window_loaded: (event) =>
+    `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`,
   window_split: (event) => `${at(event)}split into ${event.into}, because of ${event.because}`,
   window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,
   windows_joined: (event) =>
@@ -46,7 +58,8 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   partners_loaded: ({ rows }) => `partners: ${countText(rows, 'row')}`,
   links_loaded: ({ app, rows, requests }) =>
     `links of ${app}: ${countText(rows, 'row')} in ${countText(requests, 'request')}`,
-  spend_settled: ({ settled, due }) => `ad spend: ${groupedText(settled)} of ${countText(due, 'line')}`,
+  spend_settled: ({ settled, due }) =>
+    `ad spend: ${groupedText(settled)} of ${countText(due, 'line')}`,
   published: ({ kind, path, filesWritten, ms }) =>
     `published ${kind} ${path}: ${countText(filesWritten, 'file')} in ${elapsedText(ms)}`,
 };

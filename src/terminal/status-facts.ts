@@ -75,10 +75,19 @@ const dueText = (next: string, asOf: string): string => (next <= asOf ? 'now' : 
 
 /** A sentence each: what is loaded of a slice, how fresh it is, whether its meaning changes, how many periods were released. */
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
-  const { periods, rows, cells, newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
+  const {
+    periods,
+    rows,
+    cells,
+    newest_period: newest,
+    newest_fetch_at: fetchedAt,
+    next_refresh_at: next,
+  } = slice;
   const { building_periods: building, released_periods: released } = slice;
   if (periods.expected === 0)
-    return ['no period: its date period has not begun or ends before it begins, or `retain` keeps none of it'];
+    return [
+      'no period: its date period has not begun or ends before it begins, or `retain` keeps none of it',
+    ];
   if (fetchedAt === null) return [`never loaded; ${countText(periods.expected, 'period')} to load`];
   const share = percentText(cells.final, cells.expected);
   const due = next === null ? 'nothing more expected' : `due ${dueText(next, asOf)}`;
@@ -87,16 +96,27 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
     `${newest === null ? 'no period has rows' : `rows up to ${newest}`}, fetched ${minuteText(fetchedAt)}, ${due}`,
   ];
   if (building !== null)
-    facts.push(`its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`);
+    facts.push(
+      `its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`,
+    );
   if (released > 0)
-    facts.push(`${countText(released, 'period')} released by \`retain\`, kept only by Delta tables with keep_released`);
+    facts.push(
+      `${countText(released, 'period')} released by \`retain\`, kept only by Delta tables with keep_released`,
+    );
   return facts;
 }
 
 /** The sentence about final cells that were fetched again; empty before the first. */
 export function auditText({ audited }: SliceStatus): string[] {
   if (audited === null) return [];
-  const { cells, periods, changed, drawn_periods: drawn, drawn_changed: wrong, wrong_share_below: below } = audited;
+  const {
+    cells,
+    periods,
+    changed,
+    drawn_periods: drawn,
+    drawn_changed: wrong,
+    wrong_share_below: below,
+  } = audited;
   const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
   if (below === null) return [counted];
   // Rounded up: never below the bound.
@@ -143,8 +163,11 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
   const ages = all
     .slice(0, MOST_AGES)
     .map((_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, last))] ?? 0);
-  const shares = new Map(maturation.map((each) => [`${each.age_days} ${each.metric}`, each.share_median]));
-  const percent = (share = Number.NaN): string => (Number.isNaN(share) ? '' : String(Math.round(100 * share)));
+  const shares = new Map(
+    maturation.map((each) => [`${each.age_days} ${each.metric}`, each.share_median]),
+  );
+  const percent = (share = Number.NaN): string =>
+    Number.isNaN(share) ? '' : String(Math.round(100 * share));
   return {
     title: 'Known of the final total by age in days: the median in percent',
     columns: columnsOf('~% known at age', ...ages.map((age) => `#${age}`)),
@@ -157,7 +180,15 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
 /** The errors of past projections beside those of the values as they were. Readers do not see projections that did poorly. */
 export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
   title: 'Projections in the backtest: median error compared with what became final',
-  columns: columnsOf('~median error', '#age', '#periods', '#projected', '#as is', '#in interval', 'shown'),
+  columns: columnsOf(
+    '~median error',
+    '#age',
+    '#periods',
+    '#projected',
+    '#as is',
+    '#in interval',
+    'shown',
+  ),
   rows: backtest.map((age) => [
     age.metric,
     String(age.age_days),
@@ -208,7 +239,17 @@ export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusRepor
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),
   rows: [
-    ...warnings.map(({ code, slice, window, message }) => [code, slice ?? '', window ?? '', message]),
-    ...rejected.map((each) => ['rejected', each.slice, each.window, `${countText(each.rows, 'row')}: ${each.reason}`]),
+    ...warnings.map(({ code, slice, window, message }) => [
+      code,
+      slice ?? '',
+      window ?? '',
+      message,
+    ]),
+    ...rejected.map((each) => [
+      'rejected',
+      each.slice,
+      each.window,
+      `${countText(each.rows, 'row')}: ${each.reason}`,
+    ]),
   ],
 });

@@ -1,6 +1,11 @@
 /** A status report for people: its health, a line for each slice, the last runs; on request slices in detail; pure. */
 
-import { type CellState, cellStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
+import {
+  type CellState,
+  cellStates,
+  type SliceStatus,
+  type StatusReport,
+} from '../status/status-report.ts';
 import { countText } from './measure.ts';
 import { oneLine } from './printable.ts';
 import {
@@ -39,12 +44,19 @@ export interface Shown {
 const shownUsually: Shown = { maturation: false, backtest: false };
 
 /** The health, the slices, the last runs, and the warnings of the newest run. */
-export function statusText(report: StatusReport, terminal: number | null = null, shown: Shown = shownUsually): string {
+export function statusText(
+  report: StatusReport,
+  terminal: number | null = null,
+  shown: Shown = shownUsually,
+): string {
   const { health, slices, runs } = report;
   const hasDetails = shown.details === true || shown.maturation || shown.backtest;
   const warnings = tableLines(warningsTable(report), terminal);
   const body = hasDetails
-    ? [...slices.flatMap((slice) => [...sliceLines(slice, report.as_of, shown, terminal), '']), ...legend(slices)]
+    ? [
+        ...slices.flatMap((slice) => [...sliceLines(slice, report.as_of, shown, terminal), '']),
+        ...legend(slices),
+      ]
     : slices.length === 0
       ? []
       : [tableText(slicesTable(report), terminal), ''];
@@ -61,18 +73,35 @@ export function statusText(report: StatusReport, terminal: number | null = null,
     ...body,
     runs.length === 0 ? 'no runs yet' : tableText(runsTable(runs.slice(0, SHOWN)), terminal),
     ...(warnings.length === 0 ? [] : ['', 'warnings of the last run:', ...warnings.map(indented)]),
-    ...(hasDetails || slices.length === 0 ? [] : ['', '`ripen status --slice NAME` shows a slice in detail']),
+    ...(hasDetails || slices.length === 0
+      ? []
+      : ['', '`ripen status --slice NAME` shows a slice in detail']),
   ].join('\n');
 }
 
 /** The lines of a table that is to be indented: its first rows, and how many more there are. */
-function tableLines({ columns, rows }: FactTable, terminal: number | null, shown = SHOWN): string[] {
+function tableLines(
+  { columns, rows }: FactTable,
+  terminal: number | null,
+  shown = SHOWN,
+): string[] {
   if (rows.length === 0) return [];
-  const text = tableText({ columns, rows: rows.slice(0, shown) }, terminal === null ? null : terminal - INDENT);
-  return [...text.split('\n'), ...(rows.length > shown ? [`and ${rows.length - shown} more; see --json`] : [])];
+  const text = tableText(
+    { columns, rows: rows.slice(0, shown) },
+    terminal === null ? null : terminal - INDENT,
+  );
+  return [
+    ...text.split('\n'),
+    ...(rows.length > shown ? [`and ${rows.length - shown} more; see --json`] : []),
+  ];
 }
 
-function sliceLines(slice: SliceStatus, asOf: string, shown: Shown, terminal: number | null): string[] {
+function sliceLines(
+  slice: SliceStatus,
+  asOf: string,
+  shown: Shown,
+  terminal: number | null,
+): string[] {
   const ripening = (isShown: boolean, table: FactTable): string[] =>
     isShown ? tableLines(table, terminal, Infinity) : [];
   const lines = [
@@ -102,7 +131,9 @@ const pictureMarks: Readonly<Record<CellState, string>> = {
 /** The marks of the states that occur, each with its word. */
 function legend(slices: readonly SliceStatus[]): string[] {
   const marks = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
-  return marks.length === 0 ? [] : [marks.map((state) => `${pictureMarks[state]} ${cellWords[state]}`).join('  '), ''];
+  return marks.length === 0
+    ? []
+    : [marks.map((state) => `${pictureMarks[state]} ${cellWords[state]}`).join('  '), ''];
 }
 
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
@@ -123,7 +154,8 @@ function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[
   const room = Math.max(1, columns - width - INDENT);
   const hidden = Math.max(0, ages.length - room);
   const span = `${ages[hidden]?.first_day ?? ''} … ${newest.first_day}`;
-  const row = (label: string, text: string): string => `${label}${' '.repeat(width - textWidth(label))}  ${text}`;
+  const row = (label: string, text: string): string =>
+    `${label}${' '.repeat(width - textWidth(label))}  ${text}`;
   return [
     row('', shortened(textWidth(span) <= room ? span : newest.first_day, room)),
     ...[...alike.keys()].map((marks, at) => row(labels[at] ?? '', marks.slice(hidden))),

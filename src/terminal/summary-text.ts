@@ -1,7 +1,15 @@
 /** A run's summary for people; pure. */
 
 import type { SliceSummary, SyncSummary } from '../run/summary.ts';
-import { countText, elapsedText, groupedText, minuteText, namesText, runText, sizeText } from './measure.ts';
+import {
+  countText,
+  elapsedText,
+  groupedText,
+  minuteText,
+  namesText,
+  runText,
+  sizeText,
+} from './measure.ts';
 import { columnsOf, tableText } from './table.ts';
 
 /** What each slice loaded, partners, links, requests and copies, and how the run ended. */
@@ -36,7 +44,14 @@ export function summaryText(summary: SyncSummary): string {
 function loadedTable(slices: readonly SliceSummary[]): string {
   const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
   return tableText({
-    columns: columnsOf('slice', '#windows', '#rows', ...(hasRejects ? ['#rejected'] : []), '#restated', 'periods'),
+    columns: columnsOf(
+      'slice',
+      '#windows',
+      '#rows',
+      ...(hasRejects ? ['#rejected'] : []),
+      '#restated',
+      'periods',
+    ),
     rows: slices.map(({ name, windows, rows, restated_periods: restated, periods }) => [
       name,
       `${windows.loaded}/${windows.planned}`,

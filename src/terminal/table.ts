@@ -63,7 +63,9 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
     columns.map(({ title }) => title),
     ...rows.map((row) => columns.map((_, at) => oneLine(row[at] ?? ''))),
   ];
-  const widths = columns.map((_, at) => Math.max(...lines.map((line) => textWidth(line[at] ?? ''))));
+  const widths = columns.map((_, at) =>
+    Math.max(...lines.map((line) => textWidth(line[at] ?? ''))),
+  );
   const least = columns.map(({ title, shrinks }, at) =>
     shrinks === true ? Math.max(LEAST_WIDTH, textWidth(title)) : (widths[at] ?? 0),
   );

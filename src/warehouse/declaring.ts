@@ -50,7 +50,10 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
 }
 
 /** The hashes of what was last declared under names, for declarations that depend on it; an empty text before the first. */
-export async function declaredHashes(warehouse: Warehouse, names: readonly string[]): Promise<string[]> {
+export async function declaredHashes(
+  warehouse: Warehouse,
+  names: readonly string[],
+): Promise<string[]> {
   const declared = await readDeclarations(warehouse);
   return names.map((name) => declared.get(name)?.hash ?? '');
 }
@@ -73,6 +76,8 @@ export function commentOn(
 ): string[] {
   return [
     `comment on ${kind} ${relation} is ${literal(text)}`,
-    ...[...columns].map(([name, words]) => `comment on column ${relation}.${identifier(name)} is ${literal(words)}`),
+    ...[...columns].map(
+      ([name, words]) => `comment on column ${relation}.${identifier(name)} is ${literal(words)}`,
+    ),
   ];
 }

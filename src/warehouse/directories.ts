@@ -28,11 +28,15 @@ export function makeDirectories(path: string): string | null {
 /** Lends a private temporary folder: one beside the warehouse might not be writable. Throws `STORAGE_FAILED` if it fails. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
-    throw new Failure('STORAGE_FAILED', `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`, {
-      facts: { folder: tmpdir() },
-      hint: 'Name a folder that this user may write to in the variable TMPDIR, or make room in it.',
-      cause: error,
-    });
+    throw new Failure(
+      'STORAGE_FAILED',
+      `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`,
+      {
+        facts: { folder: tmpdir() },
+        hint: 'Name a folder that this user may write to in the variable TMPDIR, or make room in it.',
+        cause: error,
+      },
+    );
   });
   try {
     return await work(folder);

@@ -25,7 +25,11 @@ const tableRow = z.object({ table_name: z.string(), periods: count, end_day: day
 const rowCount = z.object({ rows: count });
 
 /** The tables of a slice, the live one first; empty if it was never loaded. A null `before` means every period. */
-export async function tablesOfSlice(warehouse: Warehouse, slice: string, before: Day | null): Promise<TableOfSlice[]> {
+export async function tablesOfSlice(
+  warehouse: Warehouse,
+  slice: string,
+  before: Day | null,
+): Promise<TableOfSlice[]> {
   const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
   return Promise.all(
     rows.map(async ({ table_name: name, periods, end_day: endDay }) => {
@@ -48,16 +52,32 @@ function isForgotten({ grain, endDay }: Pick<TableOfSlice, 'grain' | 'endDay'>):
   return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
 }
 
-const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_period: z.boolean() });
+const ledgerRow = z.object({
+  table_name: z.string(),
+  has_days: z.boolean(),
+  has_period: z.boolean(),
+});
 const viewRow = z.object({ view_name: z.string() });
 
 /** Removes a slice's tables, its views and all its ledger entries. Inside the caller's transaction. */
-export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly TableOfSlice[]): Promise<void> {
-  for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow)) {
+export async function forgetSlice(
+  warehouse: Warehouse,
+  slice: string,
+  tables: readonly TableOfSlice[],
+): Promise<void> {
+  for (const { view_name: view } of await warehouse.rows(
+    statement('drop/views'),
+    [slice],
+    viewRow,
+  )) {
     await warehouse.run(`drop view main.${identifier(view)}`);
   }
   for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
-  for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
+  for (const { table_name: table } of await warehouse.rows(
+    statement('drop/ledger_tables'),
+    [],
+    ledgerRow,
+  )) {
     await warehouse.run(`delete from ${table} where slice = $1`, [slice]);
   }
   await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
@@ -77,9 +97,15 @@ export async function forgetPeriods(
     const table = ledger.table_name;
     if (table === 'ripen.loads') continue;
     if (ledger.has_days) {
-      await warehouse.run(`delete from ${table} where slice = $1 and end_day <= $2::date`, [slice, before]);
+      await warehouse.run(`delete from ${table} where slice = $1 and end_day <= $2::date`, [
+        slice,
+        before,
+      ]);
     } else if (ledger.has_period) {
-      await warehouse.run(`delete from ${table} where slice = $1 and period < $2::date`, [slice, endDay]);
+      await warehouse.run(`delete from ${table} where slice = $1 and period < $2::date`, [
+        slice,
+        endDay,
+      ]);
     }
   }
   await warehouse.run(statement('drop/forget_loads'), [slice, before]);

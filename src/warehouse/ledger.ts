@@ -21,7 +21,10 @@ import { count, dayShape, instant, instantOf, statement, timestamp } from './sql
 import type { Warehouse } from './warehouse.ts';
 
 const partsShape = z.array(
-  z.record(z.string(), z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) })),
+  z.record(
+    z.string(),
+    z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) }),
+  ),
 );
 
 const tableRow = z.object({
@@ -56,27 +59,47 @@ const periodShape = z.object({
 });
 
 const loadShape = z.object({ load_id: z.number(), metrics: z.array(z.string()) });
-const periodsRow = z.object({ slice: z.string(), fingerprint: z.string(), periods: z.string(), loads: z.string() });
+const periodsRow = z.object({
+  slice: z.string(),
+  fingerprint: z.string(),
+  periods: z.string(),
+  loads: z.string(),
+});
 
 /** What the ledger knows of a slice; read once between two changes of the warehouse. */
-export const readSliceLedger = rememberingEach(async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
-  const rows = await warehouse.rows(statement('ledger/slice_tables'), [JSON.stringify(slices)], tableRow);
-  const loaded = await warehouse.rows(statement('ledger/loaded_periods'), [JSON.stringify(slices)], periodsRow);
-  const ledgers = new Map<string, SliceLedger>(slices.map((slice) => [slice, { live: null, building: null }]));
-  for (const row of rows) {
-    const { slice, fingerprint, state } = row;
-    const found = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint);
-    const table: SliceTable = {
-      fingerprint,
-      state,
-      weekStartsOn: parseWeekStart(row.week_starts_on),
-      size: row.sized_at === null ? null : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
-      ...periodsIn(found?.periods ?? '[]', found?.loads ?? '[]'),
-    };
-    ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
-  }
-  return ledgers;
-});
+export const readSliceLedger = rememberingEach(
+  async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
+    const rows = await warehouse.rows(
+      statement('ledger/slice_tables'),
+      [JSON.stringify(slices)],
+      tableRow,
+    );
+    const loaded = await warehouse.rows(
+      statement('ledger/loaded_periods'),
+      [JSON.stringify(slices)],
+      periodsRow,
+    );
+    const ledgers = new Map<string, SliceLedger>(
+      slices.map((slice) => [slice, { live: null, building: null }]),
+    );
+    for (const row of rows) {
+      const { slice, fingerprint, state } = row;
+      const found = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint);
+      const table: SliceTable = {
+        fingerprint,
+        state,
+        weekStartsOn: parseWeekStart(row.week_starts_on),
+        size:
+          row.sized_at === null
+            ? null
+            : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
+        ...periodsIn(found?.periods ?? '[]', found?.loads ?? '[]'),
+      };
+      ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
+    }
+    return ledgers;
+  },
+);
 
 /** The periods of one table by first day of the bucket; for a cube also by age. */
 function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' | 'ages'> {
@@ -117,25 +140,62 @@ interface TableKey {
 }
 
 /** Records the weekday with which the service begins its weeks. */
-export async function learnWeekStart(warehouse: Warehouse, of: TableKey, weekStartsOn: WeekStart): Promise<void> {
-  await warehouse.run(statement('ledger/learn_week_start'), [of.slice, of.fingerprint, weekStartsOn]);
+export async function learnWeekStart(
+  warehouse: Warehouse,
+  of: TableKey,
+  weekStartsOn: WeekStart,
+): Promise<void> {
+  await warehouse.run(statement('ledger/learn_week_start'), [
+    of.slice,
+    of.fingerprint,
+    weekStartsOn,
+  ]);
 }
 
 /** Records, for a week, that requests for more days than this were too heavy. */
-export async function learnMaxDays(warehouse: Warehouse, of: TableKey, maxDays: number, at: Date): Promise<void> {
-  const learned = [of.slice, of.fingerprint, Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
+export async function learnMaxDays(
+  warehouse: Warehouse,
+  of: TableKey,
+  maxDays: number,
+  at: Date,
+): Promise<void> {
+  const learned = [
+    of.slice,
+    of.fingerprint,
+    Math.max(1, maxDays),
+    timestamp(at),
+    timestamp(sizesKeptSince(at)),
+  ];
   await warehouse.run(statement('ledger/learn_max_days'), learned);
 }
 
 /** Records, for a week, the parts in which a single period was light enough; they replace those of an earlier load. */
-export async function learnParts(warehouse: Warehouse, of: TableKey, parts: readonly Part[], at: Date): Promise<void> {
-  const learned = [of.slice, of.fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
+export async function learnParts(
+  warehouse: Warehouse,
+  of: TableKey,
+  parts: readonly Part[],
+  at: Date,
+): Promise<void> {
+  const learned = [
+    of.slice,
+    of.fingerprint,
+    JSON.stringify(parts),
+    timestamp(at),
+    timestamp(sizesKeptSince(at)),
+  ];
   await warehouse.run(statement('ledger/learn_parts'), learned);
 }
 
 /** The number of a slice's deleted periods that copies with `keep_released` still have. */
-export async function countReleased(warehouse: Pick<Warehouse, 'rows'>, slice: string): Promise<number> {
-  const [found] = await warehouse.rows(statement('status/released'), [slice], z.object({ periods: count }));
+export async function countReleased(
+  warehouse: Pick<Warehouse, 'rows'>,
+  slice: string,
+): Promise<number> {
+  const [found] = await warehouse.rows(
+    statement('status/released'),
+    [slice],
+    z.object({ periods: count }),
+  );
   return found?.periods ?? 0;
 }
 
@@ -163,18 +223,34 @@ interface Looking {
 }
 
 /** The failure for periods that were recorded as fetched in the future, with the remedy; null if there are none. */
-export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Looking): Promise<Failure | null> {
+export async function futureFetch(
+  warehouse: Warehouse,
+  { slices, planAt }: Looking,
+): Promise<Failure | null> {
   const now = nowOf(planAt);
-  const [found] = await warehouse.rows(statement('ledger/future_fetches'), [timestamp(tolerated(now))], futureRow);
+  const [found] = await warehouse.rows(
+    statement('ledger/future_fetches'),
+    [timestamp(tolerated(now))],
+    futureRow,
+  );
   if (found === undefined) return null;
   const { slice: name, periods, fetched_at: fetchedAt } = found;
   const slice = slices.find((each) => each.name === name);
   const stored = { start: found.start_day, end: found.end_day };
   // A slice without a date dimension is loaded again for its current date period.
-  const days = slice?.grain === null ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? stored) : stored;
+  const days =
+    slice?.grain === null
+      ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? stored)
+      : stored;
   const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
   const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
-  const facts = { slice: name, periods, from: stored.start, to: lastDay(stored), fetched_at: fetchedAt.toISOString() };
+  const facts = {
+    slice: name,
+    periods,
+    from: stored.start,
+    to: lastDay(stored),
+    fetched_at: fetchedAt.toISOString(),
+  };
   return new Failure(
     'FETCH_IN_FUTURE',
     `slice ${name}: ${periods} of its periods, from ${facts.from} to ${facts.to}, were recorded as fetched up to ${facts.fetched_at}, but this machine's clock says ${now.toISOString()}.`,
@@ -195,7 +271,11 @@ export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking):
  * Dates such fetches of a slice back to the start of their periods: none of these is final then, and each is replaced. Forgets
  * such periods of any slice that have no rows and have not begun, as nothing is known of them.
  */
-export async function disownFutureFetch(warehouse: Warehouse, slice: string, planAt: Date): Promise<void> {
+export async function disownFutureFetch(
+  warehouse: Warehouse,
+  slice: string,
+  planAt: Date,
+): Promise<void> {
   const at = timestamp(tolerated(nowOf(planAt)));
   await warehouse.transact(async () => {
     await warehouse.run(statement('ledger/forget_unbegun'), [at]);

@@ -15,7 +15,9 @@ export type Mode = 'write' | 'read';
 export type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
 
 /** An instance to use until `letGo`; calling that again has no effect. */
-type Claim = { readonly instance: DuckDBInstance; readonly letGo: () => void } | { readonly holder: string };
+type Claim =
+  | { readonly instance: DuckDBInstance; readonly letGo: () => void }
+  | { readonly holder: string };
 
 interface OpenFile {
   readonly end: string;
@@ -32,10 +34,17 @@ const openFiles = new Set<OpenFile>();
  * Opens a file with `open`, unless this process has it open already: then readers share one instance, and any other caller gets
  * the holder. Claims the file before the first await, so that two callers cannot both find it free. Throws what `open` does.
  */
-export async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>): Promise<Claim> {
+export async function claimFile(
+  path: string,
+  mode: Mode,
+  open: () => Promise<Attempt>,
+): Promise<Claim> {
   const [end, identity] = [endOf(path), identityOf(path)];
-  const others = [...openFiles].filter((other) => other.end === end || isSame(other.identity, identity));
-  if (others.some((other) => other.mode === 'write' || mode === 'write')) return { holder: 'this process' };
+  const others = [...openFiles].filter(
+    (other) => other.end === end || isSame(other.identity, identity),
+  );
+  if (others.some((other) => other.mode === 'write' || mode === 'write'))
+    return { holder: 'this process' };
   // A newly published copy has the path of the one before it, which others may still read.
   const shared = others.find((other) => isSame(other.identity, identity));
   const file = shared ?? { end, mode, identity, attempt: open(), users: 0 };

@@ -16,7 +16,14 @@ import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
-import { MEMORY_LIMIT, isUnknownToEngine, RELEASE, storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
+import {
+  MEMORY_LIMIT,
+  isUnknownToEngine,
+  RELEASE,
+  storageFailure,
+  warehouseOn,
+  type Warehouse,
+} from './warehouse.ts';
 
 /** How to open a warehouse, and what to do while another process has it open. */
 export interface OpenRequest {
@@ -57,7 +64,11 @@ const threadsFor = (file: string): number =>
 const MOST_SHARED_METRICS = 200;
 
 /** Gives the engine all its threads if a batch has enough bytes to be worth it, but one if it has too many metrics for two. */
-export async function expectBatch(warehouse: Warehouse, bytes: number, metrics: number): Promise<void> {
+export async function expectBatch(
+  warehouse: Warehouse,
+  bytes: number,
+  metrics: number,
+): Promise<void> {
   if (metrics > MOST_SHARED_METRICS) await warehouse.useThreads(1);
   else if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
@@ -71,7 +82,11 @@ const MANY_PAGES_ROWS = 150_000;
  * Runs `work` in one transaction, and in one thread if it inserts many rows: with two threads, one spins while it waits for the
  * other, and what is left of each is copied once more, which takes half as long again in all (measured).
  */
-export async function transactRows<T>(warehouse: Warehouse, rows: number, work: () => Promise<T>): Promise<T> {
+export async function transactRows<T>(
+  warehouse: Warehouse,
+  rows: number,
+  work: () => Promise<T>,
+): Promise<T> {
   if (rows < MANY_ROWS) return warehouse.transact(work);
   await warehouse.useThreads(1);
   try {
@@ -92,7 +107,9 @@ const LOCK_POLL_MS = 250;
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
   if (!warehouseExists(file) && request.mode === 'read') {
-    throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
+    throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, {
+      hint: 'Run `ripen sync` first.',
+    });
   }
   try {
     if (request.mode === 'write') makeDirectories(dirname(file));
@@ -115,9 +132,13 @@ export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
   // DuckDB would replay the log of another database into a new file.
   if (existsSync(`${path}.wal`)) {
-    throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${path}.wal without its database.`, {
-      hint: 'Move the .wal file away, or put its database back beside it.',
-    });
+    throw new Failure(
+      'WAREHOUSE_FOREIGN',
+      `A write-ahead log lay at ${path}.wal without its database.`,
+      {
+        hint: 'Move the .wal file away, or put its database back beside it.',
+      },
+    );
   }
   return false;
 }
@@ -131,13 +152,22 @@ async function acquire(
     const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));
     if (!('holder' in attempt)) return attempt;
     if (Date.now() >= giveUpAt) {
-      throw new Failure('WAREHOUSE_LOCKED', `The warehouse ${file} was in use by ${attempt.holder}.`, {
-        facts: { warehouse: file, holder: attempt.holder, waited_ms: lockWaitMs },
-        hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
-      });
+      throw new Failure(
+        'WAREHOUSE_LOCKED',
+        `The warehouse ${file} was in use by ${attempt.holder}.`,
+        {
+          facts: { warehouse: file, holder: attempt.holder, waited_ms: lockWaitMs },
+          hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
+        },
+      );
     }
-    if (!isReported) emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: lockWaitMs });
-    await sleep(Math.min(LOCK_POLL_MS, lockWaitMs), undefined, signal === undefined ? {} : { signal });
+    if (!isReported)
+      emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: lockWaitMs });
+    await sleep(
+      Math.min(LOCK_POLL_MS, lockWaitMs),
+      undefined,
+      signal === undefined ? {} : { signal },
+    );
   }
 }
 
@@ -159,14 +189,19 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
     const holder = /held in (.+?) \(PID (\d+)\)/.exec(text);
     if (holder !== null) return { holder: `${holder[1]} (process ${holder[2]})` };
     if (/Could not set lock/.test(text)) return { holder: 'another process' };
-    if (!isUnreadable.test(text)) throw storageFailure(`The warehouse ${file} could not be opened`, error);
-    throw new Failure('WAREHOUSE_FOREIGN', `The file ${file} could not be read as a DuckDB warehouse: ${text}`, {
-      hint:
-        statSync(file).size === 0
-          ? 'The file is empty: remove it, and the next sync creates a new one.'
-          : 'Point `warehouse` at another path, or restore the file from a copy.',
-      cause: error,
-    });
+    if (!isUnreadable.test(text))
+      throw storageFailure(`The warehouse ${file} could not be opened`, error);
+    throw new Failure(
+      'WAREHOUSE_FOREIGN',
+      `The file ${file} could not be read as a DuckDB warehouse: ${text}`,
+      {
+        hint:
+          statSync(file).size === 0
+            ? 'The file is empty: remove it, and the next sync creates a new one.'
+            : 'Point `warehouse` at another path, or restore the file from a copy.',
+        cause: error,
+      },
+    );
   }
 }
 
@@ -176,15 +211,23 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const known = migrations();
   // Looking through the tables first would take five times as long.
   const applied = await warehouse
-    .rows('select version from ripen_internal.migrations order by version', [], z.object({ version: count }))
+    .rows(
+      'select version from ripen_internal.migrations order by version',
+      [],
+      z.object({ version: count }),
+    )
     .catch((error: unknown) => {
       if (!isUnknownToEngine(error)) throw error;
       return null;
     });
   if (applied === null && (mode === 'read' || (await holdsTables(warehouse)))) {
-    throw new Failure('WAREHOUSE_FOREIGN', `The database ${path} had tables or views that are not ripen's.`, {
-      hint: 'Set `warehouse` to a path that nothing else uses.',
-    });
+    throw new Failure(
+      'WAREHOUSE_FOREIGN',
+      `The database ${path} had tables or views that are not ripen's.`,
+      {
+        hint: 'Set `warehouse` to a path that nothing else uses.',
+      },
+    );
   }
   const missing = known.slice(applied?.length ?? 0);
   const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
@@ -205,7 +248,9 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
       `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
     ]),
   );
-  await warehouse.transact(async () => warehouse.run(asScript([...(applied === null ? [SCHEMAS] : []), ...scripts])));
+  await warehouse.transact(async () =>
+    warehouse.run(asScript([...(applied === null ? [SCHEMAS] : []), ...scripts])),
+  );
 }
 
 const SCHEMAS = `

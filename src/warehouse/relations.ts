@@ -23,7 +23,10 @@ export interface Relation {
 }
 
 /** Whether a view can have a slice's columns besides its own: no two have the same name, whatever the letter case. */
-export function areApart(columns: readonly string[], own: readonly (readonly [name: string, ...unknown[]])[]): boolean {
+export function areApart(
+  columns: readonly string[],
+  own: readonly (readonly [name: string, ...unknown[]])[],
+): boolean {
   const names = new Set(columns.map((name) => name.toLowerCase()));
   return own.every(([name]) => !names.has(name.toLowerCase()));
 }
@@ -44,13 +47,25 @@ const readColumns = remembering(
 );
 
 /** The tables and views of a schema, by name and in order of names. Read once between two changes of any of them. */
-export async function relationsIn(warehouse: Warehouse, schema: string): Promise<ReadonlyMap<string, Relation>> {
+export async function relationsIn(
+  warehouse: Warehouse,
+  schema: string,
+): Promise<ReadonlyMap<string, Relation>> {
   const found = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
-  for (const { schema_name: of, relation, is_table: isTable, relation_comment, ...column } of await readColumns(
-    warehouse,
-  )) {
+  for (const {
+    schema_name: of,
+    relation,
+    is_table: isTable,
+    relation_comment,
+    ...column
+  } of await readColumns(warehouse)) {
     if (of !== schema) continue;
-    const entry = found.get(relation) ?? { name: relation, isTable, comment: relation_comment, columns: [] };
+    const entry = found.get(relation) ?? {
+      name: relation,
+      isTable,
+      comment: relation_comment,
+      columns: [],
+    };
     found.set(relation, entry);
     entry.columns.push(column);
   }
@@ -58,7 +73,10 @@ export async function relationsIn(warehouse: Warehouse, schema: string): Promise
 }
 
 /** The columns of a table or view of `main`, with their current types; empty if it does not exist. */
-export async function columnsOf(warehouse: Warehouse, relation: string): Promise<readonly RelationColumn[]> {
+export async function columnsOf(
+  warehouse: Warehouse,
+  relation: string,
+): Promise<readonly RelationColumn[]> {
   const found = (await relationsIn(warehouse, 'main')).get(relation);
   return found === undefined ? [] : columnsNow(warehouse, 'main', found);
 }

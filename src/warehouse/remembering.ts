@@ -21,7 +21,8 @@ export function rememberingEach<T>(
   return async (warehouse, key) => {
     const changes = warehouse.changes(of);
     const before = known.get(warehouse);
-    const kept: Kept<T> = before?.changes === changes ? before : { changes, values: new Map(), pending: null };
+    const kept: Kept<T> =
+      before?.changes === changes ? before : { changes, values: new Map(), pending: null };
     known.set(warehouse, kept);
     const found = kept.values.get(key);
     if (found !== undefined) return found;
@@ -49,7 +50,9 @@ export function remembering<T>(
 ): (warehouse: Warehouse, key?: string) => Promise<T> {
   const readEach = rememberingEach(
     async (warehouse, keys) =>
-      new Map(await Promise.all(keys.map(async (key) => [key, await read(warehouse, key)] as const))),
+      new Map(
+        await Promise.all(keys.map(async (key) => [key, await read(warehouse, key)] as const)),
+      ),
     of,
   );
   return async (warehouse, key = '') => readEach(warehouse, key);

@@ -21,7 +21,15 @@ export interface RunStart {
 /** Records that a run began. It stays `running` until `finishRun`, even if it is killed. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   const { runId, command, planAt, startedAt } = run;
-  const begun = [runId, command, timestamp(planAt), timestamp(startedAt), version, hostname(), process.pid];
+  const begun = [
+    runId,
+    command,
+    timestamp(planAt),
+    timestamp(startedAt),
+    version,
+    hostname(),
+    process.pid,
+  ];
   await warehouse.run(statement('ledger/record_run'), begun);
 }
 
@@ -48,7 +56,11 @@ export async function finishRun(
 }
 
 /** Records a run's summary so far, as JSON. It is recorded before publishing, so that the published ledger includes it. */
-export async function recordSummary(warehouse: Warehouse, runId: string, summary: string): Promise<void> {
+export async function recordSummary(
+  warehouse: Warehouse,
+  runId: string,
+  summary: string,
+): Promise<void> {
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }
 
@@ -79,5 +91,12 @@ interface SchemaChange {
 
 export async function recordSchemaChange(warehouse: Warehouse, of: SchemaChange): Promise<void> {
   const { runId, object, name, change, before, after } = of;
-  await warehouse.run(statement('ledger/record_schema_change'), [runId, object, name, change, before, after]);
+  await warehouse.run(statement('ledger/record_schema_change'), [
+    runId,
+    object,
+    name,
+    change,
+    before,
+    after,
+  ]);
 }

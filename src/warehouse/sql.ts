@@ -43,7 +43,8 @@ export function bound(name: string, parameters: readonly Bindable[]): string {
 }
 
 /** The shape of a column that contains JSON as text. */
-export const jsonOf = <T>(shape: z.ZodType<T>) => z.string().transform((text) => shape.parse(JSON.parse(text)));
+export const jsonOf = <T>(shape: z.ZodType<T>) =>
+  z.string().transform((text) => shape.parse(JSON.parse(text)));
 
 /** A count below 2^53; BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
@@ -86,15 +87,18 @@ export function migrations() {
 const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
 
 /** The types of a table's columns, by name, in order. The table is quoted, with its schema. Read once between two changes. */
-export const columnTypes = remembering(async (warehouse, table): Promise<ReadonlyMap<string, string>> => {
-  // A catalog function would read every column of every view in the warehouse.
-  const rows = await warehouse.rows(
-    `select column_name, column_type as data_type from (describe ${table})`,
-    [],
-    columnRow,
-  );
-  return new Map(rows.map((row) => [row.column_name, row.data_type]));
-}, 'relations');
+export const columnTypes = remembering(
+  async (warehouse, table): Promise<ReadonlyMap<string, string>> => {
+    // A catalog function would read every column of every view in the warehouse.
+    const rows = await warehouse.rows(
+      `select column_name, column_type as data_type from (describe ${table})`,
+      [],
+      columnRow,
+    );
+    return new Map(rows.map((row) => [row.column_name, row.data_type]));
+  },
+  'relations',
+);
 
 /** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing: ripen drops both or neither. */
 export async function storedColumnTypes(
@@ -104,11 +108,15 @@ export async function storedColumnTypes(
 ): Promise<ReadonlyMap<string, string>> {
   return columnTypes(warehouse, table).catch((error: unknown) => {
     if (!isUnknownToEngine(error)) throw error;
-    throw new Failure('STORAGE_FAILED', `The table ${table} of the slice ${slice} was missing from the warehouse.`, {
-      facts: { slice, table },
-      hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
-      cause: error,
-    });
+    throw new Failure(
+      'STORAGE_FAILED',
+      `The table ${table} of the slice ${slice} was missing from the warehouse.`,
+      {
+        facts: { slice, table },
+        hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
+        cause: error,
+      },
+    );
   });
 }
 
@@ -120,7 +128,9 @@ const isWide = (type: ColumnType): type is Extract<ColumnType, { kind: 'DECIMAL'
 
 /** The exact sum of a column of this type, to be summed further or compared with others of its type; `sumText` formats it. */
 export function exactSum(column: string, type: ColumnType): string {
-  return isWide(type) ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))` : `sum(${column})`;
+  return isWide(type)
+    ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))`
+    : `sum(${column})`;
 }
 
 /** The value of an exact sum of this type as text, with all its digits. */

@@ -69,7 +69,10 @@ export async function warehouseOn(
   let isReclaimed = false;
   let commits = 0;
   let threadsInUse: number | null = null;
-  const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = { isOpen: false, begun: null };
+  const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = {
+    isOpen: false,
+    begun: null,
+  };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     const count = (): void => {
       counted.anything += 1;
@@ -241,7 +244,8 @@ export function statementsOn(connection: DuckDBConnection): {
   };
 }
 
-const isShort = (value: Bindable): boolean => typeof value !== 'string' || value.length <= LONGEST_KEPT;
+const isShort = (value: Bindable): boolean =>
+  typeof value !== 'string' || value.length <= LONGEST_KEPT;
 
 /** All rows of a result as JSON values, by column name. Nothing is awaited, as the engine already has all rows. */
 export function rowsIn(result: DuckDBMaterializedResult): Record<string, Json>[] {

@@ -67,45 +67,59 @@ async function published(size: Size): Promise<Used> {
   return used;
 }
 
-test('a night of 5 changed days costs a large slice as little as a small one', { timeout: 5_400_000 }, async () => {
-  const first: Record<Size, Used> = { small: await published('small'), large: await published('large') };
-  const nights: Record<Size, Used[]> = { small: [], large: [] };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const size of sizes) {
-      for (const day of CHANGED) await restate(samples[size].warehouse, day, round + 1);
-      nights[size].push(await published(size));
+test(
+  'a night of 5 changed days costs a large slice as little as a small one',
+  { timeout: 5_400_000 },
+  async () => {
+    const first: Record<Size, Used> = {
+      small: await published('small'),
+      large: await published('large'),
+    };
+    const nights: Record<Size, Used[]> = { small: [], large: [] };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const size of sizes) {
+        for (const day of CHANGED) await restate(samples[size].warehouse, day, round + 1);
+        nights[size].push(await published(size));
+      }
     }
-  }
-  const of = (size: Size, key: 'wallMs' | 'cpuMs' | 'peakBytes'): number =>
-    median(nights[size].map((used) => used[key]));
-  const ratio = (key: 'wallMs' | 'cpuMs' | 'peakBytes'): number => of('large', key) / of('small', key);
-  publishSection({
-    name: 'lake',
-    title: 'A night in a large lake',
-    paragraphs: [
-      `Two slices of ${grouped(ROWS_PER_DAY)} rows a day: ${DAYS.small} days (${grouped(DAYS.small * ROWS_PER_DAY)} rows) and ${grouped(DAYS.large)} days (${grouped(DAYS.large * ROWS_PER_DAY)} rows). In each night ${CHANGED.length} days change in both, and \`ripen publish\` commits them to Delta tables as a process of its own.`,
-    ],
-    tables: [
-      {
-        caption: `Median of ${ROUNDS} nights by turns, and the first publication once.`,
-        columns: ['rows', 'first publication', 'a night', 'processor time', 'peak memory'],
-        rows: [
-          ...sizes.map((size) => [
-            grouped(DAYS[size] * ROWS_PER_DAY),
-            elapsedText(first[size].wallMs),
-            elapsedText(of(size, 'wallMs')),
-            elapsedText(of(size, 'cpuMs')),
-            `${grouped(of(size, 'peakBytes') / MIB)} MiB`,
-          ]),
-          ['large to small', '', times(ratio('wallMs')), times(ratio('cpuMs')), times(ratio('peakBytes'))],
-        ],
+    const of = (size: Size, key: 'wallMs' | 'cpuMs' | 'peakBytes'): number =>
+      median(nights[size].map((used) => used[key]));
+    const ratio = (key: 'wallMs' | 'cpuMs' | 'peakBytes'): number =>
+      of('large', key) / of('small', key);
+    publishSection({
+      name: 'lake',
+      title: 'A night in a large lake',
+      paragraphs: [
+        `Two slices of ${grouped(ROWS_PER_DAY)} rows a day: ${DAYS.small} days (${grouped(DAYS.small * ROWS_PER_DAY)} rows) and ${grouped(DAYS.large)} days (${grouped(DAYS.large * ROWS_PER_DAY)} rows). In each night ${CHANGED.length} days change in both, and \`ripen publish\` commits them to Delta tables as a process of its own.`,
+      ],
+      tables: [
+        {
+          caption: `Median of ${ROUNDS} nights by turns, and the first publication once.`,
+          columns: ['rows', 'first publication', 'a night', 'processor time', 'peak memory'],
+          rows: [
+            ...sizes.map((size) => [
+              grouped(DAYS[size] * ROWS_PER_DAY),
+              elapsedText(first[size].wallMs),
+              elapsedText(of(size, 'wallMs')),
+              elapsedText(of(size, 'cpuMs')),
+              `${grouped(of(size, 'peakBytes') / MIB)} MiB`,
+            ]),
+            [
+              'large to small',
+              '',
+              times(ratio('wallMs')),
+              times(ratio('cpuMs')),
+              times(ratio('peakBytes')),
+            ],
+          ],
+        },
+      ],
+      figures: {
+        rows_large: DAYS.large * ROWS_PER_DAY,
+        night_times_small: rounded(ratio('wallMs'), 2),
+        memory_times_small: rounded(ratio('peakBytes'), 2),
       },
-    ],
-    figures: {
-      rows_large: DAYS.large * ROWS_PER_DAY,
-      night_times_small: rounded(ratio('wallMs'), 2),
-      memory_times_small: rounded(ratio('peakBytes'), 2),
-    },
-  });
-  expect(nights.large).toHaveLength(ROUNDS);
-});
+    });
+    expect(nights.large).toHaveLength(ROUNDS);
+  },
+);

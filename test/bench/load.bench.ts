@@ -19,8 +19,20 @@ import { scaled } from './support/scale.ts';
 const ROWS_PER_DAY = scaled(807, 160);
 /** Days of each size; the smallest and the largest show memory, and go without the others beside them. */
 const SIZES = [
-  { name: '0.1 million', figure: '100k', days: scaled(124, 31), beside: false, repeats: scaled(3, 1) },
-  { name: '0.3 million', figure: '300k', days: scaled(372, 62), beside: true, repeats: scaled(3, 1) },
+  {
+    name: '0.1 million',
+    figure: '100k',
+    days: scaled(124, 31),
+    beside: false,
+    repeats: scaled(3, 1),
+  },
+  {
+    name: '0.3 million',
+    figure: '300k',
+    days: scaled(372, 62),
+    beside: true,
+    repeats: scaled(3, 1),
+  },
   { name: '1 million', figure: '1m', days: scaled(1240, 124), beside: true, repeats: scaled(3, 1) },
   { name: '5 million', figure: '5m', days: scaled(6200, 0), beside: false, repeats: 1 },
 ].filter(({ days }) => days > 0);
@@ -51,7 +63,8 @@ interface Way {
   readonly spent: Spent[];
 }
 
-const least = ({ spent }: Way, pick: (one: Spent) => number): number => Math.min(...spent.map(pick));
+const least = ({ spent }: Way, pick: (one: Spent) => number): number =>
+  Math.min(...spent.map(pick));
 const wall = ({ wallMs }: Spent): number => wallMs;
 const cpu = ({ cpuMs }: Spent): number => cpuMs;
 /** Rows a second of one way as a share of another's. */
@@ -68,7 +81,11 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     const bodies: Way = { name: 'DuckDB from bodies on disk', rows, spent: [] };
     const synced: Way = { name: '`ripen sync`, over HTTP', rows, spent: [] };
     const appendedDays = Math.min(days, APPENDED_FILES * DAYS_PER_FILE);
-    const appended: Way = { name: '`JSON.parse` and appender', rows: appendedDays * ROWS_PER_DAY, spent: [] };
+    const appended: Way = {
+      name: '`JSON.parse` and appender',
+      rows: appendedDays * ROWS_PER_DAY,
+      spent: [],
+    };
     const lineFiles = beside ? await writeFiles(corpus, days, 'lines') : [];
     const bodyFiles = beside ? await writeFiles(corpus, days, 'bodies') : [];
     const runs: Used[] = [];

@@ -53,7 +53,12 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
       ...paragraphs(setting, synced, { milestones, recent, immature }),
       `With the metrics of an ordinary report by network (${usualMetrics.join(', ')}), the latest of which is final after 31 days, ripen requested ${percentText(usualAudited.rows, usualRecent.rows)} of the rows of the last ${LOOKBACK_DAYS} days, one audit a night included.`,
     ],
-    tables: [policiesTable(outcomes, immature, recent), frozenTable(recent), reasonsTable(audited), agesTable(audited)],
+    tables: [
+      policiesTable(outcomes, immature, recent),
+      frozenTable(recent),
+      reasonsTable(audited),
+      agesTable(audited),
+    ],
     figures: {
       ripen_rows: audited.rows,
       ripen_rows_without_audits: milestones.rows,
@@ -101,7 +106,11 @@ function paragraphs(
   ];
 }
 
-function policiesTable(outcomes: readonly Outcome[], immature: Outcome, recent: Outcome): FoundTable {
+function policiesTable(
+  outcomes: readonly Outcome[],
+  immature: Outcome,
+  recent: Outcome,
+): FoundTable {
   return {
     caption: `Fetched in ${setting.nights.length} runs. A cell is late when a run at or past its horizon left it unfinal, counted per period, metric and run; frozen when it is wrong and will never be requested again.`,
     columns: [
@@ -156,7 +165,8 @@ function agesTable(outcome: Outcome): FoundTable {
   const shown = ages.filter(([, rows]) => rows >= outcome.rows * LEAST_SHARE);
   const others = outcome.rows - shown.reduce((sum, [, rows]) => sum + rows, 0);
   return {
-    caption: "ripen's rows by the age of their period in days; other ages make up for nights without a run.",
+    caption:
+      "ripen's rows by the age of their period in days; other ages make up for nights without a run.",
     columns: ['age', 'report rows', 'share'],
     rows: [
       ...shown.map(([age, rows]) => [String(age), grouped(rows), percentText(rows, outcome.rows)]),

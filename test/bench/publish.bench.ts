@@ -30,7 +30,11 @@ interface Copied {
 test('a lake of two years rewrites one file when one day changed, and none when nothing did', async () => {
   const sample = await openSample(DAYS, ROWS_PER_DAY);
   const lake: PublishTarget = { kind: 'parquet', path: sample.path('lake'), mode: FILE_MODE };
-  const snapshot: PublishTarget = { kind: 'duckdb', path: sample.path('analytics.duckdb'), mode: FILE_MODE };
+  const snapshot: PublishTarget = {
+    kind: 'duckdb',
+    path: sample.path('analytics.duckdb'),
+    mode: FILE_MODE,
+  };
   const whole = await copy(sample, lake);
   const [changed, unchanged, snapshots]: [Copied[], Copied[], Copied[]] = [[], [], []];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -113,15 +117,27 @@ async function copyLarge(): Promise<LargeCopies> {
   const path = sample.path('warehouse.duckdb');
   const [snapshotMs, plainMs]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
-    await sample.lend(async () => void plainMs.push(await copyPlainly(path, sample.path('plain.duckdb'))));
-    const target: PublishTarget = { kind: 'duckdb', path: sample.path('large-copy.duckdb'), mode: FILE_MODE };
+    await sample.lend(
+      async () => void plainMs.push(await copyPlainly(path, sample.path('plain.duckdb'))),
+    );
+    const target: PublishTarget = {
+      kind: 'duckdb',
+      path: sample.path('large-copy.duckdb'),
+      mode: FILE_MODE,
+    };
     snapshotMs.push((await copy(sample, target)).ms);
   }
   const ways = [
     { name: 'plain copy of the file', ms: plainMs },
     { name: 'snapshot', ms: snapshotMs },
   ];
-  return { rows: LARGE_DAYS * LARGE_ROWS_PER_DAY, bytes: (await stat(path)).size, snapshotMs, plainMs, ways };
+  return {
+    rows: LARGE_DAYS * LARGE_ROWS_PER_DAY,
+    bytes: (await stat(path)).size,
+    snapshotMs,
+    plainMs,
+    ways,
+  };
 }
 
 async function copyPlainly(from: string, to: string): Promise<number> {

@@ -14,7 +14,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { browserFolder } from '../../config/tooling/install-browser.ts';
-import { openBrowser, openTour, serveFolder, windows, type Browser, type Page } from '../support/browser.ts';
+import {
+  openBrowser,
+  openTour,
+  serveFolder,
+  windows,
+  type Browser,
+  type Page,
+} from '../support/browser.ts';
 import type { Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
@@ -28,7 +35,10 @@ let browser: Browser;
 let installation: Installation;
 let site: Awaited<ReturnType<typeof serveFolder>>;
 
-const inDashboard = async (environment: Record<string, string>, ...words: string[]): Promise<string> => {
+const inDashboard = async (
+  environment: Record<string, string>,
+  ...words: string[]
+): Promise<string> => {
   const { stdout, stderr } = await run('npm', words, {
     cwd: dashboard,
     env: { ...process.env, OBSERVABLE_TELEMETRY_DISABLE: 'true', ...environment },
@@ -68,7 +78,11 @@ const tableOf = async (page: Page, selector: string): Promise<string[][]> =>
       ),
     );
 const wordsOf = async (page: Page, selector: string): Promise<string[]> =>
-  texts.parse(await page.value(`[...document.querySelectorAll('${selector}')].map((each) => each.textContent)`));
+  texts.parse(
+    await page.value(
+      `[...document.querySelectorAll('${selector}')].map((each) => each.textContent)`,
+    ),
+  );
 
 const amount = (value: unknown): string =>
   value === null ? '–' : Number(value).toLocaleString('en-US', { maximumFractionDigits: 0 });
@@ -91,20 +105,32 @@ async function expectDays(page: Page, where?: string): Promise<void> {
   const days = await held(daysSql(where));
   const both = days.map((day) => day['spend_final'] === true && day['revenue_final'] === true);
   expect(await wordsOf(page, '#spend rect title')).toStrictEqual(
-    days.map((day) => `${String(day['day'])}: ${amount(day['spend'])}, ${standing(day['spend_final'])}`),
+    days.map(
+      (day) => `${String(day['day'])}: ${amount(day['spend'])}, ${standing(day['spend_final'])}`,
+    ),
   );
   expect(await wordsOf(page, '#revenue rect title')).toStrictEqual(
-    days.map((day) => `${String(day['day'])}: ${amount(day['revenue'])}, ${standing(day['revenue_final'])}`),
+    days.map(
+      (day) =>
+        `${String(day['day'])}: ${amount(day['revenue'])}, ${standing(day['revenue_final'])}`,
+    ),
   );
   expect(await wordsOf(page, '#return circle title')).toStrictEqual(
-    days.map((day, index) => `${String(day['day'])}: ${ratio(day['returned'])}, ${standing(both[index])}`),
+    days.map(
+      (day, index) => `${String(day['day'])}: ${ratio(day['returned'])}, ${standing(both[index])}`,
+    ),
   );
-  const sum = (name: string, of: (day: Record<string, unknown>, index: number) => boolean): number =>
-    days.filter(of).reduce((total, day) => total + Number(day[name]), 0);
+  const sum = (
+    name: string,
+    of: (day: Record<string, unknown>, index: number) => boolean,
+  ): number => days.filter(of).reduce((total, day) => total + Number(day[name]), 0);
   const parts = (name: string): string =>
     `${amount(sum(name, (day) => day[`${name}_final`] === true))} final, ${amount(sum(name, (day) => day[`${name}_final`] !== true))} not final yet`;
   const settled = (_: unknown, index: number): boolean => both[index] === true;
-  expect(await wordsOf(page, '.card:is(#spend, #revenue) p')).toStrictEqual([parts('spend'), parts('revenue')]);
+  expect(await wordsOf(page, '.card:is(#spend, #revenue) p')).toStrictEqual([
+    parts('spend'),
+    parts('revenue'),
+  ]);
   expect(await wordsOf(page, '#return p')).toStrictEqual([
     expect.stringMatching(`^${ratio(sum('paid', settled) / sum('spend', settled))} on days`),
   ]);
@@ -166,7 +192,8 @@ test('cohorts, networks and metrics are what the warehouse holds', async () => {
   expect(await wordsOf(page, '#cohorts circle title')).toStrictEqual(
     points.map(({ month, age, value }) => `${String(month)}, ${String(age)} days: ${ratio(value)}`),
   );
-  const both = (one: string, other: string): string => `(case when ${isFinal(one)} and ${isFinal(other)} then 1 end)`;
+  const both = (one: string, other: string): string =>
+    `(case when ${isFinal(one)} and ${isFinal(other)} then 1 end)`;
   const returned = (top: string, below: string): string =>
     `(sum(d.${top} * ${both(top, below)}) / nullif(sum(case when d.${top} is not null then d.${below} * ${both(top, below)} end), 0))::double`;
   const networks = await held(
@@ -193,7 +220,12 @@ test('cohorts, networks and metrics are what the warehouse holds', async () => {
      where f.slice = 'network_daily' group by f.metric, m.position order by m.position`,
   );
   expect(await tableOf(page, '#finality')).toStrictEqual(
-    metrics.map((of) => [of['metric'], of['until'], amount(of['cells']), `${Number(Number(of['share']).toFixed(1))}%`]),
+    metrics.map((of) => [
+      of['metric'],
+      of['until'],
+      amount(of['cells']),
+      `${Number(Number(of['share']).toFixed(1))}%`,
+    ]),
   );
   expect(await wordsOf(page, '#spend h2')).toStrictEqual(['Spend by day, USD']);
   await page.close();
@@ -207,7 +239,9 @@ test('a snapshot that is not there fails the build by its name; the next build r
   await cp(installation.path('data', 'analytics.duckdb'), night);
   const instance = await DuckDBInstance.create(night);
   const connection = await instance.connect();
-  await connection.run('update network_daily set cost = 1000 where day = (select min(day) from network_daily)');
+  await connection.run(
+    'update network_daily set cost = 1000 where day = (select min(day) from network_daily)',
+  );
   connection.closeSync();
   instance.closeSync();
   await rename(night, installation.path('data', 'analytics.duckdb'));
@@ -217,6 +251,8 @@ test('a snapshot that is not there fails the build by its name; the next build r
     installation.path('data', 'analytics.duckdb'),
     'select (1000 * count(*))::double as spend from network_daily group by day order by day limit 1',
   );
-  expect((await wordsOf(page, '#spend rect title'))[0]).toMatch(new RegExp(`: ${amount(first?.['spend'])}, final$`));
+  expect((await wordsOf(page, '#spend rect title'))[0]).toMatch(
+    new RegExp(`: ${amount(first?.['spend'])}, final$`),
+  );
   await page.close();
 });

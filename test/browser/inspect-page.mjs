@@ -43,7 +43,9 @@
     for (let each = element; each !== null; each = each.parentElement) {
       layers.push(colourOf(getComputedStyle(each).backgroundColor));
     }
-    const bare = matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+    const bare = matchMedia('(prefers-color-scheme: dark)').matches
+      ? [18, 18, 18]
+      : [255, 255, 255];
     return layers.reduceRight((under, layer) => over(layer, under), bare);
   };
   const isVisible = (element) =>
@@ -64,18 +66,24 @@
     const style = getComputedStyle(parent);
     const ground = groundOf(parent);
     const ink = contrast(over(colourOf(inDrawing ? style.fill : style.color), ground), ground);
-    if (ink < TEXT_CONTRAST) complaints.add(`the text "${said(text)}" has a contrast of ${ink.toFixed(2)}`);
+    if (ink < TEXT_CONTRAST)
+      complaints.add(`the text "${said(text)}" has a contrast of ${ink.toFixed(2)}`);
     const range = document.createRange();
     range.selectNodeContents(text);
     for (const box of range.getClientRects()) {
       if (box.width < 1 || box.height < 1) continue;
       lines.push({ box, text });
-      for (let each = parent; each !== null && each !== document.documentElement; each = each.parentElement) {
+      for (
+        let each = parent;
+        each !== null && each !== document.documentElement;
+        each = each.parentElement
+      ) {
         const { overflowX, overflowY } = getComputedStyle(each);
         // What scrolls by itself can be brought into view.
         if (/auto|scroll/.test(overflowX)) break;
         const room = each.getBoundingClientRect();
-        const clips = /hidden|clip/.test(overflowX + overflowY) && getComputedStyle(each).display !== 'inline';
+        const clips =
+          /hidden|clip/.test(overflowX + overflowY) && getComputedStyle(each).display !== 'inline';
         const cut = box.left < room.left - SLACK_PX || box.right > room.right + SLACK_PX;
         const cutBelow = box.bottom > room.bottom + SLACK_PX + box.height * LINE_SLACK;
         if (clips && (cut || cutBelow)) complaints.add(`the text "${said(text)}" is cut`);
@@ -105,7 +113,9 @@
       return shapes.map((shape) => colourOf(getComputedStyle(shape).fill));
     }
     const [red, green, blue, alpha] = colourOf(style[property]);
-    return [[red, green, blue, alpha * Number(style[`${property}Opacity`]) * Number(style.opacity)]];
+    return [
+      [red, green, blue, alpha * Number(style[`${property}Opacity`]) * Number(style.opacity)],
+    ];
   };
   /** A pale surface is seen by the line of its colour that runs along it. */
   const edgeOf = (mark, ground) => {
@@ -123,19 +133,26 @@
   const ruleColour = getComputedStyle(rule).color;
   rule.remove();
   const isRule = (mark) =>
-    getComputedStyle(mark).stroke === ruleColour || mark.closest('[aria-label*="axis"], [aria-label*="grid"]') !== null;
+    getComputedStyle(mark).stroke === ruleColour ||
+    mark.closest('[aria-label*="axis"], [aria-label*="grid"]') !== null;
   const marks = document.querySelectorAll('svg :is(rect, path, circle, line, polyline, polygon)');
   let judged = 0;
   for (const mark of marks) {
     const box = mark.getBoundingClientRect();
     if (!isVisible(mark) || box.width + box.height < 1 || isRule(mark)) continue;
-    const paints = [...paintsOf(mark, 'fill'), ...paintsOf(mark, 'stroke')].filter(([, , , alpha]) => alpha > 0);
+    const paints = [...paintsOf(mark, 'fill'), ...paintsOf(mark, 'stroke')].filter(
+      ([, , , alpha]) => alpha > 0,
+    );
     if (paints.length === 0) continue;
     judged += 1;
     const ground = groundOf(mark);
-    const best = Math.max(...paints.map((paint) => contrast(over(paint, ground), ground)), edgeOf(mark, ground));
+    const best = Math.max(
+      ...paints.map((paint) => contrast(over(paint, ground), ground)),
+      edgeOf(mark, ground),
+    );
     if (best < MARK_CONTRAST) {
-      const name = `${mark.tagName} ${mark.getAttribute('class') ?? mark.getAttribute('fill') ?? ''}`.trim();
+      const name =
+        `${mark.tagName} ${mark.getAttribute('class') ?? mark.getAttribute('fill') ?? ''}`.trim();
       complaints.add(
         `a mark, ${name} in ${getComputedStyle(mark).fill}/${getComputedStyle(mark).stroke}, has a contrast of ${best.toFixed(2)}`,
       );

@@ -21,18 +21,30 @@ let installation: Installation;
 beforeAll(async () => {
   browser = await openBrowser();
   installation = await openTour();
-  const slice = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-9d:yesterday' };
+  const slice = {
+    name: 'daily',
+    dimensions: ['day'],
+    metrics: ['installs'],
+    date_period: '-9d:yesterday',
+  };
   await installation.configure({ service: 'simulator', warehouse: 'w.duckdb', slices: [slice] });
   await installation.run(['status', '--html', 'empty.html']);
   const slices = Array.from({ length: 10 }, (_, index) =>
     ripenedSlice(`network_partner_campaign_daily_${index}`, 1096),
   );
-  const failure = { code: 'SOURCE_TIMEOUT', slice: slices[0]?.name ?? '', window: '2026-02-01:2026-02-07' };
+  const failure = {
+    code: 'SOURCE_TIMEOUT',
+    slice: slices[0]?.name ?? '',
+    window: '2026-02-01:2026-02-07',
+  };
   const runs = ['succeeded', 'partial', 'failed', 'succeeded'].map((status, index) =>
     sampleRun({
       status,
       as_of: `2026-02-${14 - index}T02:30:00.000Z`,
-      failures: status === 'failed' ? [{ ...failure, message: 'no answer in 1000 s', hint: 'Split the slice.' }] : [],
+      failures:
+        status === 'failed'
+          ? [{ ...failure, message: 'no answer in 1000 s', hint: 'Split the slice.' }]
+          : [],
     }),
   );
   await writeFile(installation.path('large.html'), statusPage(sampleReport(slices, { runs })));
@@ -47,23 +59,29 @@ describe.each([
   { page: 'data/status.html', what: 'after the tour', texts: 200, marks: 30 },
   { page: 'large.html', what: 'of 3 years and 10 slices of 40 metrics', texts: 1000, marks: 1000 },
 ])('the page $what', ({ page: file, texts, marks }) => {
-  test.each(windows)(`at $width px, $scheme, has nothing cut, covered, pale or beside the window`, async (window) => {
-    const page = await browser.open(pathToFileURL(installation.path(file)).href, window);
-    await page.value('for (const each of document.querySelectorAll("details")) each.open = true');
-    const found = await page.inspect();
-    await page.picture(`status-${file.replaceAll(/\W/g, '-')}`, MOST_PICTURED);
-    await page.close();
-    expect(page.errors).toStrictEqual([]);
-    expect(found.complaints).toStrictEqual([]);
-    expect(found.texts).toBeGreaterThan(texts);
-    expect(found.marks).toBeGreaterThan(marks);
-    expect(page.tookMs).toBeLessThan(MOST_MS);
-  });
+  test.each(windows)(
+    `at $width px, $scheme, has nothing cut, covered, pale or beside the window`,
+    async (window) => {
+      const page = await browser.open(pathToFileURL(installation.path(file)).href, window);
+      await page.value('for (const each of document.querySelectorAll("details")) each.open = true');
+      const found = await page.inspect();
+      await page.picture(`status-${file.replaceAll(/\W/g, '-')}`, MOST_PICTURED);
+      await page.close();
+      expect(page.errors).toStrictEqual([]);
+      expect(found.complaints).toStrictEqual([]);
+      expect(found.texts).toBeGreaterThan(texts);
+      expect(found.marks).toBeGreaterThan(marks);
+      expect(page.tookMs).toBeLessThan(MOST_MS);
+    },
+  );
 });
 
 test('the overview of the slices has its last column in view at 900, 1060 and 1200 px', async () => {
   for (const width of [900, 1060, 1200]) {
-    const page = await browser.open(pathToFileURL(installation.path('large.html')).href, { width, scheme: 'light' });
+    const page = await browser.open(pathToFileURL(installation.path('large.html')).href, {
+      width,
+      scheme: 'light',
+    });
     const hidden = await page.value(
       `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('main > :not(header) table').parentElement)`,
     );

@@ -13,7 +13,11 @@ import { cli, openInstallation, type Ended, type Installation } from '../support
 const summaryShape = z.object({
   status: z.string(),
   slices: z.array(
-    z.object({ name: z.string(), rows: z.object({ loaded: z.number() }), periods: z.record(z.string(), z.number()) }),
+    z.object({
+      name: z.string(),
+      rows: z.object({ loaded: z.number() }),
+      periods: z.record(z.string(), z.number()),
+    }),
   ),
   failures: z.array(z.object({ code: z.string() })),
 });
@@ -28,7 +32,12 @@ const ripen = (...argv: string[]): Promise<Ended> => installation.run(argv, { TZ
 const path = (...names: string[]): string => installation.path(...names);
 
 const small = { simulator: { seed: 3, apps: 1, rows_per_day: 20, partners: 3, links: 3 } };
-const daily = { name: 'daily', dimensions: ['day', 'os_name'], metrics: ['installs'], date_period: '-9d:yesterday' };
+const daily = {
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs'],
+  date_period: '-9d:yesterday',
+};
 const configure = (): Promise<void> =>
   installation.configure({
     service: small,
@@ -71,7 +80,10 @@ describe('exit codes and where text goes', () => {
   test('an as-of instant in the future ends with 78, as JSON when asked for', async () => {
     await configure();
     const { code, err } = await ripen('sync', '--as-of', '2999-01-01T00:00:00Z', '--log', 'json');
-    expect([code, JSON.parse(err)]).toMatchObject([78, { type: 'failed', code: 'AS_OF_IN_FUTURE' }]);
+    expect([code, JSON.parse(err)]).toMatchObject([
+      78,
+      { type: 'failed', code: 'AS_OF_IN_FUTURE' },
+    ]);
     expect(await installation.files()).toStrictEqual([]);
   });
 });
@@ -80,7 +92,12 @@ describe('ripen init', () => {
   test('writes 4 files that check reads, and never overwrites', async () => {
     expect((await ripen('init', 'new')).code).toBe(0);
     const written = await readdir(path('new'));
-    expect(written.toSorted()).toStrictEqual(['.env.example', '.gitignore', 'ripen.schema.json', 'ripen.yaml']);
+    expect(written.toSorted()).toStrictEqual([
+      '.env.example',
+      '.gitignore',
+      'ripen.schema.json',
+      'ripen.yaml',
+    ]);
     await writeFile(path('new', 'ripen.yaml'), '# mine');
     const again = await ripen('init', 'new');
     expect([again.code, again.err.includes('ripen.schema.json')]).toStrictEqual([78, true]);
@@ -90,7 +107,11 @@ describe('ripen init', () => {
   test('writes a configuration with no mistake in it but the missing token', async () => {
     await ripen('init');
     const { code, err } = await installation.run(['sync'], { RIPEN_TOKEN: '' });
-    expect([code, err.match(/ripen\.yaml:\d+/g)?.length, err.includes('service.token')]).toStrictEqual([78, 1, true]);
+    expect([
+      code,
+      err.match(/ripen\.yaml:\d+/g)?.length,
+      err.includes('service.token'),
+    ]).toStrictEqual([78, 1, true]);
     expect((await ripen('plan')).code).toBe(0);
   });
 });
@@ -104,10 +125,15 @@ describe('ripen sync', () => {
     const loaded = [{ name: 'daily', periods: { new: 9 } }];
     expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: loaded });
     expect(JSON.parse((await ripen('status', '--json')).out)).toMatchObject({
-      slices: [{ rows: summary.slices[0]?.rows.loaded, periods: { expected: 9, loaded: 9, missing: 0 } }],
+      slices: [
+        { rows: summary.slices[0]?.rows.loaded, periods: { expected: 9, loaded: 9, missing: 0 } },
+      ],
       runs: [{ command: 'sync', status: 'succeeded', exit_code: 0 }],
     });
-    expect(JSON.parse((await ripen('plan', '--json')).out)).toMatchObject({ requests: 0, slices: [{ windows: [] }] });
+    expect(JSON.parse((await ripen('plan', '--json')).out)).toMatchObject({
+      requests: 0,
+      slices: [{ windows: [] }],
+    });
   });
 
   test('--quiet leaves stderr empty; then --log json puts one object an event there', async () => {
@@ -125,7 +151,9 @@ describe('ripen sync', () => {
     const words = 'backfill --slice daily --from 2026-01-01 --to 2026-01-02 --json';
     const { code, out } = await ripen(...words.split(' '));
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ slices: [{ windows: { loaded: 1 }, periods: { forced: 2 } }] });
+    expect(JSON.parse(out)).toMatchObject({
+      slices: [{ windows: { loaded: 1 }, periods: { forced: 2 } }],
+    });
   });
 });
 
@@ -144,7 +172,9 @@ test('the tour runs its nights, says what the last fetched again, and runs none 
   await configure();
   const first = await ripen('demo', '--config', 'ripen.yaml', '--nights', '4');
   expect(first.code).toBe(0);
-  expect(first.out).toMatch(/^== The first night[\s\S]*9 new[\s\S]*== The last night[\s\S]*1 new, \d+ maturing/);
+  expect(first.out).toMatch(
+    /^== The first night[\s\S]*9 new[\s\S]*== The last night[\s\S]*1 new, \d+ maturing/,
+  );
   expect(await readFile(path('status.html'), 'utf8')).toContain('All is well.');
   const second = await ripen('demo', '--config', 'ripen.yaml', '--nights', '4');
   expect([second.code, second.out.includes('holds every night already')]).toStrictEqual([0, true]);

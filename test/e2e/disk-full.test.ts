@@ -13,7 +13,13 @@ import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { contentsOf, differences, everythingIn } from '../support/installation-contents.ts';
-import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
+import {
+  openInstallation,
+  serviceAt,
+  TOKEN,
+  type Ended,
+  type Installation,
+} from '../support/installation.ts';
 
 /** Room for a warehouse, its snapshot, its lake, and the snapshot that is being made. */
 const DISK_MIB = 64;
@@ -85,7 +91,9 @@ function mountSmallDisk(path: string): string | null {
 }
 
 function sync(installation: Installation, hour: number): Promise<Ended> {
-  return installation.run(['sync', '--json', '--as-of', hours[hour] ?? ''], { SERVICE: simulators[hour]?.url ?? '' });
+  return installation.run(['sync', '--json', '--as-of', hours[hour] ?? ''], {
+    SERVICE: simulators[hour]?.url ?? '',
+  });
 }
 
 async function synced(installation: Installation, hour: number): Promise<void> {
@@ -106,7 +114,11 @@ async function fillBut(installation: Installation, freeBytes: number): Promise<v
 /** How a run sums itself up; `loaded` is null for one that could not be entered in the ledger, and so did not begin. */
 function toldBy(out: string): { status: string; loaded: number | null; codes: readonly string[] } {
   const { status, slices, failures } = summaryShape.parse(JSON.parse(out));
-  return { status, loaded: slices?.[0].windows.loaded ?? null, codes: [...new Set(failures.map(({ code }) => code))] };
+  return {
+    status,
+    loaded: slices?.[0].windows.loaded ?? null,
+    codes: [...new Set(failures.map(({ code }) => code))],
+  };
 }
 
 /** Also when the database itself failed amid the run, and can no longer be written. */

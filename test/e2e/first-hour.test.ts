@@ -5,7 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { openInstallation, startProcess, TOKEN, type Installation } from '../support/installation.ts';
+import {
+  openInstallation,
+  startProcess,
+  TOKEN,
+  type Installation,
+} from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 
@@ -26,7 +31,9 @@ describe('ripen init', () => {
     expect([checked.code, checked.err]).toStrictEqual([0, '']);
     expect(checked.out).toContain('0 errors, 0 warnings');
     const planned = await installation.run(['plan', '--config', config, '--json']);
-    expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily', unfinal_periods: 60 }] });
+    expect(JSON.parse(planned.out)).toMatchObject({
+      slices: [{ name: 'network_daily', unfinal_periods: 60 }],
+    });
     const synced = await installation.run(['sync', '--config', config, '--json', '--quiet']);
     expect(synced.code).toBe(0);
     const [answer] = await ask(
@@ -39,10 +46,15 @@ describe('ripen init', () => {
   test('--from-account writes a configuration of the account, which checks and plans as it is', async () => {
     const simulator = await startSimulator({ token: TOKEN });
     const addresses = { RIPEN_BASE_URL: simulator.url, RIPEN_REPORTS_URL: simulator.url };
-    const written = await installation.run(['init', 'mine', '--from-account', '--currency', 'EUR'], addresses);
+    const written = await installation.run(
+      ['init', 'mine', '--from-account', '--currency', 'EUR'],
+      addresses,
+    );
     expect([written.code, written.err]).toStrictEqual([0, '']);
     const config = installation.path('mine', 'ripen.yaml');
-    expect((await installation.run(['check', '--config', config])).out).toContain('0 errors, 0 warnings');
+    expect((await installation.run(['check', '--config', config])).out).toContain(
+      '0 errors, 0 warnings',
+    );
     const planned = await installation.run(['plan', '--config', config, '--json']);
     expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily' }, {}, {}] });
     const again = await installation.run(['init', 'mine', '--from-account'], addresses);
@@ -64,7 +76,10 @@ describe('what is said, and how', () => {
       expect(code).toBe(78);
       return JSON.parse(out);
     };
-    const failed = (code: string): object => ({ status: 'failed', failures: [{ code, slice: null, window: null }] });
+    const failed = (code: string): object => ({
+      status: 'failed',
+      failures: [{ code, slice: null, window: null }],
+    });
     expect(await result('sync')).toMatchObject(failed('CONFIG_MISSING'));
     await installation.configure({ service: 'simulator', slises: [] });
     expect(await result('sync')).toMatchObject(failed('CONFIG_INVALID'));
@@ -74,13 +89,22 @@ describe('what is said, and how', () => {
 });
 
 test('status, plan, export, publish and its descriptions need no token; sync does', async () => {
-  const day = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' };
+  const day = {
+    name: 'daily',
+    dimensions: ['day'],
+    metrics: ['installs'],
+    date_period: '-3d:yesterday',
+  };
   const service = {
     base_url: 'https://c.example.com',
     reports_url: 'https://r.example.com',
     token: '${RIPEN_TOKEN_2}',
   };
-  const rest = { warehouse: 'w.duckdb', publish: [{ duckdb: 'a.duckdb' }, { parquet: 'lake' }], slices: [day] };
+  const rest = {
+    warehouse: 'w.duckdb',
+    publish: [{ duckdb: 'a.duckdb' }, { parquet: 'lake' }],
+    slices: [day],
+  };
   await installation.configure({ service: 'simulator', ...rest });
   expect((await installation.run(['sync', '--quiet'])).code).toBe(0);
   await installation.configure({ service, ...rest });
@@ -91,23 +115,44 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
   const words = 'export --slice daily --output - --format csv --quiet';
   const exported = await installation.run(words.split(' '));
   expect(exported.out).toMatch(/^day,installs/);
-  const table = await installation.run(['export', '--table', 'apps', '--output', 'apps.csv.gz', '--as-is']);
-  expect([table.code, table.out]).toStrictEqual([0, expect.stringMatching(/^apps: \d+ rows written to apps\.csv\.gz/)]);
-  expect((await installation.run(['export', '--output', 'rows.csv'])).err).toContain('Give --slice or --table.');
-  expect((await installation.run(['export', '--slice', 'daily', '--output', 'rows.xls'])).err).toContain(
-    '--format csv',
+  const table = await installation.run([
+    'export',
+    '--table',
+    'apps',
+    '--output',
+    'apps.csv.gz',
+    '--as-is',
+  ]);
+  expect([table.code, table.out]).toStrictEqual([
+    0,
+    expect.stringMatching(/^apps: \d+ rows written to apps\.csv\.gz/),
+  ]);
+  expect((await installation.run(['export', '--output', 'rows.csv'])).err).toContain(
+    'Give --slice or --table.',
   );
+  expect(
+    (await installation.run(['export', '--slice', 'daily', '--output', 'rows.xls'])).err,
+  ).toContain('--format csv');
   const refused = await installation.run(['sync']);
-  expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it')]).toStrictEqual([78, true]);
+  expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it')]).toStrictEqual([
+    78,
+    true,
+  ]);
 });
 
 test('the package holds the user pages and configuration files, and no internals, tooling or tests', async () => {
-  const packed = await startProcess('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], root).ended;
+  const packed = await startProcess(
+    'npm',
+    ['pack', '--dry-run', '--ignore-scripts', '--json'],
+    root,
+  ).ended;
   const [{ files }] = z
     .tuple([z.object({ files: z.array(z.object({ path: z.string() })) })])
     .parse(JSON.parse(packed.out));
   const paths = files.map(({ path }) => path);
   expect(paths).toContain('docs/guarantees.md');
   expect(paths).toContain('config/schedules/crontab');
-  expect(paths.filter((path) => /^(?:test|src|config\/tooling|docs\/internals)\//.test(path))).toEqual([]);
+  expect(
+    paths.filter((path) => /^(?:test|src|config\/tooling|docs\/internals)\//.test(path)),
+  ).toEqual([]);
 });

@@ -17,9 +17,27 @@ const second = '2026-02-15T01:30:00Z';
 const metrics = ['installs', 'cost'];
 const slices = [
   { name: 'daily', dimensions: ['day', 'os_name'], metrics, date_period: '-9d:today' },
-  { name: 'western', dimensions: ['hour'], metrics, date_period: '-2d:yesterday', utc_offset: '-04:00' },
-  { name: 'eastern', dimensions: ['hour'], metrics, date_period: '-2d:today', utc_offset: '+14:00' },
-  { name: 'weekly', dimensions: ['week'], metrics, date_period: '-30d:yesterday', utc_offset: '+05:30' },
+  {
+    name: 'western',
+    dimensions: ['hour'],
+    metrics,
+    date_period: '-2d:yesterday',
+    utc_offset: '-04:00',
+  },
+  {
+    name: 'eastern',
+    dimensions: ['hour'],
+    metrics,
+    date_period: '-2d:today',
+    utc_offset: '+14:00',
+  },
+  {
+    name: 'weekly',
+    dimensions: ['week'],
+    metrics,
+    date_period: '-30d:yesterday',
+    utc_offset: '+05:30',
+  },
   { name: 'monthly', dimensions: ['month'], metrics, date_period: '-60d:yesterday' },
   // Before anything was measured; on a host in Apia the 30th, on one in São Paulo 4 November 00:00, never were.
   { name: 'no_30th', dimensions: ['day'], metrics, date_period: '2011-12-28:2012-01-02' },
@@ -72,6 +90,8 @@ async function nightsIn(zone: string): Promise<Record<string, string>> {
 
 test('hosts in Apia and São Paulo plan the same windows, load the same rows and show the same status', async () => {
   const [apia = {}, other = {}] = await Promise.all(zones.map((zone) => nightsIn(zone)));
-  expect(Object.keys(apia)).toEqual(expect.arrayContaining(slices.map(({ name }) => `main.${name}`)));
+  expect(Object.keys(apia)).toEqual(
+    expect.arrayContaining(slices.map(({ name }) => `main.${name}`)),
+  );
   expect(differences(apia, other)).toStrictEqual([]);
 });

@@ -6,7 +6,14 @@ import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { cli, openInstallation, serviceAt, startProcess, TOKEN, type Installation } from '../support/installation.ts';
+import {
+  cli,
+  openInstallation,
+  serviceAt,
+  startProcess,
+  TOKEN,
+  type Installation,
+} from '../support/installation.ts';
 
 /** For a test that starts a dozen processes, one after the other, on a busy machine. */
 const MANY_PROCESSES_MS = 180_000;
@@ -22,7 +29,12 @@ beforeEach(async () => {
   installation = await openInstallation();
 });
 
-const daily = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' };
+const daily = {
+  name: 'daily',
+  dimensions: ['day'],
+  metrics: ['installs'],
+  date_period: '-3d:yesterday',
+};
 
 const settings = (change: object = {}): object => ({
   service: serviceAt(simulator.url),
@@ -32,9 +44,11 @@ const settings = (change: object = {}): object => ({
   ...change,
 });
 
-const withService = (change: object): object => settings({ service: { ...serviceAt(simulator.url), ...change } });
+const withService = (change: object): object =>
+  settings({ service: { ...serviceAt(simulator.url), ...change } });
 
-const configureText = (text: string): Promise<void> => writeFile(installation.path('ripen.yaml'), text);
+const configureText = (text: string): Promise<void> =>
+  writeFile(installation.path('ripen.yaml'), text);
 
 /** Syncs a configuration that must be refused before anything is requested or written; returns what was said. */
 async function refused(environment: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -49,14 +63,18 @@ async function refused(environment: Readonly<Record<string, string>> = {}): Prom
 
 test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused', async () => {
   await installation.configure(settings());
-  expect(await refused({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toContain('turns off the checking of certificates');
+  expect(await refused({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toContain(
+    'turns off the checking of certificates',
+  );
 });
 
 test(
   'what is sent to the service is GET alone in a sync, a backfill, a check, and every command that shows or publishes',
   async () => {
     const publish = [{ duckdb: 'out/snapshot.duckdb' }, { parquet: 'out/lake' }];
-    await installation.configure(settings({ publish, partners: true, links: { apps: 'all' }, archive: '30d' }));
+    await installation.configure(
+      settings({ publish, partners: true, links: { apps: 'all' }, archive: '30d' }),
+    );
     const app = simulator.world.apps[0]?.token ?? '';
     const commands = [
       ['sync', ...AS_OF],
@@ -71,11 +89,14 @@ test(
       ['partners'],
       ['links', 'list', '--app', app],
     ];
-    for (const argv of commands) expect([argv[0], (await installation.run(argv)).code]).toStrictEqual([argv[0], 0]);
+    for (const argv of commands)
+      expect([argv[0], (await installation.run(argv)).code]).toStrictEqual([argv[0], 0]);
     const { requests } = simulator.requested;
     expect(requests.length).toBeGreaterThan(10);
     expect([...new Set(requests.map(({ method }) => method))]).toStrictEqual(['GET']);
-    expect(requests.map(({ path, query }) => path + query).join()).not.toContain(encodeURIComponent(TOKEN));
+    expect(requests.map(({ path, query }) => path + query).join()).not.toContain(
+      encodeURIComponent(TOKEN),
+    );
   },
   MANY_PROCESSES_MS,
 );
@@ -125,10 +146,14 @@ describe('the configuration', () => {
 
   test.each<[string, (token: string) => object]>([
     ['under a misspelt key', (token) => withService({ tokn: token, token: undefined })],
-    ['as a token file that is not there', (token) => withService({ token_file: token, token: undefined })],
+    [
+      'as a token file that is not there',
+      (token) => withService({ token_file: token, token: undefined }),
+    ],
     [
       'in an address',
-      (token) => withService({ base_url: `https://user:${encodeURIComponent(token)}@campaign.example.com` }),
+      (token) =>
+        withService({ base_url: `https://user:${encodeURIComponent(token)}@campaign.example.com` }),
     ],
     ['with a line break', (token) => withService({ token: `${token}\n` })],
   ])('a token written into the file %s is not repeated', async (_, settingsWith) => {
@@ -138,7 +163,8 @@ describe('the configuration', () => {
   });
 });
 
-const rights = (...names: string[]): string => (statSync(installation.path(...names)).mode & 0o777).toString(8);
+const rights = (...names: string[]): string =>
+  (statSync(installation.path(...names)).mode & 0o777).toString(8);
 
 describe('the rights of files', () => {
   /** Runs a sync as on a host that gives every new file to everyone. */
@@ -170,7 +196,10 @@ describe('the rights of files', () => {
     expect(rights('data', spool)).toBe('700');
     const during = (await readdir(installation.path('data'))).filter((name) => name !== spool);
     expect(during.map((name) => [name, rights('data', name)])).toStrictEqual(
-      during.map((name) => [name, name.endsWith('.archive') || name.endsWith('.tmp') ? '700' : '600']),
+      during.map((name) => [
+        name,
+        name.endsWith('.archive') || name.endsWith('.tmp') ? '700' : '600',
+      ]),
     );
     expect((await running.ended).code).toBe(0);
 
@@ -191,7 +220,10 @@ describe('the rights of files', () => {
     await mkdir(installation.path('precious'));
     await writeFile(installation.path('precious', 'file'), 'kept');
     await chmod(installation.path('precious'), 0o755);
-    await symlink(installation.path('precious'), installation.path('data', 'warehouse.duckdb.spool'));
+    await symlink(
+      installation.path('precious'),
+      installation.path('data', 'warehouse.duckdb.spool'),
+    );
     await installation.configure(settings());
     expect((await installation.run(['sync', ...AS_OF])).code).toBe(0);
     expect(await readdir(installation.path('precious'))).toStrictEqual(['file']);

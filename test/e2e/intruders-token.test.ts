@@ -11,7 +11,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Fault, FaultRule } from '../support/simulator/faults.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { valuesIn } from '../support/installation-contents.ts';
-import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
+import {
+  openInstallation,
+  serviceAt,
+  TOKEN,
+  type Ended,
+  type Installation,
+} from '../support/installation.ts';
 import { replacedValue } from '../support/report-mutations.ts';
 
 /** For a test that starts many processes, one after the other, on a busy machine. */
@@ -38,7 +44,8 @@ const status = (code: number, more: Partial<Extract<Fault, { kind: 'status' }>> 
   message: ECHO,
   ...more,
 });
-const said = (code: number, text: string, contentType: string): Fault => status(code, { body: { text, contentType } });
+const said = (code: number, text: string, contentType: string): Fault =>
+  status(code, { body: { text, contentType } });
 
 /** What befalls each slice's only report; so many times, else always. */
 const faults: Readonly<Record<string, { readonly fault: Fault; readonly times?: number }>> = {
@@ -57,7 +64,12 @@ const faults: Readonly<Record<string, { readonly fault: Fault; readonly times?: 
   status_502: { fault: status(502, { body: 'html' }), times: 1 },
   status_503: { fault: status(503), times: 1 },
   status_504: { fault: status(504, { body: 'message' }) },
-  redirect: { fault: { kind: 'redirect', origin: `https://${TOKEN.replaceAll(/[^a-z0-9]/g, '')}.example.com` } },
+  redirect: {
+    fault: {
+      kind: 'redirect',
+      origin: `https://${TOKEN.replaceAll(/[^a-z0-9]/g, '')}.example.com`,
+    },
+  },
   page_200: { fault: said(200, `<html><title>${ECHO}</title>${ECHO}</html>`, 'text/html') },
   long_200: { fault: said(200, `${'x'.repeat(195)}${ECHO}`, 'text/plain') },
   broken_200: { fault: said(200, `{"rows": ["${ECHO}"], `, 'application/json'), times: 1 },
@@ -70,7 +82,12 @@ const faults: Readonly<Record<string, { readonly fault: Fault; readonly times?: 
   cut: { fault: { kind: 'cut' }, times: 1 },
   no_number: { fault: { kind: 'report', mutate: replacedValue(0, 'installs', ECHO) } },
   odd_day: { fault: { kind: 'report', mutate: replacedValue(0, 'day', ECHO) } },
-  debug: { fault: { kind: 'report', mutate: (report) => ({ ...report, debug: { headers: ECHO }, warnings: [ECHO] }) } },
+  debug: {
+    fault: {
+      kind: 'report',
+      mutate: (report) => ({ ...report, debug: { headers: ECHO }, warnings: [ECHO] }),
+    },
+  },
 };
 
 let simulator: Simulator;
@@ -79,7 +96,12 @@ let installation: Installation;
 beforeEach(async () => {
   const world = { seed: 3, apps: 1, partners: 2, links: 4, rowsPerDay: 12 };
   const costCredential = `Partner ${COST_KEY}`;
-  simulator = await startSimulator({ token: TOKEN, costCredential, world, now: new Date('2026-02-14T02:30:00Z') });
+  simulator = await startSimulator({
+    token: TOKEN,
+    costCredential,
+    world,
+    now: new Date('2026-02-14T02:30:00Z'),
+  });
   installation = await openInstallation();
 });
 
@@ -108,17 +130,25 @@ const datePeriodOf = (index: number): string => {
 };
 
 const run = (...argv: string[]): Promise<Ended> => installation.run(argv, { COST_KEY });
-const sync = (...more: string[]): Promise<Ended> => run('sync', '--as-of', '2026-02-14T02:30:00Z', ...more);
+const sync = (...more: string[]): Promise<Ended> =>
+  run('sync', '--as-of', '2026-02-14T02:30:00Z', ...more);
 
-const befall = (fault: Fault, match: FaultRule['match'] = () => true, times = Infinity): (() => void) =>
-  simulator.script({ match, times, fault });
+const befall = (
+  fault: Fault,
+  match: FaultRule['match'] = () => true,
+  times = Infinity,
+): (() => void) => simulator.script({ match, times, fault });
 
 /** What is named befalls the reports of the slices that are named so, `times` instead of as often as usual. */
 function befallReports(names: readonly string[], times?: number): void {
   for (const [index, name] of names.entries()) {
     const chosen = faults[name];
     if (chosen === undefined) throw new Error(`no fault is named ${name}`);
-    befall(chosen.fault, ({ query }) => query.get('date_period') === datePeriodOf(index), times ?? chosen.times);
+    befall(
+      chosen.fault,
+      ({ query }) => query.get('date_period') === datePeriodOf(index),
+      times ?? chosen.times,
+    );
   }
 }
 
@@ -134,7 +164,8 @@ async function marksIn(...ended: readonly Ended[]): Promise<string[]> {
     const bytes = await readFile(installation.path(file));
     texts.set(file, bytes.toString('latin1'));
     if (file.endsWith('.gz')) texts.set(`${file}, unpacked`, gunzipSync(bytes).toString());
-    if (file.endsWith('.duckdb')) texts.set(`${file}, values`, await valuesIn(installation.path(file)));
+    if (file.endsWith('.duckdb'))
+      texts.set(`${file}, values`, await valuesIn(installation.path(file)));
   }
   return [...texts].flatMap(([name, text]) =>
     marks.filter((mark) => text.includes(mark)).map((mark) => `${name}: ${around(text, mark)}`),
@@ -155,7 +186,11 @@ describe('a token the service says back', () => {
       await installation.configure(settings(names, '30d'));
       befallReports(names);
       const [text, json] = [await sync(), await sync('--log', 'json', '--json')];
-      const told = await Promise.all([run('status', '--json'), run('plan', '--json'), run('publish')]);
+      const told = await Promise.all([
+        run('status', '--json'),
+        run('plan', '--json'),
+        run('publish'),
+      ]);
       expect([text.code, json.code]).toStrictEqual([78, 78]);
       for (const name of ['plain_400', 'status_403', 'page_200', 'no_number', 'odd_day'])
         expect(text.err).toContain(name);
@@ -170,9 +205,13 @@ describe('a token the service says back', () => {
     befallReports(['debug']);
     const ended = await sync();
     expect(ended.code).toBe(65);
-    expect(ended.err).toContain('DATA_MALFORMED: debug 2026-01-01:2026-01-01: The answer contained the credential');
+    expect(ended.err).toContain(
+      'DATA_MALFORMED: debug 2026-01-01:2026-01-01: The answer contained the credential',
+    );
     const archived = (await installation.files()).filter((file) => file.includes('.archive/'));
-    expect(new Set(archived.map((file) => file.split('/').at(2)))).toStrictEqual(new Set(['catalog.json', 'daily']));
+    expect(new Set(archived.map((file) => file.split('/').at(2)))).toStrictEqual(
+      new Set(['catalog.json', 'daily']),
+    );
     expect(await marksIn(ended)).toStrictEqual([]);
   });
 
@@ -180,14 +219,26 @@ describe('a token the service says back', () => {
     ['401 with words', status(401)],
     [
       'a redirect with it in the location',
-      status(302, { headers: { location: `https://other.example.com/?t=${TOKEN}&u=${encodeURIComponent(TOKEN)}` } }),
+      status(302, {
+        headers: {
+          location: `https://other.example.com/?t=${TOKEN}&u=${encodeURIComponent(TOKEN)}`,
+        },
+      }),
     ],
     [
       'a list that is none',
-      said(200, JSON.stringify({ apps: ECHO, items: ECHO, data: ECHO, error: ECHO }), 'application/json'),
+      said(
+        200,
+        JSON.stringify({ apps: ECHO, items: ECHO, data: ECHO, error: ECHO }),
+        'application/json',
+      ),
     ],
   ] as const)('by %s on every path is shown by no command', async (_, fault) => {
-    await installation.configure({ ...settings(['daily']), partners: true, links: { apps: 'all' } });
+    await installation.configure({
+      ...settings(['daily']),
+      partners: true,
+      links: { apps: 'all' },
+    });
     befall(fault);
     const app = simulator.world.apps[0]?.token ?? '';
     const ended = await Promise.all([
@@ -222,7 +273,9 @@ test.each(['text', 'json'])(
   'control characters in the words of an error reach no terminal: --log %s holds none',
   async (log) => {
     await installation.configure(settings(['daily']));
-    befall(status(400, { message: `an app named ${ESCAPED}` }), ({ path }) => path.endsWith('/report'));
+    befall(status(400, { message: `an app named ${ESCAPED}` }), ({ path }) =>
+      path.endsWith('/report'),
+    );
     const ended = await sync('--log', log);
     const { code, out, err } = ended;
     expect(code).toBe(78);

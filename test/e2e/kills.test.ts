@@ -23,7 +23,13 @@ import {
   type Running,
 } from '../support/installation.ts';
 import { writeKillHook, type KillHook } from '../support/kill-hook.ts';
-import { drawInstants, drawSteps, momentText, type Moment, type Timeline } from '../support/kill-moments.ts';
+import {
+  drawInstants,
+  drawSteps,
+  momentText,
+  type Moment,
+  type Timeline,
+} from '../support/kill-moments.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
 const KILLS = Number(process.env['RIPEN_KILLS'] ?? 4);
@@ -48,14 +54,24 @@ const settings = {
       metrics: ['installs', 'clicks', 'cost', 'all_revenue_total_d7'],
       date_period: '-12d:yesterday',
     },
-    { name: 'hourly', dimensions: ['hour', 'app_token'], metrics: ['installs'], date_period: '-3d:yesterday' },
+    {
+      name: 'hourly',
+      dimensions: ['hour', 'app_token'],
+      metrics: ['installs'],
+      date_period: '-3d:yesterday',
+    },
     {
       name: 'monthly',
       dimensions: ['month', 'os_name'],
       metrics: ['installs', 'revenue'],
       date_period: '-60d:yesterday',
     },
-    { name: 'whole', dimensions: ['app_token'], metrics: ['installs'], date_period: '-9d:yesterday' },
+    {
+      name: 'whole',
+      dimensions: ['app_token'],
+      metrics: ['installs'],
+      date_period: '-9d:yesterday',
+    },
     {
       name: 'curve',
       dimensions: ['day', 'os_name'],
@@ -100,7 +116,10 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([rm(hookDirectory, { recursive: true }), ...simulators.map((simulator) => simulator.close())]);
+  await Promise.all([
+    rm(hookDirectory, { recursive: true }),
+    ...simulators.map((simulator) => simulator.close()),
+  ]);
 });
 
 async function installed(): Promise<Installation> {
@@ -109,7 +128,11 @@ async function installed(): Promise<Installation> {
   return installation;
 }
 
-function startNight(installation: Installation, night: number, environment: Record<string, string> = {}): Running {
+function startNight(
+  installation: Installation,
+  night: number,
+  environment: Record<string, string> = {},
+): Running {
   const argv = ['sync', '--as-of', nights[night] ?? '', '--log', 'json', '--lock-wait', '5s'];
   return installation.start(argv, { SERVICE: simulators[night]?.url ?? '', ...environment });
 }
@@ -128,7 +151,9 @@ function drawKills(count: number): Kill[] {
   }));
   const kills = Array.from({ length: each }, (_, index) =>
     drawn.flatMap(({ instants, steps }, night) =>
-      [instants[index], steps[index]].flatMap((moment) => (moment === undefined ? [] : [{ night, moment }])),
+      [instants[index], steps[index]].flatMap((moment) =>
+        moment === undefined ? [] : [{ night, moment }],
+      ),
     ),
   );
   return kills.flat().slice(0, count);
@@ -173,7 +198,10 @@ async function unrecorded(installation: Installation, killed: Ended): Promise<st
   const isAmid = killed.err.includes('"run_started"') && !killed.err.includes('"kind":"parquet"');
   if (killed.code !== null || !isAmid) return [];
   const warehouse = installation.path('data', 'warehouse.duckdb');
-  const found = await ask(warehouse, "select finished_at, exit_code from ripen.runs where status = 'running'");
+  const found = await ask(
+    warehouse,
+    "select finished_at, exit_code from ripen.runs where status = 'running'",
+  );
   const text = JSON.stringify(found);
   return text === '[{"finished_at":null,"exit_code":null}]' ? [] : [`unfinished runs: ${text}`];
 }

@@ -38,7 +38,10 @@ test('the examples of the library compile as strict, and print in their order wh
   const page = await readFile(join(root, 'docs/library.md'), 'utf8');
   const examples = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
   await writeFile(join(directory, 'examples.mts'), examples.join('\n'));
-  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['examples.mts'] }));
+  await writeFile(
+    join(directory, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: ['examples.mts'] }),
+  );
   const run = promisify(execFile);
   const compiled = run(process.execPath, [compiler, '-p', '.'], { cwd: directory });
   expect(await compiled.catch((error: unknown) => error)).toMatchObject({ stdout: '' });

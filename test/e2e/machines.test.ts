@@ -9,7 +9,12 @@ import { hold } from '../support/holder.ts';
 import { openInstallation, type Installation } from '../support/installation.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 
-const daily = { name: 'daily', dimensions: ['day', 'os_name'], metrics: ['installs'], date_period: '-9d:yesterday' };
+const daily = {
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs'],
+  date_period: '-9d:yesterday',
+};
 const settings = {
   service: { simulator: { seed: 3, apps: 1, rows_per_day: 20, partners: 3, links: 3 } },
   warehouse: 'data/w.duckdb',
@@ -19,7 +24,10 @@ const settings = {
   slices: [daily],
 };
 /** Refused by the service by name, so that a run fails without a wait. */
-const failing = { ...settings, slices: [daily, { ...daily, name: 'wrong', metrics: ['installs', 'no_such_metric'] }] };
+const failing = {
+  ...settings,
+  slices: [daily, { ...daily, name: 'wrong', metrics: ['installs', 'no_such_metric'] }],
+};
 
 let installation: Installation;
 
@@ -40,7 +48,10 @@ async function metricsIn(path: string): Promise<Map<string, number>> {
   const names = new Set(samples.map((line) => /^[a-z_]+/.exec(line)?.[0]));
   for (const name of names) expect(lines).toContain(`# TYPE ${name} gauge`);
   return new Map(
-    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+    samples.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' '))),
+    ]),
   );
 }
 
@@ -57,7 +68,9 @@ test('ripen sync --metrics-file writes freshness, finality, rows, requests, fail
   const metrics = await metricsIn(installation.path('m.prom'));
   expect(metrics.get('ripen_run_success{command="sync"}')).toBe(1);
   expect(metrics.get('ripen_run_requests{command="sync"}')).toBe(summary.service.requests);
-  expect(metrics.get('ripen_run_rows{slice="daily",state="loaded"}')).toBe(summary.slices[0]?.rows.loaded);
+  expect(metrics.get('ripen_run_rows{slice="daily",state="loaded"}')).toBe(
+    summary.slices[0]?.rows.loaded,
+  );
   expect(metrics.get('ripen_run_failures{command="sync",code="all"}')).toBe(0);
   expect(metrics.get('ripen_run_restated_periods{slice="daily"}')).toBe(0);
   expect(metrics.get('ripen_slice_unproven_periods{slice="daily"}')).toBe(0);
@@ -67,15 +80,23 @@ test('ripen sync --metrics-file writes freshness, finality, rows, requests, fail
   const yesterday = Date.parse(new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)) / 1000;
   expect(metrics.get('ripen_slice_newest_period_timestamp_seconds{slice="daily"}')).toBe(yesterday);
   expect(
-    Math.abs((metrics.get('ripen_slice_fetched_timestamp_seconds{slice="daily"}') ?? 0) - Date.now() / 1000),
+    Math.abs(
+      (metrics.get('ripen_slice_fetched_timestamp_seconds{slice="daily"}') ?? 0) -
+        Date.now() / 1000,
+    ),
   ).toBeLessThan(600);
   expect((await stat(installation.path('m.prom'))).mode & 0o044).toBe(0o044);
-  expect((await readdir(installation.directory)).filter((name) => name.includes('unfinished'))).toStrictEqual([]);
+  expect(
+    (await readdir(installation.directory)).filter((name) => name.includes('unfinished')),
+  ).toStrictEqual([]);
 });
 
 test('notify tells success and failure to whom they are for, recovery once, and no address or token to anybody', async () => {
   const { origin, received } = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
-  const notify = [{ url: `${origin}/ping/0a1b2c3d4e`, on: ['succeeded'] }, { url: `${origin}/hook/0a1b2c3d4e?x=1` }];
+  const notify = [
+    { url: `${origin}/ping/0a1b2c3d4e`, on: ['succeeded'] },
+    { url: `${origin}/hook/0a1b2c3d4e?x=1` },
+  ];
   const told = (): string[] => received.map(({ target }) => target);
   await installation.configure({ ...failing, notify });
   const failed = await installation.run(['sync']);
@@ -116,7 +137,10 @@ describe('ripen status', () => {
       const startedAt = performance.now();
       const text = await installation.run(['status']);
       expect(performance.now() - startedAt).toBeLessThan(20_000);
-      expect([text.code, text.out.includes('a.duckdb, the published copy, as a run holds')]).toStrictEqual([0, true]);
+      expect([
+        text.code,
+        text.out.includes('a.duckdb, the published copy, as a run holds'),
+      ]).toStrictEqual([0, true]);
       const json: unknown = JSON.parse((await installation.run(['status', '--json'])).out);
       expect(json).toMatchObject({
         snapshot: installation.path('analytics', 'a.duckdb'),

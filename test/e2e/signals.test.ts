@@ -25,7 +25,11 @@ const SYNC = ['sync', ...AS_OF];
 
 const summaryShape = z.object({
   status: z.string(),
-  slices: z.array(z.object({ windows: z.object({ planned: z.number(), loaded: z.number(), failed: z.number() }) })),
+  slices: z.array(
+    z.object({
+      windows: z.object({ planned: z.number(), loaded: z.number(), failed: z.number() }),
+    }),
+  ),
   failures: z.array(z.unknown()),
 });
 
@@ -76,7 +80,8 @@ async function runs(): Promise<unknown[]> {
   return rows.map((row) => [row['status'], row['exit_code']]);
 }
 
-const reportsAsked = (): number => simulator.requested.requests.filter(({ path }) => path.endsWith('/report')).length;
+const reportsAsked = (): number =>
+  simulator.requested.requests.filter(({ path }) => path.endsWith('/report')).length;
 
 describe('a signal in the middle, while a request hangs', () => {
   test('SIGTERM ends with 143: nothing new is asked, loaded data is kept and summed up as JSON', async () => {
@@ -92,7 +97,10 @@ describe('a signal in the middle, while a request hangs', () => {
     expect(ended.err).not.toContain('BUG');
     expect(summaryShape.parse(JSON.parse(ended.out))).toStrictEqual({
       status: 'interrupted',
-      slices: [{ windows: { planned: 1, loaded: 1, failed: 0 } }, { windows: { planned: 1, loaded: 0, failed: 0 } }],
+      slices: [
+        { windows: { planned: 1, loaded: 1, failed: 0 } },
+        { windows: { planned: 1, loaded: 0, failed: 0 } },
+      ],
       failures: [],
     });
     expect(await runs()).toMatchObject([['interrupted', null]]);
@@ -115,7 +123,9 @@ describe('a signal in the middle, while a request hangs', () => {
     const metrics = await readFile(installation.path('m.prom'), 'utf8');
     expect(metrics).toContain('ripen_run_exit_code{command="sync"} 130');
     expect(metrics).toContain('ripen_run_success{command="sync"} 0');
-    expect(out).toMatch(/days_of_2026_02 +1\/1 [^]*days_of_2026_01 +0\/1 [^]*\ninterrupted in .*, as of/);
+    expect(out).toMatch(
+      /days_of_2026_02 +1\/1 [^]*days_of_2026_01 +0\/1 [^]*\ninterrupted in .*, as of/,
+    );
   });
 
   test('a second signal ends it at once, without a summary, and the next run completes what is missing', async () => {

@@ -21,12 +21,16 @@ const beside = (members: object) =>
   ({ kind: 'report', mutate: (document: object) => ({ ...document, ...members }) }) as const;
 
 test('a cell that its answer calls immature is not final after its horizon, until an answer does not say so', async () => {
-  const scenario = await openScenario([slice({ ...given, name: 'daily' })], { simulator: { world: smallWorld } });
+  const scenario = await openScenario([slice({ ...given, name: 'daily' })], {
+    simulator: { world: smallWorld },
+  });
   const fault = beside({ immature_cohorts: { installs: ['2026-05-02'] } });
   scenario.simulator.script({ match: reports(), times: 1, fault });
   expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  const due = "select coalesce(next_refresh_at::varchar, '-') from ripen.periods order by start_day";
-  const immature = "select strftime(period, '%d') || ' ' || metric from ripen.finality where not is_final order by 1";
+  const due =
+    "select coalesce(next_refresh_at::varchar, '-') from ripen.periods order by start_day";
+  const immature =
+    "select strftime(period, '%d') || ' ' || metric from ripen.finality where not is_final order by 1";
   expect(await column(scenario, immature)).toEqual(['02 installs']);
   const hidden = 'select distinct installs is null from daily_final where day = $$2026-05-02$$';
   expect(await column(scenario, hidden)).toEqual(['true']);
@@ -34,7 +38,9 @@ test('a cell that its answer calls immature is not final after its horizon, unti
   expect(await column(scenario, states)).toEqual(['final', 'maturing', 'final']);
   // A week after the horizon and the milestones after it, 26 days lie behind: the next one is its lifetime.
   expect(await column(scenario, due)).toEqual(['-', '2026-08-31 01:00:00', '-']);
-  expect(await runNight(scenario, new Date('2026-06-02T02:30:00Z'))).toMatchObject({ service: { requests: 1 } });
+  expect(await runNight(scenario, new Date('2026-06-02T02:30:00Z'))).toMatchObject({
+    service: { requests: 1 },
+  });
   await runNight(scenario, new Date('2026-09-01T02:30:00Z'));
   expect(await column(scenario, immature)).toEqual([]);
   expect(await column(scenario, due)).toEqual(['-', '-', '-']);
@@ -50,14 +56,27 @@ describe('an answer', () => {
     immature: readonly string[],
     warns?: 'EVIDENCE_UNREAD',
   ])[] = [
-    ['with cells it calls immature, by date', { immature_cohorts: { '2026-05-02': ['installs'] } }, ['02 installs']],
+    [
+      'with cells it calls immature, by date',
+      { immature_cohorts: { '2026-05-02': ['installs'] } },
+      ['02 installs'],
+    ],
     ['computed before its days existed', computed('2026-04-01T00:00:00Z'), all],
-    ['computed when only the first day was over for 7 days', computed('2026-05-09T03:00:00Z'), all.slice(2)],
+    [
+      'computed when only the first day was over for 7 days',
+      computed('2026-05-09T03:00:00Z'),
+      all.slice(2),
+    ],
     ['computed in another offset', computed('2026-05-09T03:00:00+04:00'), all],
     ['computed later than it was requested', computed('2099-01-01T00:00:00Z'), []],
     ['computed at no stated instant', computed(null), []],
     ['with a list of cohorts', { immature_cohorts: ['2026-05-01'] }, [], 'EVIDENCE_UNREAD'],
-    ['with a metric that was not requested', { immature_cohorts: { clicks: ['2026-05-01'] } }, [], 'EVIDENCE_UNREAD'],
+    [
+      'with a metric that was not requested',
+      { immature_cohorts: { clicks: ['2026-05-01'] } },
+      [],
+      'EVIDENCE_UNREAD',
+    ],
     ['computed at an instant that is none', computed('yesterday'), [], 'EVIDENCE_UNREAD'],
   ];
   let cases: Cases;
@@ -71,15 +90,14 @@ describe('an answer', () => {
   });
   afterAll(() => cases.close());
 
-  test.each(rows.map(([name, , immature, warns], index) => [name, immature, warns, index] as const))(
-    '%s leaves %j open, and is told as %s',
-    async (_, immature, warns, index) => {
-      expect(cases.summary.failures).toEqual([]);
-      const of = `where slice = '${tableOf(index)}'`;
-      const cells = `select strftime(period, '%d') || ' ' || metric from ripen.finality ${of} and not is_final order by 1`;
-      expect(await column(cases.scenario, cells)).toEqual(immature);
-      const codes = await column(cases.scenario, `select code from ripen.warnings ${of}`);
-      expect(codes).toEqual(warns === undefined ? [] : [warns]);
-    },
-  );
+  test.each(
+    rows.map(([name, , immature, warns], index) => [name, immature, warns, index] as const),
+  )('%s leaves %j open, and is told as %s', async (_, immature, warns, index) => {
+    expect(cases.summary.failures).toEqual([]);
+    const of = `where slice = '${tableOf(index)}'`;
+    const cells = `select strftime(period, '%d') || ' ' || metric from ripen.finality ${of} and not is_final order by 1`;
+    expect(await column(cases.scenario, cells)).toEqual(immature);
+    const codes = await column(cases.scenario, `select code from ripen.warnings ${of}`);
+    expect(codes).toEqual(warns === undefined ? [] : [warns]);
+  });
 });

@@ -9,7 +9,13 @@ import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { holds, reports, runNight, smallWorld } from '../support/night.ts';
-import { duplicatedRow, extraKey, nullRows, replacedValue, wrongTotal } from '../support/report-mutations.ts';
+import {
+  duplicatedRow,
+  extraKey,
+  nullRows,
+  replacedValue,
+  wrongTotal,
+} from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -66,7 +72,9 @@ test('20 answers of 7 days are read together, and each is a load of its own', as
   const summary = await runNight(scenario, NOW);
   expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
   expect(mostTogether()).toBeGreaterThan(3);
-  expect(await column(scenario, 'select count(*) from ripen.loads where rows_loaded > 0')).toEqual([String(WINDOWS)]);
+  expect(await column(scenario, 'select count(*) from ripen.loads where rows_loaded > 0')).toEqual([
+    String(WINDOWS),
+  ]);
   // As its own answer, not as the file they shared.
   expect(
     await column(
@@ -82,25 +90,37 @@ test.each<[string, Fault]>([
   ['holds a key that nobody asked for', { kind: 'report', mutate: extraKey('surprise', 1) }],
   ['holds a row twice', { kind: 'report', mutate: duplicatedRow(0) }],
   ['has no rows but null', { kind: 'report', mutate: nullRows() }],
-])('of 20 answers the one that %s, once, costs none of the others, and all is stored in the end', async (_, fault) => {
-  befall(fault, 1);
-  const summary = await runNight(scenario, NOW);
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  await expectWholeBut(() => false);
-});
+])(
+  'of 20 answers the one that %s, once, costs none of the others, and all is stored in the end',
+  async (_, fault) => {
+    befall(fault, 1);
+    const summary = await runNight(scenario, NOW);
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+    await expectWholeBut(() => false);
+  },
+);
 
 test.each<[string, Fault]>([
   ['does not add up', { kind: 'report', mutate: wrongTotal('installs', 1) }],
-  ['holds a text that is no number', { kind: 'report', mutate: replacedValue(0, 'installs', 'many') }],
-  ['holds a day of another window', { kind: 'report', mutate: replacedValue(0, 'day', '2026-04-20') }],
-])('of 20 answers the one that %s, each time, fails alone, and the other 19 are stored', async (_, fault) => {
-  befall(fault);
-  const summary = await runNight(scenario, NOW);
-  expect(summary.status).toBe('partial');
-  expect(summary.failures.length).toBeGreaterThan(0);
-  for (const { window } of summary.failures)
-    expect((window ?? '') > BEFORE_ODD && (window ?? '') < AFTER_ODD).toBe(true);
-  const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
-  expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
-  expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
-});
+  [
+    'holds a text that is no number',
+    { kind: 'report', mutate: replacedValue(0, 'installs', 'many') },
+  ],
+  [
+    'holds a day of another window',
+    { kind: 'report', mutate: replacedValue(0, 'day', '2026-04-20') },
+  ],
+])(
+  'of 20 answers the one that %s, each time, fails alone, and the other 19 are stored',
+  async (_, fault) => {
+    befall(fault);
+    const summary = await runNight(scenario, NOW);
+    expect(summary.status).toBe('partial');
+    expect(summary.failures.length).toBeGreaterThan(0);
+    for (const { window } of summary.failures)
+      expect((window ?? '') > BEFORE_ODD && (window ?? '') < AFTER_ODD).toBe(true);
+    const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
+    expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
+    expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
+  },
+);

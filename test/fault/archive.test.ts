@@ -35,7 +35,9 @@ const daily = slice({
 let scenario: Scenario;
 
 beforeEach(async () => {
-  scenario = await openScenario([daily], { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 12 } } });
+  scenario = await openScenario([daily], {
+    simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 12 } },
+  });
 });
 
 async function changeByte(path: string, at: number): Promise<void> {
@@ -45,7 +47,8 @@ async function changeByte(path: string, at: number): Promise<void> {
 }
 
 /** Days of the table, in order. */
-const days = (): Promise<string[]> => column(scenario, 'select distinct day from daily order by day');
+const days = (): Promise<string[]> =>
+  column(scenario, 'select distinct day from daily order by day');
 
 /** Two nights: the first asked for 29, 30 and 31 May, the second for 30 May to 1 June. */
 async function archiveTwoNights(): Promise<{ readonly older: string; readonly newer: string }> {
@@ -69,10 +72,14 @@ describe('a replay', () => {
     ]);
     expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 65 });
     expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
-    expect(await column(scenario, 'select distinct fetched_at from ripen.periods')).toEqual(['2026-06-01 02:30:00']);
+    expect(await column(scenario, 'select distinct fetched_at from ripen.periods')).toEqual([
+      '2026-06-01 02:30:00',
+    ]);
 
     const held = await loadedState(scenario, ['daily']);
-    expect((await replayInto(scenario)).failures).toMatchObject([{ message: textWith('did not match its checksum') }]);
+    expect((await replayInto(scenario)).failures).toMatchObject([
+      { message: textWith('did not match its checksum') },
+    ]);
     expect(await loadedState(scenario, ['daily'])).toEqual(held);
   });
 
@@ -96,7 +103,9 @@ describe('a replay', () => {
     const misplaced = join(archiveOf(scenario), 'other', basename(older));
     await rename(older, misplaced);
     await loseWarehouse(scenario);
-    const summary = await replayInto(scenario, { slices: [daily, slice({ ...daily, name: 'other' })] });
+    const summary = await replayInto(scenario, {
+      slices: [daily, slice({ ...daily, name: 'other' })],
+    });
 
     expect(summary.failures.map(({ slice: name, message }) => [name, message])).toEqual([
       ['daily', textWith('notes.txt in the archive was skipped: it was no entry of the archive')],
@@ -130,8 +139,14 @@ describe('a sync', () => {
     await writeFile(archiveOf(scenario), 'a file where the archive should be');
     const summary = await scenario.night(FIRST, archived);
 
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ windows: { loaded: 1 } }] });
-    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['ARCHIVE_FAILED']);
+    expect(summary).toMatchObject({
+      status: 'succeeded',
+      failures: [],
+      slices: [{ windows: { loaded: 1 } }],
+    });
+    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual([
+      'ARCHIVE_FAILED',
+    ]);
     expect(scenario.events).toContainEqual({
       type: 'warning',
       code: 'ARCHIVE_FAILED',

@@ -50,23 +50,34 @@ const known = (): Promise<unknown> =>
      where slice = 'paid' and metric <> 'installs' order by metric`,
   );
 const changes = (): Promise<unknown[]> =>
-  query(scenario, `select name, change from ripen.schema_changes where object = 'catalog' order by all`);
+  query(
+    scenario,
+    `select name, change from ripen.schema_changes where object = 'catalog' order by all`,
+  );
 const told = (code: string): string[] =>
-  scenario.events.flatMap((event) => (event.type === 'warning' && event.code === code ? [event.message] : []));
+  scenario.events.flatMap((event) =>
+    event.type === 'warning' && event.code === code ? [event.message] : [],
+  );
 
 test.each<[string, unknown]>([
   ['a text', 'all'],
   ['an object', { items: [] }],
   ['a list of nulls', [null, null]],
-])('%s in place of one list costs no night: what it listed before stays, with a warning', async (_, said) => {
-  await runNight(scenario, firstNight);
-  const countries = await column(scenario, 'select count(*) from countries');
-  expect(Number(countries[0])).toBeGreaterThan(0);
-  scriptListing((lists) => ({ ...lists, countries: said }));
-  expect(await runNight(scenario, secondNight)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await column(scenario, 'select count(*) from countries')).toEqual(countries);
-  expect(told('CATALOG_LIST_EMPTY')).toHaveLength(1);
-});
+])(
+  '%s in place of one list costs no night: what it listed before stays, with a warning',
+  async (_, said) => {
+    await runNight(scenario, firstNight);
+    const countries = await column(scenario, 'select count(*) from countries');
+    expect(Number(countries[0])).toBeGreaterThan(0);
+    scriptListing((lists) => ({ ...lists, countries: said }));
+    expect(await runNight(scenario, secondNight)).toMatchObject({
+      status: 'succeeded',
+      failures: [],
+    });
+    expect(await column(scenario, 'select count(*) from countries')).toEqual(countries);
+    expect(told('CATALOG_LIST_EMPTY')).toHaveLength(1);
+  },
+);
 
 test('items that are none, a list that is none and a name that is refused cost these alone, on the very first night', async () => {
   scriptListing((lists) => ({
@@ -76,9 +87,15 @@ test('items that are none, a list that is none and a name that is refused cost t
   }));
   scenario.simulator.script({
     match: ({ path, query }) =>
-      path.endsWith('/filters_data') && query.get('required_filters')?.split(',').includes('attributes') === true,
+      path.endsWith('/filters_data') &&
+      query.get('required_filters')?.split(',').includes('attributes') === true,
     times: Infinity,
-    fault: { kind: 'status', status: 400, body: 'detail', message: 'required_filters is not valid' },
+    fault: {
+      kind: 'status',
+      status: 400,
+      body: 'detail',
+      message: 'required_filters is not valid',
+    },
   });
   expect(await runNight(scenario, firstNight)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await known()).toMatchObject([{ days: 14 }, { days: 14 }]);

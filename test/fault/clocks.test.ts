@@ -21,10 +21,14 @@ afterEach(() => {
 
 const DAY_MS = 86_400_000;
 
-const daysBack = (count: number) => day(new Date(Date.now() - count * DAY_MS).toISOString().slice(0, 10));
+const daysBack = (count: number) =>
+  day(new Date(Date.now() - count * DAY_MS).toISOString().slice(0, 10));
 
 /** The last 5 days, whatever a clock says. */
-const given = { metrics: ['installs'], datePeriod: { first: { day: daysBack(5) }, last: { day: daysBack(1) } } };
+const given = {
+  metrics: ['installs'],
+  datePeriod: { first: { day: daysBack(5) }, last: { day: daysBack(1) } },
+};
 const daily = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'] });
 const weekly = slice({ ...given, name: 'weekly', dimensions: ['week', 'app_token'] });
 const dateless = slice({ ...given, name: 'dateless', dimensions: ['app_token'] });
@@ -35,9 +39,14 @@ async function runWith(daysAhead: number, circumstances: Circumstances = {}): Pr
   const real = new Date();
   scenario.simulator.setNow(real);
   const simulator = { ...scenario.simulator, setNow: () => {} };
-  const skew = { match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } } as const;
+  const skew = {
+    match: () => true,
+    times: Infinity,
+    fault: { kind: 'date_skew', ms: NaN },
+  } as const;
   const restore = scenario.simulator.script(skew);
-  if (daysAhead !== 0) vi.useFakeTimers({ toFake: ['Date'], now: real.getTime() + daysAhead * DAY_MS });
+  if (daysAhead !== 0)
+    vi.useFakeTimers({ toFake: ['Date'], now: real.getTime() + daysAhead * DAY_MS });
   try {
     const summary = await runNight({ ...scenario, simulator }, 'now', circumstances);
     return summary.failures.map(({ code }) => code);
@@ -59,7 +68,8 @@ async function mend(circumstances: Circumstances = {}): Promise<string[]> {
       },
     );
     if (hint === null) return mended;
-    const [, name = '', first = '', last = ''] = /backfill --slice (\S+) --from (\S+) --to (\S+)`/.exec(hint) ?? [];
+    const [, name = '', first = '', last = ''] =
+      /backfill --slice (\S+) --from (\S+) --to (\S+)`/.exec(hint) ?? [];
     const forced = { start: day(first), end: addDays(day(last), 1) };
     const request = { command: 'backfill', slices: [name], forced, asOf: null } as const;
     expect(await runWith(0, { ...circumstances, request })).toEqual([]);
@@ -85,11 +95,17 @@ test('periods fetched 60 days ahead are refused before any request, and mended b
   expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
   const { health } = await status(scenario.config);
   expect(health).toMatchObject({ state: 'failed' });
-  expect(health.findings).toContainEqual({ message: naming.message, hint: textWith('ripen backfill --slice ') });
+  expect(health.findings).toContainEqual({
+    message: naming.message,
+    hint: textWith('ripen backfill --slice '),
+  });
 
   expect((await mend()).toSorted()).toEqual(['daily', 'dateless', 'weekly']);
   for (const name of ['daily', 'weekly', 'dateless']) expect(await finalRows(name)).toEqual(['0']);
-  for (const sql of ['from ripen.periods where fetched_at > now()', 'from ripen.loads where known_at > now()']) {
+  for (const sql of [
+    'from ripen.periods where fetched_at > now()',
+    'from ripen.loads where known_at > now()',
+  ]) {
     expect(await column(scenario, `select count(*) ${sql}`)).toEqual(['0']);
   }
   expect((await status(scenario.config)).health.findings).toEqual([]);
@@ -116,18 +132,21 @@ const skew = (minutes: number): (() => void) =>
 test.each([
   [10, '10 minutes behind'],
   [-10, '10 minutes ahead of'],
-])('a service %d minutes ahead of this machine is worth 1 warning, and the run goes on', async (minutes, words) => {
-  scenario = await openScenario([installs], { simulator: { world: smallWorld } });
-  skew(minutes);
-  const summary = await runNight(scenario, 'now');
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  const warnings = scenario.events.flatMap((event) =>
-    event.type === 'warning' ? [`${event.code} ${event.message}`] : [],
-  );
-  expect(warnings.length).toBe(1);
-  expect(warnings[0]).toContain('CLOCK_OFF');
-  expect(warnings[0]).toContain(words);
-});
+])(
+  'a service %d minutes ahead of this machine is worth 1 warning, and the run goes on',
+  async (minutes, words) => {
+    scenario = await openScenario([installs], { simulator: { world: smallWorld } });
+    skew(minutes);
+    const summary = await runNight(scenario, 'now');
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+    const warnings = scenario.events.flatMap((event) =>
+      event.type === 'warning' ? [`${event.code} ${event.message}`] : [],
+    );
+    expect(warnings.length).toBe(1);
+    expect(warnings[0]).toContain('CLOCK_OFF');
+    expect(warnings[0]).toContain(words);
+  },
+);
 
 test.each([180, -180])(
   'a service %d minutes ahead of this machine ends the run before any report, with exit code 75',

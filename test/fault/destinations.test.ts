@@ -20,7 +20,10 @@ import { failureFrom } from '../support/scripted-server.ts';
 import { dailyInstalls } from '../support/slice.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
+const daily = dailyInstalls({
+  first: { day: day('2026-05-28') },
+  last: { day: day('2026-05-31') },
+});
 
 let scenario: Scenario;
 let inside: (...names: string[]) => string;
@@ -48,7 +51,10 @@ async function found(change: Partial<Config>): Promise<string[]> {
 
 /** The failure of a sync that asked for nothing and made nothing; `check` says the same. */
 async function refusal(change: Partial<Config>): Promise<Failure> {
-  const [requested, before] = [scenario.simulator.requested.requests.length, await readdir(inside())];
+  const [requested, before] = [
+    scenario.simulator.requested.requests.length,
+    await readdir(inside()),
+  ];
   const failure = await failureFrom(scenario.night(NOW, change));
   expect(scenario.simulator.requested.requests).toHaveLength(requested);
   expect(await readdir(inside())).toEqual(before);
@@ -60,7 +66,10 @@ async function refusal(change: Partial<Config>): Promise<Failure> {
 interface Place {
   readonly kind: 'storage' | 'usage';
   /** Makes what lies there; what is configured then, and what is said of it. */
-  readonly made: () => Promise<{ readonly change: Partial<Config>; readonly says: readonly string[] }>;
+  readonly made: () => Promise<{
+    readonly change: Partial<Config>;
+    readonly says: readonly string[];
+  }>;
 }
 
 const places: Record<string, Place> = {
@@ -74,7 +83,10 @@ const places: Record<string, Place> = {
         lakeAt(inside('file', 'lake')),
         snapshotAt(inside('a.db')),
       ];
-      const says = ['(a directory in the place of the file); The parquet', 'file (not a directory)'];
+      const says = [
+        '(a directory in the place of the file); The parquet',
+        'file (not a directory)',
+      ];
       return { change: { publish }, says };
     },
   },
@@ -100,7 +112,10 @@ const places: Record<string, Place> = {
     async made() {
       await mkdir(inside('data'));
       await symlink(inside('data'), inside('linked'));
-      const change = { warehouse: inside('data', 'w.duckdb'), publish: [snapshotAt(inside('linked', 'w.duckdb'))] };
+      const change = {
+        warehouse: inside('data', 'w.duckdb'),
+        publish: [snapshotAt(inside('linked', 'w.duckdb'))],
+      };
       return { change, says: ['was written for both'] };
     },
   },
@@ -138,13 +153,20 @@ test.each(Object.entries(places))('%s is refused', async (_, { kind, made }) => 
   for (const words of says) expect(failure.message).toContain(words);
 });
 
-test('a disk that is mounted read-only is told for the warehouse and each copy', async ({ skip }) => {
+test('a disk that is mounted read-only is told for the warehouse and each copy', async ({
+  skip,
+}) => {
   await mkdir(inside('disk'));
   const { status: code } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')]);
   if (code !== 0) skip('no read-only file system could be mounted');
   mounted.push(inside('disk'));
-  const publish = [snapshotAt(inside('disk', 'snapshot.duckdb')), lakeAt(inside('disk', 'new', 'lake'))];
-  const { message } = await failureFrom(scenario.night(NOW, { warehouse: inside('disk', 'w.duckdb'), publish }));
+  const publish = [
+    snapshotAt(inside('disk', 'snapshot.duckdb')),
+    lakeAt(inside('disk', 'new', 'lake')),
+  ];
+  const { message } = await failureFrom(
+    scenario.night(NOW, { warehouse: inside('disk', 'w.duckdb'), publish }),
+  );
   expect(message.match(/\(EROFS\)/g)).toHaveLength(3);
   expect(scenario.simulator.requested.requests).toEqual([]);
 });

@@ -31,21 +31,34 @@ const nothing: Fault = { kind: 'status', status: 204, body: 'empty' };
 const cancelled: Fault = {
   kind: 'status',
   status: 200,
-  body: { text: '{"rows":[],"totals":{},"error":"query cancelled"}', contentType: 'application/json' },
+  body: {
+    text: '{"rows":[],"totals":{},"error":"query cancelled"}',
+    contentType: 'application/json',
+  },
 };
 
 /** Only rows from a day on, without totals. */
 const newestOnly =
   (from: string): ReportMutation =>
-  (document) => ({ ...document, rows: rowsOf(document).filter((row) => String(row['day']) >= from), totals: {} });
+  (document) => ({
+    ...document,
+    rows: rowsOf(document).filter((row) => String(row['day']) >= from),
+    totals: {},
+  });
 
 const script = (times: number, fault: Fault): (() => void) =>
   scenario.simulator.script({ match: reports(), times, fault });
 const told = (code: string): string[] =>
-  scenario.events.flatMap((event) => (event.type === 'warning' && event.code === code ? [event.message] : []));
-const finalRows = (): Promise<string[]> => column(scenario, 'select count(installs) from daily_final');
+  scenario.events.flatMap((event) =>
+    event.type === 'warning' && event.code === code ? [event.message] : [],
+  );
+const finalRows = (): Promise<string[]> =>
+  column(scenario, 'select count(installs) from daily_final');
 const states = (): Promise<string[]> =>
-  column(scenario, "select state || ' ' || count(*) from ripen.periods group by state order by state");
+  column(
+    scenario,
+    "select state || ' ' || count(*) from ripen.periods group by state order by state",
+  );
 
 async function equalsTruth(declared: Slice, days: string, now: Date): Promise<void> {
   const { stored, truth } = await storedAndTrue(scenario, declared, days, now);
@@ -55,16 +68,26 @@ async function equalsTruth(declared: Slice, days: string, now: Date): Promise<vo
 
 test.each<[string, Fault]>([
   ['one 204', nothing],
-  ['one answer of the newest 5 days without totals', { kind: 'report', mutate: newestOnly('2026-05-27') }],
+  [
+    'one answer of the newest 5 days without totals',
+    { kind: 'report', mutate: newestOnly('2026-05-27') },
+  ],
   ['one {"rows":[],"totals":{},"error":"query cancelled"}', cancelled],
-])('%s in a first load of 31 days is a hiccup: asked for once more, nothing is lost', async (_, fault) => {
-  scenario = await openScenario([month], { simulator: { world } });
-  script(1, fault);
-  const summary = await runNight(scenario, FIRST);
+])(
+  '%s in a first load of 31 days is a hiccup: asked for once more, nothing is lost',
+  async (_, fault) => {
+    scenario = await openScenario([month], { simulator: { world } });
+    script(1, fault);
+    const summary = await runNight(scenario, FIRST);
 
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ empty_periods: [], requests: 6 }] });
-  await equalsTruth(month, MAY, FIRST);
-});
+    expect(summary).toMatchObject({
+      status: 'succeeded',
+      failures: [],
+      slices: [{ empty_periods: [], requests: 6 }],
+    });
+    await equalsTruth(month, MAY, FIRST);
+  },
+);
 
 test('26 of 31 days that come empty twice are loaded as empty, named, final for nobody, and mended by the next night', async () => {
   scenario = await openScenario([month], { simulator: { world } });
@@ -72,12 +95,19 @@ test('26 of 31 days that come empty twice are loaded as empty, named, final for 
   const summary = await runNight(scenario, FIRST);
   restore();
 
-  expect(summary).toMatchObject({ status: 'succeeded', slices: [{ empty_periods: ['2026-05-01:2026-05-26'] }] });
+  expect(summary).toMatchObject({
+    status: 'succeeded',
+    slices: [{ empty_periods: ['2026-05-01:2026-05-26'] }],
+  });
   expect(told('EMPTY_PERIODS').length).toBe(5);
   expect(told('EMPTY_PERIODS')).toContainEqual(textWith('2026-05-25:2026-05-26'));
-  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'EMPTY_PERIODS'")).toEqual(['5']);
+  expect(
+    await column(scenario, "select count(*) from ripen.warnings where code = 'EMPTY_PERIODS'"),
+  ).toEqual(['5']);
   expect(await states()).toEqual(['empty 26', 'maturing 5']);
-  expect(await query(scenario, "select 1 from ripen.finality where is_final and period < '2026-05-27'")).toEqual([]);
+  expect(
+    await query(scenario, "select 1 from ripen.finality where is_final and period < '2026-05-27'"),
+  ).toEqual([]);
 
   const mended = await runNight(scenario, SECOND);
   expect(mended.slices[0]?.periods).toMatchObject({ empty: 26 });
@@ -107,7 +137,9 @@ test('31 days that are empty in fact are confirmed by the second night, final th
 test('a cube that is empty in every batch of its metrics names its empty days once', async () => {
   const cube = cubeMetrics({ all_revenue_total: agesIn('d0..d30') ?? [] });
   const metrics = cube.map(({ metric }) => metric);
-  scenario = await openScenario([slice({ ...month, cube, metrics, maxUrlBytes: 900 })], { simulator: { world } });
+  scenario = await openScenario([slice({ ...month, cube, metrics, maxUrlBytes: 900 })], {
+    simulator: { world },
+  });
   script(Infinity, nothing);
   const [summary] = (await runNight(scenario, FIRST)).slices;
   expect(summary?.windows.loaded).toBeGreaterThan(5);
@@ -138,13 +170,20 @@ test('204 for a whole night keeps the settled days of 62, empties the 7 youngest
   expect(summary.slices[0]?.empty_periods.join()).toMatch(/2026-06-01$/);
   expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
   expect(
-    await column(scenario, "select day || ' ' || installs from daily where day < '2026-05-25' order by all"),
+    await column(
+      scenario,
+      "select day || ' ' || installs from daily where day < '2026-05-25' order by all",
+    ),
   ).toEqual(before);
   const emptied = 'period in (select start_day from ripen.periods where rows = 0)';
-  expect(await query(scenario, `select 1 from ripen.finality where is_final and ${emptied}`)).toEqual([]);
+  expect(
+    await query(scenario, `select 1 from ripen.finality where is_final and ${emptied}`),
+  ).toEqual([]);
 
   expect((await runNight(scenario, THIRD)).failures).toEqual([]);
-  expect(await column(scenario, 'select count(*) from ripen.periods where rows = 0')).toEqual(['0']);
+  expect(await column(scenario, 'select count(*) from ripen.periods where rows = 0')).toEqual([
+    '0',
+  ]);
   await equalsTruth(nightly, '2026-03-31:2026-06-02', THIRD);
 });
 
@@ -186,7 +225,9 @@ describe('of settled days', () => {
   });
 
   const backfill = (acceptLoss = false): ReturnType<typeof runNight> =>
-    runNight(scenario, LATER, { request: { command: 'backfill', slices: ['daily'], forced: settled, acceptLoss } });
+    runNight(scenario, LATER, {
+      request: { command: 'backfill', slices: ['daily'], forced: settled, acceptLoss },
+    });
 
   /** Only the first so many rows of each day, of some days; the others whole. Without totals. */
   const kept =
@@ -218,7 +259,9 @@ describe('of settled days', () => {
           code: 'DATA_SHRUNK',
           window: '2026-05-10:2026-05-13',
           message: textWith(`${before.length} were loaded before`),
-          hint: textWith('ripen backfill --slice daily --from 2026-05-10 --to 2026-05-13 --accept-loss'),
+          hint: textWith(
+            'ripen backfill --slice daily --from 2026-05-10 --to 2026-05-13 --accept-loss',
+          ),
         },
       ]);
       expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
@@ -232,7 +275,9 @@ describe('of settled days', () => {
     const summary = await backfill();
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
     expect((await contentOf(scenario, inSettled)).length).toBe(before.length);
-    expect(await column(scenario, `select distinct _load_id ${inSettled.slice(1, -1)}`)).toEqual(['4']);
+    expect(await column(scenario, `select distinct _load_id ${inSettled.slice(1, -1)}`)).toEqual([
+      '4',
+    ]);
   });
 
   test('2 settled days of 4 that lose 3 of 4 rows are asked for by themselves and stay; the 2 others are loaded', async () => {
@@ -253,34 +298,40 @@ describe('of settled days', () => {
       'DATA_SHRUNK 2026-05-13:2026-05-13',
     ]);
     expect(await contentOf(scenario, ofBad)).toEqual(before);
-    expect(await column(scenario, `select distinct day from daily where _load_id > 3 order by day`)).toEqual([
-      '2026-05-10',
-      '2026-05-12',
-    ]);
+    expect(
+      await column(scenario, `select distinct day from daily where _load_id > 3 order by day`),
+    ).toEqual(['2026-05-10', '2026-05-12']);
   });
 
   test.each<[string, readonly string[], string]>([
-    ['a report without a date dimension over 50 days', ['app_token', 'os_name'], '2026-05-01:2026-06-19'],
+    [
+      'a report without a date dimension over 50 days',
+      ['app_token', 'os_name'],
+      '2026-05-01:2026-06-19',
+    ],
     ['a month of 19 days so far', ['month', 'app_token'], '2026-06-01:2026-06-19'],
-  ])('204 twice for %s, which is not over, leaves its rows, with exit code 65', async (_, dimensions, requested) => {
-    const long = slice({
-      name: 'long',
-      dimensions: [...dimensions],
-      metrics: ['installs'],
-      datePeriod: daily.datePeriod,
-    });
-    const other = await openScenario([long], { simulator: { world: smallWorld } });
-    await runNight(other, new Date('2026-06-19T02:30:00Z'));
-    const before = await contentOf(other, 'long');
-    expect(before.length).toBeGreaterThan(0);
-    other.simulator.requested.reset();
-    other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
-    const summary = await runNight(other, new Date('2026-06-20T02:30:00Z'));
+  ])(
+    '204 twice for %s, which is not over, leaves its rows, with exit code 65',
+    async (_, dimensions, requested) => {
+      const long = slice({
+        name: 'long',
+        dimensions: [...dimensions],
+        metrics: ['installs'],
+        datePeriod: daily.datePeriod,
+      });
+      const other = await openScenario([long], { simulator: { world: smallWorld } });
+      await runNight(other, new Date('2026-06-19T02:30:00Z'));
+      const before = await contentOf(other, 'long');
+      expect(before.length).toBeGreaterThan(0);
+      other.simulator.requested.reset();
+      other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
+      const summary = await runNight(other, new Date('2026-06-20T02:30:00Z'));
 
-    expect(askedReports(other).map(({ period }) => period)).toEqual([requested, requested]);
-    expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
-    expect(await contentOf(other, 'long')).toEqual(before);
-  });
+      expect(askedReports(other).map(({ period }) => period)).toEqual([requested, requested]);
+      expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
+      expect(await contentOf(other, 'long')).toEqual(before);
+    },
+  );
 
   test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {
     const others = "(from daily where day < '2026-05-10' or day >= '2026-05-14')";
@@ -292,7 +343,9 @@ describe('of settled days', () => {
     expect(scenario.simulator.requested.counts.report).toBe(1);
     expect(await contentOf(scenario, inSettled)).toEqual([]);
     expect(await contentOf(scenario, others)).toEqual(before);
-    expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-10'")).toEqual(['0']);
+    expect(
+      await column(scenario, "select rows from ripen.periods where start_day = '2026-05-10'"),
+    ).toEqual(['0']);
   });
 });
 

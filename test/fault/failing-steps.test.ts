@@ -42,8 +42,18 @@ const settings = {
   partners: true,
   links: { apps: 'all' },
   slices: [
-    { name: 'daily', dimensions: ['day', 'os_name'], metrics: ['installs', 'cost'], date_period: '-3d:yesterday' },
-    { name: 'whole', dimensions: ['app_token'], metrics: ['installs'], date_period: '-9d:yesterday' },
+    {
+      name: 'daily',
+      dimensions: ['day', 'os_name'],
+      metrics: ['installs', 'cost'],
+      date_period: '-3d:yesterday',
+    },
+    {
+      name: 'whole',
+      dimensions: ['app_token'],
+      metrics: ['installs'],
+      date_period: '-9d:yesterday',
+    },
   ],
 };
 
@@ -103,13 +113,16 @@ async function runNight(night: number): Promise<FailureKind[]> {
 
 async function runUndisturbed(night: number): Promise<void> {
   const failures = await runNight(night);
-  if (failures.length > 0) throw new Error(`a night that nobody disturbed failed: ${failures.join(', ')}`);
+  if (failures.length > 0)
+    throw new Error(`a night that nobody disturbed failed: ${failures.join(', ')}`);
 }
 
 /** All there is but the archive, whose names tell when, and which may lack what could not be kept. */
 async function state(): Promise<Record<string, string>> {
   const everything = await everythingIn(installation);
-  const files = (everything['files'] ?? '').split('\n').filter((file) => !file.includes('.archive/'));
+  const files = (everything['files'] ?? '')
+    .split('\n')
+    .filter((file) => !file.includes('.archive/'));
   return { ...everything, files: files.join('\n') };
 }
 
@@ -121,9 +134,13 @@ function byUnit(contents: Record<string, string>): Record<string, string> {
   const units = new Map<string, string[]>();
   const names = settings.slices.map(({ name }) => name);
   for (const [table, text] of Object.entries(contents)) {
-    const ofTable = names.find((name) => new RegExp(`^main\\.${name}(_final|_links)?$`).test(table));
+    const ofTable = names.find((name) =>
+      new RegExp(`^main\\.${name}(_final|_links)?$`).test(table),
+    );
     for (const line of text.split('\n')) {
-      const ofLine = table.startsWith('ripen.') ? names.find((name) => line.includes(`"${name}"`)) : ofTable;
+      const ofLine = table.startsWith('ripen.')
+        ? names.find((name) => line.includes(`"${name}"`))
+        : ofTable;
       const unit = ofLine ?? table;
       units.set(unit, [...(units.get(unit) ?? []), `${table}: ${line}`]);
     }
@@ -135,7 +152,9 @@ function byUnit(contents: Record<string, string>): Record<string, string> {
 function neitherOldNorNew(now: Record<string, string>): string[] {
   const known = served.map(byUnit);
   const units = Object.entries(byUnit(now));
-  return units.filter(([unit, text]) => known.every((each) => each[unit] !== text)).map(([unit]) => unit);
+  return units
+    .filter(([unit, text]) => known.every((each) => each[unit] !== text))
+    .map(([unit]) => unit);
 }
 
 const modes = ['once', 'from there on'] as const;
@@ -176,7 +195,9 @@ function chosen(): Failing[] {
     );
   const timeline = { linesAtMs: [], ms: 0, steps };
   return drawSteps(DRAWN, timeline, SEED).flatMap((moment, index) =>
-    'step' in moment ? [{ step: moment.step, mode: index % 2 === 0 ? 'once' : 'from there on' } as const] : [],
+    'step' in moment
+      ? [{ step: moment.step, mode: index % 2 === 0 ? 'once' : 'from there on' } as const]
+      : [],
   );
 }
 
@@ -194,7 +215,8 @@ describe(`steps ${PART === null ? `drawn from seed ${SEED}` : `of every number, 
       const wrong: string[] = [];
       const all = chosen();
       for (const [index, failing] of all.entries()) {
-        if (index > 0 && index % TOLD_EVERY === 0) process.stdout.write(`${index} of ${all.length} failing steps\n`);
+        if (index > 0 && index % TOLD_EVERY === 0)
+          process.stdout.write(`${index} of ${all.length} failing steps\n`);
         const found = await aftermath(failing);
         if (PART !== null) for (const each of found) process.stdout.write(`${each}\n`);
         wrong.push(...found);

@@ -24,7 +24,8 @@ const untyped = Object.fromEntries(
       : [],
   ),
 );
-const call = async (verb: string, ...given: unknown[]): Promise<unknown> => untyped[verb]?.(...given);
+const call = async (verb: string, ...given: unknown[]): Promise<unknown> =>
+  untyped[verb]?.(...given);
 
 /** A configuration in a file of its own, read. */
 async function configured(name: string, service: string, more = ''): Promise<ripen.Config> {
@@ -50,7 +51,8 @@ async function failureOf(calling: Promise<unknown>): Promise<ripen.Failure> {
     () => null,
     (error: unknown) => error,
   );
-  if (!(thrown instanceof ripen.Failure)) throw new Error(`no failure, but ${String(thrown)}`, { cause: thrown });
+  if (!(thrown instanceof ripen.Failure))
+    throw new Error(`no failure, but ${String(thrown)}`, { cause: thrown });
   expect(thrown.message).not.toBe('');
   expect(thrown.hint).not.toBeNull();
   return thrown;
@@ -64,20 +66,32 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     ['sync', { lockWaitMs: Number.NaN }, 'lockWaitMs was NaN'],
     ['sync', { asOf: new Date('x') }, 'asOf was an invalid Date'],
     ['sync', { slices: 'daily' }, 'slices was "daily"'],
-    ['sync', { emit: 'log', signal: {} }, 'The option emit was "log". The option signal was an object.'],
+    [
+      'sync',
+      { emit: 'log', signal: {} },
+      'The option emit was "log". The option signal was an object.',
+    ],
     ['sync', { metricsFile: 7, mode: 0o1777 }, 'metricsFile was 7'],
     ['sync', null, 'The options were null'],
     ['plan', { asOf: new Date('x') }, 'asOf'],
     ['status', { asOf: new Date('x') }, 'asOf'],
     ['backfill', { slice: 'daily' }, 'days was not given'],
     ['backfill', { slice: 'daily', days: { start: '2026-02-12', end: '2026-02-12' } }, 'days'],
-    ['backfill', { slice: 'daily', days: { start: new Date('2026-02-12'), end: '2026-02-13' } }, 'days'],
+    [
+      'backfill',
+      { slice: 'daily', days: { start: new Date('2026-02-12'), end: '2026-02-13' } },
+      'days',
+    ],
     ['backfill', { slice: 'daily', from: '2026-02-10', to: '2026-02-12' }, 'days was not given'],
     ['drop', { slice: 'daily', before: '10.02.2026', agree: true }, 'before was "10.02.2026"'],
     ['exportRows', { output: 'x.csv' }, 'nothing to write'],
     ['exportRows', { slice: 'daily', output: 'x.csv', to: '2026-02-30' }, 'to was "2026-02-30"'],
     ['exportRows', { slice: 'daily', output: 'x.csv', format: 'xlsx' }, 'xlsx is none'],
-    ['exportRows', { slice: 'daily', output: '-', format: 'csv', stream: 'stdout' }, 'stream was "stdout"'],
+    [
+      'exportRows',
+      { slice: 'daily', output: '-', format: 'csv', stream: 'stdout' },
+      'stream was "stdout"',
+    ],
     ['drop', { slice: 'daily' }, 'agree was not given'],
     ['drop', { slice: 'daily', agree: false }, 'agree was false'],
     ['dropLoss', { slice: 'daily', before: 20260210 }, 'before was 20260210'],
@@ -104,10 +118,20 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
 
   test('nothing in place of the first argument', async () => {
     for (const [name, verb] of Object.entries(untyped)) {
-      if (['init', 'demo', 'readConfig', 'resolvedConfig', 'startSimulator'].includes(name)) continue;
+      if (['init', 'demo', 'readConfig', 'resolvedConfig', 'startSimulator'].includes(name))
+        continue;
       const unread = name === 'check' ? [] : [{ directory, environment: {} }];
       const partly = { ...config, service: {}, slices: 'daily' };
-      for (const nothing of [undefined, null, {}, 'ripen.yaml', { warehouse: 'x' }, { health: 1 }, partly, ...unread]) {
+      for (const nothing of [
+        undefined,
+        null,
+        {},
+        'ripen.yaml',
+        { warehouse: 'x' },
+        { health: 1 },
+        partly,
+        ...unread,
+      ]) {
         expect([
           name,
           await failureOf(
@@ -133,16 +157,23 @@ describe('a signal that stops the work', () => {
     catalog: async (of, signal) => ripen.catalog(of, { signal }),
     partners: async (of, signal) => ripen.partners(of, { signal }),
     links: async (of, signal) => ripen.links(of, { app: 'abc123def456', signal }),
-    createLink: async (of, signal) => ripen.createLink(of, { app: 'abc123def456', name: 'X', signal }),
+    createLink: async (of, signal) =>
+      ripen.createLink(of, { app: 'abc123def456', name: 'X', signal }),
   };
   const servedBy = (origin: string): Promise<ripen.Config> =>
     configured('other', `{ base_url: "${origin}", reports_url: "${origin}", token: marked }`);
 
-  test.each(Object.keys(verbs))('%s, while nothing is answered, rejects with INTERRUPTED', async (name) => {
-    const server = await startScriptedServer(() => 'hang');
-    const calling = verbs[name]?.(await servedBy(server.origin), AbortSignal.timeout(300));
-    expect(await failureOf(calling ?? Promise.resolve())).toMatchObject({ code: 'INTERRUPTED', kind: 'interrupted' });
-  });
+  test.each(Object.keys(verbs))(
+    '%s, while nothing is answered, rejects with INTERRUPTED',
+    async (name) => {
+      const server = await startScriptedServer(() => 'hang');
+      const calling = verbs[name]?.(await servedBy(server.origin), AbortSignal.timeout(300));
+      expect(await failureOf(calling ?? Promise.resolve())).toMatchObject({
+        code: 'INTERRUPTED',
+        kind: 'interrupted',
+      });
+    },
+  );
 
   test('status, sync and drop, while they wait for the warehouse, reject with INTERRUPTED', async () => {
     const [ended, requested] = [new AbortController(), new AbortController()];
@@ -157,7 +188,12 @@ describe('a signal that stops the work', () => {
       const stop = new AbortController();
       const emit: ripen.Emit = ({ type }) => void (type === 'lock_waiting' && stop.abort());
       setTimeout(() => stop.abort(), 2000);
-      const calling = call(verb, config, { slice: 'daily', agree: true, signal: stop.signal, emit });
+      const calling = call(verb, config, {
+        slice: 'daily',
+        agree: true,
+        signal: stop.signal,
+        emit,
+      });
       expect([verb, await failureOf(calling)]).toMatchObject([verb, { code: 'INTERRUPTED' }]);
     }
     ended.abort();
@@ -182,7 +218,10 @@ describe('functions of the caller that fail', () => {
       heard.push(event);
       return fail();
     };
-    expect(await ripen.sync(config, { asOf: NIGHT, emit })).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await ripen.sync(config, { asOf: NIGHT, emit })).toMatchObject({
+      status: 'succeeded',
+      failures: [],
+    });
     const warned = heard.filter(({ type }) => type === 'warning');
     expect(warned).toMatchObject([{ code: 'LISTENER_FAILED', message: textWith(words) }]);
   });
@@ -196,9 +235,16 @@ describe('functions of the caller that fail', () => {
     expect((await ripen.dropLoss(config, { slice: 'daily' })).rows).toBe(held);
     const agree = async (): Promise<boolean> => Promise.reject(new Error('nobody there'));
     const failure = await failureOf(ripen.drop(config, { slice: 'daily', agree }));
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Correct the function given as agree.' });
-    const stream = new Writable({ write: (_chunk, _encoding, done) => done(new Error('sink broke')) });
-    const broken = await failureOf(ripen.exportRows(config, { slice: 'daily', output: '-', format: 'csv', stream }));
+    expect(failure).toMatchObject({
+      code: 'USAGE_INVALID',
+      hint: 'Correct the function given as agree.',
+    });
+    const stream = new Writable({
+      write: (_chunk, _encoding, done) => done(new Error('sink broke')),
+    });
+    const broken = await failureOf(
+      ripen.exportRows(config, { slice: 'daily', output: '-', format: 'csv', stream }),
+    );
     expect(broken).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('sink broke') });
   });
 });

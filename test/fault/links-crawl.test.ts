@@ -31,12 +31,15 @@ async function crawledAndChanged(
   return [first, second];
 }
 
-const ofApp = (app: string) => (link: Readonly<Record<string, unknown>>) => link['app_token'] === app;
+const ofApp = (app: string) => (link: Readonly<Record<string, unknown>>) =>
+  link['app_token'] === app;
 
 test('one failed page of many leaves its app as it was and nothing closed; the other app is replaced', async () => {
   const [broken, whole] = await crawledAndChanged();
   const before = await storedTree(scene);
-  const history = await scene.rows(`select * from main.links_history where app_token = '${broken}' order by all`);
+  const history = await scene.rows(
+    `select * from main.links_history where app_token = '${broken}' order by all`,
+  );
   let children = 0;
   const stop = scene.simulator.script({
     match: ({ path }) => path.includes(broken) && path.endsWith('/children') && (children += 1) > 5,
@@ -45,13 +48,15 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
   });
 
   const result = await scene.crawl(secondNight);
-  expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([['SOURCE_REFUSED', broken]]);
+  expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
+    ['SOURCE_REFUSED', broken],
+  ]);
   const stored = await storedTree(scene);
   expect(stored.filter(ofApp(broken))).toEqual(before.filter(ofApp(broken)));
   expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
-  expect(await scene.rows(`select * from main.links_history where app_token = '${broken}' order by all`)).toEqual(
-    history,
-  );
+  expect(
+    await scene.rows(`select * from main.links_history where app_token = '${broken}' order by all`),
+  ).toEqual(history);
   expect(await scene.rows('select token from ripen_internal.staged_links')).toEqual([]);
 
   stop();
@@ -69,16 +74,25 @@ function shiftingServer(
   const pageOf = <T>(all: readonly T[], after: number, shown: (item: T) => object): Reply => {
     const end = after + 5;
     const next = end < all.length ? `?after=${end}` : null;
-    return json({ data: { items: all.slice(after, end).map((item) => shown(item)), paging: { next } } });
+    return json({
+      data: { items: all.slice(after, end).map((item) => shown(item)), paging: { next } },
+    });
   };
   return startScriptedServer(({ path, query }) => {
     const after = Number(query.get('after') ?? 0);
     const isLinks = path.endsWith('/trackers');
     const reply = isLinks
-      ? pageOf(items.links, after, (token) => ({ token, label: token, level: 1, has_subtrackers: token === 'n6' }))
+      ? pageOf(items.links, after, (token) => ({
+          token,
+          label: token,
+          level: 1,
+          has_subtrackers: token === 'n6',
+        }))
       : path.endsWith('/partners')
         ? pageOf(items.partners, after, (id) => ({ id, display_name: `P${id}` }))
-        : json({ data: { items: [{ token: 'below', label: 'below', level: 2, has_subtrackers: false }] } });
+        : json({
+            data: { items: [{ token: 'below', label: 'below', level: 2, has_subtrackers: false }] },
+          });
     const isPartners = path.endsWith('/partners');
     if (isLinks) items.links = items.links.filter((token) => token !== removes?.links);
     if (isPartners) items.partners = items.partners.filter((id) => id !== removes?.partners);
@@ -123,7 +137,11 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
 test('a token that is reset mid-crawl ends the refresh, and no app is half replaced', async () => {
   await crawledAndChanged();
   const before = await storedTree(scene);
-  scene.simulator.script({ match: () => true, times: 10_000, fault: { kind: 'revoked_token', afterRequests: 12 } });
+  scene.simulator.script({
+    match: () => true,
+    times: 10_000,
+    fault: { kind: 'revoked_token', afterRequests: 12 },
+  });
   await expect(scene.crawl(secondNight)).rejects.toMatchObject({ code: 'CREDENTIALS_REFUSED' });
   expect(await storedTree(scene)).toEqual(before);
 });
@@ -141,7 +159,9 @@ test('a link that vanishes between the list it is in and its own list leaves its
     fault: { kind: 'status', status: 404, message: 'no such link' },
   });
   const { failures } = await scene.crawl(secondNight);
-  expect(failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([['SOURCE_UNAVAILABLE', broken]]);
+  expect(failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
+    ['SOURCE_UNAVAILABLE', broken],
+  ]);
   expect((await scene.crawl(secondNight)).failures).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
 });

@@ -17,7 +17,8 @@ let campaign: ScriptedServer;
 let tokens: readonly string[];
 let partners: readonly number[];
 
-const tokensOf = (length: number): string[] => Array.from({ length }, (_, index) => `net-${index}_x`);
+const tokensOf = (length: number): string[] =>
+  Array.from({ length }, (_, index) => `net-${index}_x`);
 const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 beforeEach(async () => {

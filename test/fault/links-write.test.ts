@@ -19,7 +19,8 @@ async function writingScene(): Promise<{
   const writing: LinkWriting = { service: scene.service, signal };
   const app = scene.simulator.world.apps[0]?.token ?? '';
   const { links } = scene.simulator;
-  const network = links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
+  const network =
+    links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
   return { writing, app, network };
 }
 
@@ -28,7 +29,10 @@ test('a changed partner and cost data setting are returned as the service has th
   const partnerId = String(scene.simulator.world.partners[5]?.id);
   const changed = await updateLink(writing, app, network, { partnerId, costDataEnabled: true });
   expect(changed).toMatchObject({ token: network, partnerId, costDataEnabled: true });
-  expect(scene.simulator.links.find(network)).toMatchObject({ partnerId: Number(partnerId), costDataEnabled: true });
+  expect(scene.simulator.links.find(network)).toMatchObject({
+    partnerId: Number(partnerId),
+    costDataEnabled: true,
+  });
 });
 
 test.each([
@@ -45,7 +49,12 @@ test.each([
     const made: object[] = [];
     const { server, connection } = await useService(({ method }) => {
       if (method === 'GET') return json({ data: { items: made } });
-      made.push({ token: 'new1', level: parent === null ? 1 : 2, name, ...(isLabelled ? { label: 'Big sale' } : {}) });
+      made.push({
+        token: 'new1',
+        level: parent === null ? 1 : 2,
+        name,
+        ...(isLabelled ? { label: 'Big sale' } : {}),
+      });
       return { status: 0 };
     });
     const wanted = { appToken: app, name: 'Big sale', parent };
@@ -110,11 +119,21 @@ describe('an answer that says something else than what was asked for', () => {
       { data: { items: [{ token: 'other1', level: 1, label: 'Other' }] } },
       '"Other" (other1)',
     ],
-    ['a link of another level', { data: { items: [{ token: 'other1', level: 2, label: 'New' }] } }, 'of level 2'],
-    ['a link beside an error', { errors: ['no'], data: { items: [{ token: 'n', level: 1, label: 'New' }] } }, '["no"]'],
+    [
+      'a link of another level',
+      { data: { items: [{ token: 'other1', level: 2, label: 'New' }] } },
+      'of level 2',
+    ],
+    [
+      'a link beside an error',
+      { errors: ['no'], data: { items: [{ token: 'n', level: 1, label: 'New' }] } },
+      '["no"]',
+    ],
   ])('to a creation, %s, leaves it unknown', async (_, document, said) => {
     const { writing, app } = await answering(() => json(document));
-    const failure = await failureFrom(createLink(writing, { appToken: app, name: 'New', parent: null }));
+    const failure = await failureFrom(
+      createLink(writing, { appToken: app, name: 'New', parent: null }),
+    );
     expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
     expect(failure.message).toContain(said);
   });

@@ -61,14 +61,24 @@ interface Expected {
 }
 type Row = readonly [name: string, fault: Fault, expected: Expected];
 
-const loads = (requests: number, more: Omit<Expected, 'requests'> = {}): Expected => ({ requests, ...more });
+const loads = (requests: number, more: Omit<Expected, 'requests'> = {}): Expected => ({
+  requests,
+  ...more,
+});
 const once = (requests: number): Expected => ({ requests, times: requests - 1 });
-const fails = (code: FailureCode, requests: number, says: string, of: Partial<Slice> = {}): Expected => {
+const fails = (
+  code: FailureCode,
+  requests: number,
+  says: string,
+  of: Partial<Slice> = {},
+): Expected => {
   return { requests, code, says, of };
 };
 
-const endless = (requests: number, says: string): Expected => fails('SOURCE_ENDLESS_PAGES', requests, says);
-const malformed = (requests: number, says: string): Expected => fails('DATA_MALFORMED', requests, says);
+const endless = (requests: number, says: string): Expected =>
+  fails('SOURCE_ENDLESS_PAGES', requests, says);
+const malformed = (requests: number, says: string): Expected =>
+  fails('DATA_MALFORMED', requests, says);
 const conflicts = (says: string): Expected => fails('DATA_DUPLICATE_KEY', 1, says);
 const isOutside = (says: string): Expected => fails('DATA_OUTSIDE_WINDOW', 1, says);
 const incomplete = (requests: number, says: string, of: Partial<Slice> = {}): Expected =>
@@ -81,9 +91,13 @@ const json = (text: string, contentType = 'application/json'): Fault => {
 };
 const html = '<html><body>Please sign in to continue</body></html>';
 const row = (more: string): Fault =>
-  json(`{"rows":[{"day":"2026-05-28","app_token":"a","os_name":"ios","installs":"1","cost":"1","ecpi":"1"${more}`);
+  json(
+    `{"rows":[{"day":"2026-05-28","app_token":"a","os_name":"ios","installs":"1","cost":"1","ecpi":"1"${more}`,
+  );
 const warn = { completeness: 'warn' } as const;
-const oneDay = { datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-30') } } } as const;
+const oneDay = {
+  datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-30') } },
+} as const;
 const narrow = { ...oneDay, dimensions: ['day', 'os_name'] };
 
 /** The first row once with one change, and once more with another. */
@@ -97,7 +111,8 @@ const twice = (one: object, other: object): Fault =>
 const firstOf = (pagination: unknown): ReportMutation => {
   return (document) => {
     const rows = rowsOf(document).slice(0, 3);
-    const sum = (metric: string): number => rows.reduce((all, each) => all + Number(each[metric]), 0);
+    const sum = (metric: string): number =>
+      rows.reduce((all, each) => all + Number(each[metric]), 0);
     const totals = { installs: sum('installs'), cost: Math.round(sum('cost') * 1e6) / 1e6 };
     return { ...document, rows, totals, pagination };
   };
@@ -105,30 +120,53 @@ const firstOf = (pagination: unknown): ReportMutation => {
 /** The same rows at ever new addresses. */
 function repeating(): ReportMutation {
   let [page, first] = [1, null as ReturnType<ReportMutation> | null];
-  const query = 'dimensions=day&metrics=installs&date_period=2026-05-30:2026-05-30&os_name__not_in=';
+  const query =
+    'dimensions=day&metrics=installs&date_period=2026-05-30:2026-05-30&os_name__not_in=';
   return (document) => {
     first ??= firstOf(null)(document);
     page += 1;
-    return { ...first, pagination: { next: `/reports-service/report?page=${page}&${query}${repeats}` } };
+    return {
+      ...first,
+      pagination: { next: `/reports-service/report?page=${page}&${query}${repeats}` },
+    };
   };
 }
 const elsewhere = { next: 'https://elsewhere.example.com/2' };
 const roundedTotals: ReportMutation = (document) => ({
   ...document,
   totals: Object.fromEntries(
-    Object.entries(document['totals'] ?? {}).map(([name, total]) => [name, Math.round(Number(total))]),
+    Object.entries(document['totals'] ?? {}).map(([name, total]) => [
+      name,
+      Math.round(Number(total)),
+    ]),
   ),
 });
 
 const loaded: readonly Row[] = [
   ['a reset in the middle of the body', { kind: 'cut' }, once(2)],
   ['JSON cut in half under 200', { kind: 'garbled', edit: 'truncated' }, once(2)],
-  ['JSON cut after a row, so that it still ends in a brace', json('{"rows":[{"day":"2026-05-28"}'), once(2)],
+  [
+    'JSON cut after a row, so that it still ends in a brace',
+    json('{"rows":[{"day":"2026-05-28"}'),
+    once(2),
+  ],
   ['rows that are null, twice', report(nullRows()), once(3)],
-  ['an inner status of 500, once', beside({ debug: { service_urls: [{ status_code: 500 }] } }), once(2)],
-  ['more than 5 rows cut off with words about it', report(limitedRows(5, 'The report was truncated')), loads(SPLIT)],
+  [
+    'an inner status of 500, once',
+    beside({ debug: { service_urls: [{ status_code: 500 }] } }),
+    once(2),
+  ],
+  [
+    'more than 5 rows cut off with words about it',
+    report(limitedRows(5, 'The report was truncated')),
+    loads(SPLIT),
+  ],
   ['more than 5 rows cut off in silence', report(limitedRows(5, null)), loads(SPLIT)],
-  ['a warning about something else', report(addedWarning('Rates of yesterday')), loads(1, { warns: ['Rates of'] })],
+  [
+    'a warning about something else',
+    report(addedWarning('Rates of yesterday')),
+    loads(1, { warns: ['Rates of'] }),
+  ],
   [
     'a warning whose words hold limit, of a metric',
     report(addedWarning('Metric limit_ad_tracking_installs is not available')),
@@ -141,16 +179,26 @@ const loaded: readonly Row[] = [
   ],
   [
     'a pagination inside debug and meta',
-    beside({ debug: { pagination: { page: 1, total_pages: 3 } }, meta: [{ pagination: { next: '/2' } }] }),
+    beside({
+      debug: { pagination: { page: 1, total_pages: 3 } },
+      meta: [{ pagination: { next: '/2' } }],
+    }),
     loads(1),
   ],
   ['a row that comes twice', report(duplicatedRow(0)), loads(1, { warns: ['1 identical rows'] })],
   [
     'a row that comes twice, with its attr_dependency in another order',
-    twice({ attr_dependency: { a: 1, b: [{ x: '1', y: 2 }] } }, { attr_dependency: { b: [{ y: 2, x: '1' }], a: 1 } }),
+    twice(
+      { attr_dependency: { a: 1, b: [{ x: '1', y: 2 }] } },
+      { attr_dependency: { b: [{ y: 2, x: '1' }], a: 1 } },
+    ),
     loads(1, { warns: ['1 identical rows'], differs: 1 }),
   ],
-  ['a key that was not requested', report(extraKey('surprise', { deep: [1, '2'] })), loads(1, { warns: ['surprise'] })],
+  [
+    'a key that was not requested',
+    report(extraKey('surprise', { deep: [1, '2'] })),
+    loads(1, { warns: ['surprise'] }),
+  ],
   [
     'totals that are off by 1 under warn',
     report(wrongTotal('installs', 1)),
@@ -180,9 +228,21 @@ const loaded: readonly Row[] = [
 
 const repeats = tableOf(loaded.length);
 const failed: readonly Row[] = [
-  ['a next page with the rows of the page before', report(repeating()), endless(2, '/report?page=2')],
-  ['a next page at another origin', report(paginated(elsewhere)), endless(1, 'led to https://elsewhere.')],
-  ['a next page by number', report(firstOf({ page: 1, total_pages: 4 })), endless(1, '"total_pages":4')],
+  [
+    'a next page with the rows of the page before',
+    report(repeating()),
+    endless(2, '/report?page=2'),
+  ],
+  [
+    'a next page at another origin',
+    report(paginated(elsewhere)),
+    endless(1, 'led to https://elsewhere.'),
+  ],
+  [
+    'a next page by number',
+    report(firstOf({ page: 1, total_pages: 4 })),
+    endless(1, '"total_pages":4'),
+  ],
   ['rows that are null, always', report(nullRows()), malformed(3, 'no member rows')],
   ['an error object under 200', json('{"error":"try later"}'), malformed(3, 'try later')],
   [
@@ -190,11 +250,27 @@ const failed: readonly Row[] = [
     beside({ debug: { service_urls: [{ status_code: 500 }] } }),
     malformed(3, 'status_code 500'),
   ],
-  ['rows beside an error', beside({ error_code: 'query cancelled' }), malformed(3, 'query cancelled')],
+  [
+    'rows beside an error',
+    beside({ error_code: 'query cancelled' }),
+    malformed(3, 'query cancelled'),
+  ],
   ['a row with one key twice', row(',"installs":"2"}]}'), malformed(3, '"installs" twice')],
-  ['NaN in its totals', row('}],"totals":{"ecpi":NaN}}'), malformed(3, 'its member totals was no JSON: {"ecpi":NaN}')],
-  ['a warning Infinity', row('}],"warnings":[Infinity]}'), malformed(3, 'member warnings was no JSON: [Infinity]')],
-  ['a row that is null', json('{"rows":[null]}'), malformed(3, 'no object where one belongs, at byte 9')],
+  [
+    'NaN in its totals',
+    row('}],"totals":{"ecpi":NaN}}'),
+    malformed(3, 'its member totals was no JSON: {"ecpi":NaN}'),
+  ],
+  [
+    'a warning Infinity',
+    row('}],"warnings":[Infinity]}'),
+    malformed(3, 'member warnings was no JSON: [Infinity]'),
+  ],
+  [
+    'a row that is null',
+    json('{"rows":[null]}'),
+    malformed(3, 'no object where one belongs, at byte 9'),
+  ],
   [
     'no rows beside 5 installs',
     json('{"rows":[],"totals":{"installs":5.0}}'),
@@ -212,34 +288,81 @@ const failed: readonly Row[] = [
     { kind: 'status', status: 400, body: 'detail', message: 'is too long' },
     fails('SOURCE_REFUSED', 1, 'is too long'),
   ],
-  ['a 403', { kind: 'status', status: 403, message: 'Not permitted' }, fails('ACCESS_FORBIDDEN', 1, 'Not permitted')],
+  [
+    'a 403',
+    { kind: 'status', status: 403, message: 'Not permitted' },
+    fails('ACCESS_FORBIDDEN', 1, 'Not permitted'),
+  ],
   [
     'a redirect',
     { kind: 'redirect', origin: 'https://elsewhere.example.com' },
     fails('SOURCE_REDIRECTED', 1, 'https://elsewhere'),
   ],
-  ['a row twice with other values', report(duplicatedRow(0, { installs: '987654' })), conflicts('987654')],
-  ['a row twice, once with a key', report(duplicatedRow(0, { surprise: '1' })), conflicts('"surprise":"1"')],
-  ['a row twice, with other lists', twice({ surprise: [1, 2] }, { surprise: [2, 1] }), conflicts('[2,1]')],
-  ['a day after the window', report(replacedValue(0, 'day', '2026-06-01')), isOutside('2026-06-01')],
-  ['a day before the window', report(replacedValue(0, 'day', '2026-05-27')), isOutside('2026-05-27')],
-  ['a day in local form', report(replacedValue(0, 'day', '05/28/2026')), malformed(1, '05/28/2026')],
-  ['a day that does not exist', report(replacedValue(0, 'day', '2026-02-30')), malformed(1, '2026-02-30')],
+  [
+    'a row twice with other values',
+    report(duplicatedRow(0, { installs: '987654' })),
+    conflicts('987654'),
+  ],
+  [
+    'a row twice, once with a key',
+    report(duplicatedRow(0, { surprise: '1' })),
+    conflicts('"surprise":"1"'),
+  ],
+  [
+    'a row twice, with other lists',
+    twice({ surprise: [1, 2] }, { surprise: [2, 1] }),
+    conflicts('[2,1]'),
+  ],
+  [
+    'a day after the window',
+    report(replacedValue(0, 'day', '2026-06-01')),
+    isOutside('2026-06-01'),
+  ],
+  [
+    'a day before the window',
+    report(replacedValue(0, 'day', '2026-05-27')),
+    isOutside('2026-05-27'),
+  ],
+  [
+    'a day in local form',
+    report(replacedValue(0, 'day', '05/28/2026')),
+    malformed(1, '05/28/2026'),
+  ],
+  [
+    'a day that does not exist',
+    report(replacedValue(0, 'day', '2026-02-30')),
+    malformed(1, '2026-02-30'),
+  ],
   ['a day that is null', report(replacedValue(0, 'day', null)), malformed(1, 'null')],
-  ['a dimension missing in the rows', report(missingKey('app_token')), malformed(1, 'dimension app_token')],
+  [
+    'a dimension missing in the rows',
+    report(missingKey('app_token')),
+    malformed(1, 'dimension app_token'),
+  ],
   ['a metric missing in the rows', report(missingKey('cost')), malformed(1, 'metric cost')],
   ['totals that are off by 1', report(wrongTotal('installs', 1)), incomplete(SPLIT, 'installs')],
-  ['totals that are off by a cent', report(wrongTotal('cost', 0.01)), incomplete(PARTS, 'cost', narrow)],
+  [
+    'totals that are off by a cent',
+    report(wrongTotal('cost', 0.01)),
+    incomplete(PARTS, 'cost', narrow),
+  ],
   [
     'a warning of limited rows without totals',
-    report((document) => ({ ...addedWarning('Result limited to 10000 rows')(document), totals: {} })),
+    report((document) => ({
+      ...addedWarning('Result limited to 10000 rows')(document),
+      totals: {},
+    })),
     incomplete(PARTS, 'limited to 10000', narrow),
   ],
 ];
 
 describe('a slice', () => {
   const rows = [...loaded, ...failed];
-  const plain = slice({ ...given, name: tableOf(rows.length), parameters: { os_name__not_in: tableOf(rows.length) } });
+  const plain = slice({
+    ...given,
+    name: tableOf(rows.length),
+    parameters: { os_name__not_in: tableOf(rows.length) },
+  });
   let cases: Cases;
 
   beforeAll(async () => {
@@ -254,7 +377,8 @@ describe('a slice', () => {
     const most = { [SPLIT]: MOST_WHEN_SPLIT, [PARTS]: MOST_PARTS }[wanted] ?? wanted;
     expect(cases.requestsOf(index)).toBeLessThanOrEqual(most);
   };
-  const failuresOf = (index: number) => cases.summary.failures.filter((failure) => failure.slice === tableOf(index));
+  const failuresOf = (index: number) =>
+    cases.summary.failures.filter((failure) => failure.slice === tableOf(index));
 
   test.each(loaded.map(([name, , expected], index) => [name, expected, index] as const))(
     'equals the truth after %s',
@@ -266,33 +390,44 @@ describe('a slice', () => {
       expect(stored).toHaveLength(count ?? truth.length);
       expect(stored.filter((each) => !truth.includes(each))).toHaveLength(differs);
       const of = `where slice = '${tableOf(index)}'`;
-      const messages = await column(scenario, `select message from ripen.warnings ${of} order by message`);
+      const messages = await column(
+        scenario,
+        `select message from ripen.warnings ${of} order by message`,
+      );
       expect(messages).toEqual(warns.map(textWith));
-      expect(await column(scenario, `select distinct verdict from ripen.loads ${of}`)).toEqual([verdict]);
-      expect(await column(scenario, `select count(*) from ripen.finality ${of} and is_final`)).toEqual(['0']);
+      expect(await column(scenario, `select distinct verdict from ripen.loads ${of}`)).toEqual([
+        verdict,
+      ]);
+      expect(
+        await column(scenario, `select count(*) from ripen.finality ${of} and is_final`),
+      ).toEqual(['0']);
     },
   );
 
-  test.each(failed.map(([name, , expected], index) => [name, expected, loaded.length + index] as const))(
-    'fails for %s, and nothing of it is loaded',
-    async (_, { requests, code, says }, index) => {
-      const failures = failuresOf(index);
-      expect(new Set(failures.map((failure) => failure.code))).toEqual(new Set([code]));
-      expect(failures.map(({ message }) => message).join('\n')).toContain(says);
-      expectRequests(index, requests);
-      expect(await column(cases.scenario, `select count(*) from ${tableOf(index)}`)).toEqual(['0']);
-      const periods = `select count(*) from ripen.periods where slice = '${tableOf(index)}'`;
-      expect(await column(cases.scenario, periods)).toEqual(['0']);
-    },
-  );
+  test.each(
+    failed.map(([name, , expected], index) => [name, expected, loaded.length + index] as const),
+  )('fails for %s, and nothing of it is loaded', async (_, { requests, code, says }, index) => {
+    const failures = failuresOf(index);
+    expect(new Set(failures.map((failure) => failure.code))).toEqual(new Set([code]));
+    expect(failures.map(({ message }) => message).join('\n')).toContain(says);
+    expectRequests(index, requests);
+    expect(await column(cases.scenario, `select count(*) from ${tableOf(index)}`)).toEqual(['0']);
+    const periods = `select count(*) from ripen.periods where slice = '${tableOf(index)}'`;
+    expect(await column(cases.scenario, periods)).toEqual(['0']);
+  });
 
   test('beside all of these loads its 4 days, the gravest failure gives the exit code 78, and no part of an answer is left', async () => {
     const { stored, truth } = await storedAndTrue(cases.scenario, plain, DAYS, NOW);
     expect(stored).toEqual(truth);
     expect(await lastRun(cases.scenario)).toEqual({ status: 'partial', exit_code: 78 });
-    expect(await readdir(cases.scenario.directory, { recursive: true })).toEqual(['warehouse.duckdb']);
+    expect(await readdir(cases.scenario.directory, { recursive: true })).toEqual([
+      'warehouse.duckdb',
+    ]);
     const unasked = loaded.findIndex(([name]) => name === 'a key that was not requested');
-    const kept = await column(cases.scenario, `select distinct _extra::varchar from ${tableOf(unasked)}`);
+    const kept = await column(
+      cases.scenario,
+      `select distinct _extra::varchar from ${tableOf(unasked)}`,
+    );
     expect(kept).toEqual(['{"surprise":{"deep":[1,"2"]}}']);
   });
 });
@@ -303,7 +438,11 @@ describe('alone', () => {
     const wide = slice({ ...given, name: 'daily', datePeriod: bounds });
     const scenario = await openScenario([wide], { simulator: { world } });
     const ofNewest = reports({ date_period: (value) => value.endsWith('2026-05-24') });
-    scenario.simulator.script({ match: ofNewest, times: Infinity, fault: report(extraKey('unthought', 1)) });
+    scenario.simulator.script({
+      match: ofNewest,
+      times: Infinity,
+      fault: report(extraKey('unthought', 1)),
+    });
     const parse = JSON.parse;
     const parsing = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver): unknown => {
       if (text === '"unthought"') throw new RangeError('nobody thought of this');
@@ -319,33 +458,55 @@ describe('alone', () => {
 
   test('a week that begins within the days of another fails its window by name, and is not taken for one without rows', async () => {
     const bounds = { first: { day: day('2026-05-06') }, last: { day: day('2026-05-24') } };
-    const weekly = slice({ ...given, name: 'daily', dimensions: ['week', 'app_token'], datePeriod: bounds });
+    const weekly = slice({
+      ...given,
+      name: 'daily',
+      dimensions: ['week', 'app_token'],
+      datePeriod: bounds,
+    });
     const scenario = await openScenario([weekly], { simulator: { world } });
     const isOther = (row: unknown): boolean => JSON.stringify(row).includes('2026-05-11 - ');
     const named: ReportMutation = ({ rows, ...others }) => ({
       ...others,
       rows: Array.isArray(rows)
-        ? rows.map((row: object) => (isOther(row) ? { ...row, week: '2026-05-13 - 2026-05-17' } : row))
+        ? rows.map((row: object) =>
+            isOther(row) ? { ...row, week: '2026-05-13 - 2026-05-17' } : row,
+          )
         : rows,
     });
     scenario.simulator.script({ match: reports(), times: Infinity, fault: report(named) });
     const summary = await runNight(scenario, NOW);
-    expect(summary.failures).toMatchObject([{ code: 'DATA_MALFORMED', message: textWith('2026-05-13, a Wednesday') }]);
+    expect(summary.failures).toMatchObject([
+      { code: 'DATA_MALFORMED', message: textWith('2026-05-13, a Wednesday') },
+    ]);
     expect(await column(scenario, 'select distinct week::varchar from daily order by 1')).toEqual([
       '2026-05-04',
       '2026-05-18',
     ]);
-    expect(await column(scenario, "select count(*) from ripen.periods where state = 'empty' or rows = 0")).toEqual([
-      '0',
-    ]);
+    expect(
+      await column(
+        scenario,
+        "select count(*) from ripen.periods where state = 'empty' or rows = 0",
+      ),
+    ).toEqual(['0']);
   });
 
   test('a report with a limit of 6 rows is split from 4 days into single ones, which fit', async () => {
-    const limited = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'], parameters: { limit: '6' } });
+    const limited = slice({
+      ...given,
+      name: 'daily',
+      dimensions: ['day', 'app_token'],
+      parameters: { limit: '6' },
+    });
     const scenario = await openScenario([limited], { simulator: { world } });
     const summary = await runNight(scenario, NOW);
     expect(summary.failures).toEqual([]);
-    const { stored, truth } = await storedAndTrue(scenario, slice({ ...limited, parameters: {} }), DAYS, NOW);
+    const { stored, truth } = await storedAndTrue(
+      scenario,
+      slice({ ...limited, parameters: {} }),
+      DAYS,
+      NOW,
+    );
     expect(stored).toEqual(truth);
     expect(askedReports(scenario).some(({ period }) => daysOf(period) < 4)).toBe(true);
   });

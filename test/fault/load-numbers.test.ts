@@ -24,38 +24,52 @@ const given = {
   metrics: ['installs', 'cost', 'ecpi'],
   datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
 } as const;
-const fault = (mutate: ReportMutation) => ({ fault: { kind: 'report', mutate } as const, times: 1 });
+const fault = (mutate: ReportMutation) => ({
+  fault: { kind: 'report', mutate } as const,
+  times: 1,
+});
 
 describe('a number', () => {
   const asText = (metric: string, text: string): ReportMutation => replacedValue(0, metric, text);
   const bare = (metric: string, text: string): ReportMutation => bareMetric(0, metric, text);
   const long = '123456789012345678901234567891';
   const wide = '12345678901234567890123456.012345678912';
-  const cases: readonly (readonly [string, typeof asText, string, stored: string, type: string])[] = [
-    ['installs', asText, '7.5', '7.5', 'DECIMAL(20,1)'],
-    ['installs', asText, '10.0', '10', 'BIGINT'],
-    ['installs', asText, '9007199254740993', '9007199254740993', 'BIGINT'],
-    ['installs', bare, '9007199254740993', '9007199254740993', 'BIGINT'],
-    ['installs', asText, '9999999999999999999', '9999999999999999999', 'DECIMAL(19,0)'],
-    ['installs', bare, '12345678901234567891', '12345678901234567891', 'DECIMAL(20,0)'],
-    ['installs', asText, long, long, 'DECIMAL(30,0)'],
-    ['cost', asText, '1e-7', '0.0000001', 'DECIMAL(19,7)'],
-    ['cost', bare, '1e-7', '0.0000001', 'DECIMAL(19,7)'],
-    ['cost', asText, '12.0123456789', '12.0123456789', 'DECIMAL(22,10)'],
-    ['cost', asText, '1234567890123.5', '1234567890123.500000', 'DECIMAL(19,6)'],
-    ['cost', asText, '1.5E+3', '1500.000000', 'DECIMAL(18,6)'],
-    ['cost', bare, '1234567890123456789.012345', '1234567890123456789.012345', 'DECIMAL(25,6)'],
-    ['cost', asText, wide, wide, 'DECIMAL(38,12)'],
-    ['cost', asText, '0.30000000000000004', '0.30000000000000004', 'DECIMAL(29,17)'],
-    ['cost', asText, '1.4210854715202004e-10', '0.00000000014210854715202004', 'DECIMAL(38,26)'],
-    ['cost', asText, '1.4e-10', '0.00000000014', 'DECIMAL(23,11)'],
-    ['cost', asText, '0.00012345678901234567', '0.00012345678901234567', 'DECIMAL(32,20)'],
-    ['cost', asText, '123456789012.12345678901234567', '123456789012.12345678901234567', 'DECIMAL(29,17)'],
-    ['installs', asText, '9223372036854775807', '9223372036854775807', 'DECIMAL(19,0)'],
-    ['installs', asText, '9'.repeat(32), '9'.repeat(32), 'DECIMAL(32,0)'],
-    ['ecpi', asText, '0.12345678901234567', '0.12345678901234566', 'DOUBLE'],
-  ];
-  const usual: Readonly<Record<string, string>> = { installs: 'BIGINT', cost: 'DECIMAL(18,6)', ecpi: 'DOUBLE' };
+  const cases: readonly (readonly [string, typeof asText, string, stored: string, type: string])[] =
+    [
+      ['installs', asText, '7.5', '7.5', 'DECIMAL(20,1)'],
+      ['installs', asText, '10.0', '10', 'BIGINT'],
+      ['installs', asText, '9007199254740993', '9007199254740993', 'BIGINT'],
+      ['installs', bare, '9007199254740993', '9007199254740993', 'BIGINT'],
+      ['installs', asText, '9999999999999999999', '9999999999999999999', 'DECIMAL(19,0)'],
+      ['installs', bare, '12345678901234567891', '12345678901234567891', 'DECIMAL(20,0)'],
+      ['installs', asText, long, long, 'DECIMAL(30,0)'],
+      ['cost', asText, '1e-7', '0.0000001', 'DECIMAL(19,7)'],
+      ['cost', bare, '1e-7', '0.0000001', 'DECIMAL(19,7)'],
+      ['cost', asText, '12.0123456789', '12.0123456789', 'DECIMAL(22,10)'],
+      ['cost', asText, '1234567890123.5', '1234567890123.500000', 'DECIMAL(19,6)'],
+      ['cost', asText, '1.5E+3', '1500.000000', 'DECIMAL(18,6)'],
+      ['cost', bare, '1234567890123456789.012345', '1234567890123456789.012345', 'DECIMAL(25,6)'],
+      ['cost', asText, wide, wide, 'DECIMAL(38,12)'],
+      ['cost', asText, '0.30000000000000004', '0.30000000000000004', 'DECIMAL(29,17)'],
+      ['cost', asText, '1.4210854715202004e-10', '0.00000000014210854715202004', 'DECIMAL(38,26)'],
+      ['cost', asText, '1.4e-10', '0.00000000014', 'DECIMAL(23,11)'],
+      ['cost', asText, '0.00012345678901234567', '0.00012345678901234567', 'DECIMAL(32,20)'],
+      [
+        'cost',
+        asText,
+        '123456789012.12345678901234567',
+        '123456789012.12345678901234567',
+        'DECIMAL(29,17)',
+      ],
+      ['installs', asText, '9223372036854775807', '9223372036854775807', 'DECIMAL(19,0)'],
+      ['installs', asText, '9'.repeat(32), '9'.repeat(32), 'DECIMAL(32,0)'],
+      ['ecpi', asText, '0.12345678901234567', '0.12345678901234566', 'DOUBLE'],
+    ];
+  const usual: Readonly<Record<string, string>> = {
+    installs: 'BIGINT',
+    cost: 'DECIMAL(18,6)',
+    ecpi: 'DOUBLE',
+  };
   let loaded: Cases;
   beforeAll(async () => {
     loaded = await loadCases(
@@ -66,12 +80,21 @@ describe('a number', () => {
   });
   afterAll(() => loaded.close());
   const differing = async (index: number, at = NOW): Promise<number> => {
-    const { stored, truth } = await storedAndTrue(loaded.scenario, loaded.slices[index] ?? slice(given), DAYS, at);
+    const { stored, truth } = await storedAndTrue(
+      loaded.scenario,
+      loaded.slices[index] ?? slice(given),
+      DAYS,
+      at,
+    );
     expect(stored).toHaveLength(truth.length);
     return stored.filter((row) => !truth.includes(row)).length;
   };
 
-  test.each(cases.map(([metric, , text, stored, type], index) => [metric, text, stored, type, index] as const))(
+  test.each(
+    cases.map(
+      ([metric, , text, stored, type], index) => [metric, text, stored, type, index] as const,
+    ),
+  )(
     'in %s stated as %s is stored as %s in a column of %s',
     async (metric, _, stored, type, index) => {
       const table = tableOf(index);
@@ -91,7 +114,9 @@ describe('a number', () => {
   );
 
   test('that is an ordinary one when requested again leaves its column wide; both totals are in the restatements, with every digit', async () => {
-    const exact = cases.flatMap(([metric, , , , type], at) => (type === 'DOUBLE' ? [] : [{ metric, type, at }]));
+    const exact = cases.flatMap(([metric, , , , type], at) =>
+      type === 'DOUBLE' ? [] : [{ metric, type, at }],
+    );
     const totals = async (): Promise<string[]> =>
       Promise.all(
         exact.map(async ({ metric, at }) => {
@@ -102,7 +127,11 @@ describe('a number', () => {
       );
     const before = await totals();
     const forced = { start: day('2026-05-28'), end: day('2026-05-29') };
-    const request = { command: 'backfill', slices: exact.map(({ at }) => tableOf(at)), forced } as const;
+    const request = {
+      command: 'backfill',
+      slices: exact.map(({ at }) => tableOf(at)),
+      forced,
+    } as const;
     expect((await loaded.again(NOW, { request })).failures).toEqual([]);
     const after = await totals();
     for (const [index, { metric, type, at }] of exact.entries()) {
@@ -110,14 +139,28 @@ describe('a number', () => {
       expect(await query(loaded.scenario, restated)).toEqual([
         { metric, before_text: before[index], after_text: after[index] },
       ]);
-      expect(await column(loaded.scenario, `select distinct typeof(${metric}) from ${tableOf(at)}`)).toEqual([type]);
+      expect(
+        await column(loaded.scenario, `select distinct typeof(${metric}) from ${tableOf(at)}`),
+      ).toEqual([type]);
       expect(await differing(at)).toBe(0);
     }
   });
 });
 
 describe('what is no number', () => {
-  const forms = ['NaN', 'Infinity', '-inf', '1,234.5', '1_000', '0x10', '1e400', 'n/a', '١٢', '1e', '--5'];
+  const forms = [
+    'NaN',
+    'Infinity',
+    '-inf',
+    '1,234.5',
+    '1_000',
+    '0x10',
+    '1e400',
+    'n/a',
+    '١٢',
+    '1e',
+    '--5',
+  ];
   const cases = [
     ...forms.map((text) => ['installs', text] as const),
     ...['NaN', '1,234.5', '0x10', '1e400'].map((text) => ['ecpi', text] as const),
@@ -141,11 +184,13 @@ describe('what is no number', () => {
     async (metric, text, index) => {
       const name = tableOf(index);
       const failures = loaded.summary.failures.filter((failure) => failure.slice === name);
-      expect(failures).toMatchObject([{ code: 'DATA_REJECTED', window: DAYS, message: textWith(text) }]);
-      expect(await column(loaded.scenario, `select count(*) from ${name}`)).toEqual(['0']);
-      expect(await column(loaded.scenario, `select count(*) from ripen.periods where slice = '${name}'`)).toEqual([
-        '0',
+      expect(failures).toMatchObject([
+        { code: 'DATA_REJECTED', window: DAYS, message: textWith(text) },
       ]);
+      expect(await column(loaded.scenario, `select count(*) from ${name}`)).toEqual(['0']);
+      expect(
+        await column(loaded.scenario, `select count(*) from ripen.periods where slice = '${name}'`),
+      ).toEqual(['0']);
       const rejected = `select reason, row ->> '${metric}' as value, start_day, end_day from ripen.rejected_rows where slice = '${name}'`;
       expect(await query(loaded.scenario, rejected)).toEqual([
         { reason: textWith(metric), value: text, start_day: '2026-05-28', end_day: '2026-06-01' },
@@ -163,7 +208,11 @@ describe('a window', () => {
     return declared;
   };
   const script = (times: number, ...mutations: readonly ReportMutation[]): (() => void) =>
-    scenario.simulator.script({ match: reports(), times, fault: { kind: 'report', mutate: combined(...mutations) } });
+    scenario.simulator.script({
+      match: reports(),
+      times,
+      fault: { kind: 'report', mutate: combined(...mutations) },
+    });
   const spoil = (...texts: readonly string[]): void =>
     void script(1, ...texts.map((text, row) => replacedValue(row, 'installs', text)));
 
@@ -173,7 +222,11 @@ describe('a window', () => {
     const summary = await runNight(scenario, NOW);
     const { stored, truth } = await storedAndTrue(scenario, tolerant, DAYS, NOW);
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(summary.slices[0]?.rows).toEqual({ fetched: truth.length, loaded: truth.length - 1, rejected: 1 });
+    expect(summary.slices[0]?.rows).toEqual({
+      fetched: truth.length,
+      loaded: truth.length - 1,
+      rejected: 1,
+    });
     expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
     expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['REJECTED_ROWS']);
     expect(truth).toEqual(expect.arrayContaining(stored));
@@ -182,10 +235,13 @@ describe('a window', () => {
     expect(second.slices[0]?.periods).toMatchObject({ missing: 1 });
     // The spoiled day alone is requested again; the others stay as of the first night.
     const clean = await storedAndTrue(scenario, tolerant, DAYS, NEXT);
-    const spoiledDay = (rows: readonly string[]): string[] => rows.filter((row) => row.startsWith('["2026-05-28"'));
+    const spoiledDay = (rows: readonly string[]): string[] =>
+      rows.filter((row) => row.startsWith('["2026-05-28"'));
     expect(spoiledDay(clean.stored)).toEqual(spoiledDay(clean.truth));
     expect(clean.stored).toHaveLength(truth.length);
-    expect((await runNight(scenario, new Date('2026-06-03T02:30:00Z'))).slices[0]?.requests ?? 0).toBe(0);
+    expect(
+      (await runNight(scenario, new Date('2026-06-03T02:30:00Z'))).slices[0]?.requests ?? 0,
+    ).toBe(0);
   });
 
   test('with 1 bad row in its third day, and 1 row left of its first, which therefore stays, has the bad row on record', async () => {
@@ -196,7 +252,9 @@ describe('a window', () => {
         (row, at, all) => row['day'] !== '2026-05-28' || all[at - 1]?.['day'] !== row['day'],
       );
       const bad = kept.findIndex((row) => row['day'] === '2026-05-30');
-      const rows = kept.map((row, at) => (at === bad ? Object.assign(row, { installs: 'NaN' }) : row));
+      const rows = kept.map((row, at) =>
+        at === bad ? Object.assign(row, { installs: 'NaN' }) : row,
+      );
       return { ...document, rows, totals: {} };
     };
     script(Infinity, lost);
@@ -204,7 +262,9 @@ describe('a window', () => {
     expect(summary.failures.map(({ code, window }) => `${code} ${window ?? ''}`)).toEqual([
       'DATA_SHRUNK 2026-05-28:2026-05-28',
     ]);
-    expect(await column(scenario, "select row ->> 'day' from ripen.rejected_rows")).toEqual(['2026-05-30']);
+    expect(await column(scenario, "select row ->> 'day' from ripen.rejected_rows")).toEqual([
+      '2026-05-30',
+    ]);
   });
 
   test('with 1 bad row under max_rejects 1 and 2 rows missing is divided: the totals of the other metrics show that some are', async () => {
@@ -223,14 +283,17 @@ describe('a window', () => {
     const before = await contentOf(scenario, 'daily');
     spoil('NaN', '0x10');
     const summary = await runNight(scenario, NEXT);
-    expect(summary.failures).toMatchObject([{ code: 'DATA_REJECTED', hint: textWith('max_rejects') }]);
+    expect(summary.failures).toMatchObject([
+      { code: 'DATA_REJECTED', hint: textWith('max_rejects') },
+    ]);
     expect(await contentOf(scenario, 'daily')).toEqual(before);
   });
 
   test('whose 2 bad rows were recorded when the disk became full leaves neither rows nor records, and both once there is room', async () => {
     await open({ maxRejects: 2 });
     script(Infinity, replacedValue(0, 'installs', '1,234.5'), replacedValue(1, 'installs', 'NaN'));
-    const rejected = (): Promise<string[]> => column(scenario, 'select count(*) from ripen.rejected_rows');
+    const rejected = (): Promise<string[]> =>
+      column(scenario, 'select count(*) from ripen.rejected_rows');
     let isRecorded = false;
     const steps = await countSteps((step) => {
       const isFull = isRecorded && steps.kinds[step - 1] !== 'rollback';

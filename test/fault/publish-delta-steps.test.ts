@@ -22,7 +22,8 @@ const target = (keepMs = 3 * 86_400_000) =>
   ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;
 const at = (table: string): string => join(sample.path('tables'), table);
 const held = async (): Promise<string> => JSON.stringify(sortedRows(await heldRows(sample)));
-const read = async (version?: number): Promise<string> => JSON.stringify(await readDelta(at('network_daily'), version));
+const read = async (version?: number): Promise<string> =>
+  JSON.stringify(await readDelta(at('network_daily'), version));
 
 test.each(['once', 'from there on'] as const)(
   `a publish of which each ${STEP}. step fails %s leaves the old night or the new, the next completes it, and nothing is left over`,
@@ -55,7 +56,9 @@ test.each(['once', 'from there on'] as const)(
     for (let night = 0; night < 2; night += 1) await sample.publish([target(0)]);
     const active = (await readLog(at('network_daily'))).files.map(({ path }) => path);
     const lying = readdirSync(at('network_daily'), { recursive: true }).map(String);
-    expect(lying.filter((path) => path.startsWith('day=') && path.endsWith('.parquet')).sort()).toEqual(active.sort());
+    expect(
+      lying.filter((path) => path.startsWith('day=') && path.endsWith('.parquet')).sort(),
+    ).toEqual(active.sort());
     expect(lying.filter((path) => path.includes('unfinished'))).toEqual([]);
     expect(await read()).toBe(old);
   },
@@ -66,9 +69,14 @@ const DAY = '2026-01-02';
 
 const commit = (version: number, lines: readonly object[]): void => {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  writeFileSync(join(at('network_daily'), '_delta_log', `${String(version).padStart(20, '0')}.json`), text);
+  writeFileSync(
+    join(at('network_daily'), '_delta_log', `${String(version).padStart(20, '0')}.json`),
+    text,
+  );
 };
-const info = (operation: string) => ({ commitInfo: { timestamp: 1, operation, engineInfo: 'another engine' } });
+const info = (operation: string) => ({
+  commitInfo: { timestamp: 1, operation, engineInfo: 'another engine' },
+});
 const fileOf = async (day: string) => {
   const found = (await readLog(at('network_daily'))).files.find(
     ({ partitionValues }) => partitionValues['day'] === day,
@@ -96,7 +104,9 @@ const nightsPass = async (): Promise<void> => {
   const catalog = join(target().path, 'catalog.duckdb');
   for (const inDay of [DAY, '2026-01-03']) {
     expect(await read()).toBe(await held());
-    expect(JSON.stringify(sortedRows(await ask(catalog, 'select * from network_daily')))).toBe(await held());
+    expect(JSON.stringify(sortedRows(await ask(catalog, 'select * from network_daily')))).toBe(
+      await held(),
+    );
     await restate(sample.warehouse, inDay, 1);
     await sample.publish([target()]);
   }
@@ -104,7 +114,11 @@ const nightsPass = async (): Promise<void> => {
 };
 
 test.each([
-  ['changes a row', true, (from: string) => `select * replace (installs + 1 as installs) from ${from}`],
+  [
+    'changes a row',
+    true,
+    (from: string) => `select * replace (installs + 1 as installs) from ${from}`,
+  ],
   ['adds rows beside a file', false, (from: string) => `from ${from}`],
 ])(
   'another engine that %s has its file replaced by the next publish, and no row is lost or there twice',
@@ -119,7 +133,10 @@ test.each([
     ]);
     commit(2, [info('VACUUM END')]);
     const [published] = await sample.publish([target()]);
-    expect(published).toMatchObject({ files_written: 1, also_written: ['version 3', 'catalog.duckdb'] });
+    expect(published).toMatchObject({
+      files_written: 1,
+      also_written: ['version 3', 'catalog.duckdb'],
+    });
     expect((await fileOf(DAY)).path).toMatch(/ripen-/);
     await nightsPass();
   },

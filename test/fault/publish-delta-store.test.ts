@@ -4,7 +4,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import { refusal, useObjectStore, type RunningStore, type StoreRequest } from '../support/object-store.ts';
+import {
+  refusal,
+  useObjectStore,
+  type RunningStore,
+  type StoreRequest,
+} from '../support/object-store.ts';
 import { openSample, type Sample } from '../support/sample-warehouse.ts';
 
 const saying = (part: string): unknown => expect.stringContaining(part);
@@ -35,7 +40,12 @@ describe('a store that does not give what it lists:', () => {
 
   test.each([
     ['a commit that is missing', /0\.json$/, refusal(404, 'NoSuchKey'), 'did not have it whole'],
-    ['a commit that is cut short', /0\.json$/, { status: 200, body: '{"commitInfo":{}}\n' }, 'did not have it whole'],
+    [
+      'a commit that is cut short',
+      /0\.json$/,
+      { status: 200, body: '{"commitInfo":{}}\n' },
+      'did not have it whole',
+    ],
   ])(
     '%s fails the publish, which changes nothing, and the next one completes it',
     async (_, pattern, answer, words) => {
@@ -83,7 +93,9 @@ describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
       const night = versionsOf(at('ripen_finality')).at(-1);
       const pinned = await readDelta(at('network_daily'), night);
       const newest = await readDelta(at('network_daily'));
-      expect([JSON.stringify(old), JSON.stringify(now)], `stop ${stop}`).toContain(JSON.stringify(pinned));
+      expect([JSON.stringify(old), JSON.stringify(now)], `stop ${stop}`).toContain(
+        JSON.stringify(pinned),
+      );
       expect([JSON.stringify(old), JSON.stringify(now)]).toContain(JSON.stringify(newest));
       await sample.publish([target]);
       const done = await downloaded();
@@ -97,7 +109,9 @@ describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
     // Whatever the stopped ones had put is no longer kept.
     await sample.publish([{ ...target, keepMs: 0 }]);
     await sample.publish([{ ...target, keepMs: 0 }]);
-    const files = [...(await store.objects()).keys()].filter((key) => /network_daily\/day=/.test(key));
+    const files = [...(await store.objects()).keys()].filter((key) =>
+      /network_daily\/day=/.test(key),
+    );
     expect(files).toHaveLength(5);
     expect(await readDelta((await downloaded())('network_daily'))).toEqual(old);
   });
@@ -117,7 +131,8 @@ test('a commit whose answer was lost is read back and counts once', async () => 
   expect(lost).toBe(4);
   expect(published?.also_written).toEqual(['version 1']);
   const at = await downloaded();
-  for (const table of ['network_daily', 'apps', 'ripen_finality']) expect(versionsOf(at(table)), table).toEqual([0, 1]);
+  for (const table of ['network_daily', 'apps', 'ripen_finality'])
+    expect(versionsOf(at(table)), table).toEqual([0, 1]);
   expect(await readDelta(at('network_daily'))).toEqual(await held());
 });
 

@@ -65,7 +65,8 @@ const installsInWarehouse = (): Promise<Record<string, unknown>[]> =>
 /** What killed publishers left; in Delta tables it goes once it is as old as `keep` says. */
 const unfinished = (root = ''): string[] =>
   filesIn(join(sample.directory, root)).filter(
-    (path) => path.includes('unfinished') && (root !== '' || !path.startsWith(sample.path('tables'))),
+    (path) =>
+      path.includes('unfinished') && (root !== '' || !path.startsWith(sample.path('tables'))),
   );
 
 async function expectComplete(): Promise<void> {
@@ -130,7 +131,8 @@ test(
       await sample.warehouse.run(`insert into ripen.warnings by name
         select 'run' as run_id, 'w' as code, 'kill ${kills}' as message, now()::timestamp as seen_at`);
       await remember();
-      const moment = moments[kills % moments.length]?.(Math.ceil(random() * (DAYS - 1))) ?? (() => true);
+      const moment =
+        moments[kills % moments.length]?.(Math.ceil(random() * (DAYS - 1))) ?? (() => true);
       if (!(await publisher.publishAndKill(sample, everywhere, moment))) continue;
       kills += 1;
       const copy = sample.path(`bucket-${kills}`);
@@ -152,11 +154,14 @@ test(
     const complete = sample.path('bucket-complete');
     await store.download('lake', complete);
     expect(await installsIn(complete)).toEqual(await installsInWarehouse());
-    expect((await sample.publish(everywhere)).map((copy) => copy.files_written)).toEqual([0, 1, 0, 0]);
+    expect((await sample.publish(everywhere)).map((copy) => copy.files_written)).toEqual([
+      0, 1, 0, 0,
+    ]);
     expect(JSON.stringify(await readDelta(join(root, 'network_daily')))).toBe(await heldIn());
     // Every night that finality has is whole: each table has it too.
     for (const night of versions('ripen_finality'))
-      for (const table of ['network_daily', 'apps', 'links', 'ripen_loads']) expect(versions(table)).toContain(night);
+      for (const table of ['network_daily', 'apps', 'links', 'ripen_loads'])
+        expect(versions(table)).toContain(night);
     for (let night = 0; night < 2; night += 1) await sample.publish([{ ...tables, keepMs: 0 }]);
     expect(unfinished('tables')).toEqual([]);
   },

@@ -23,7 +23,11 @@ import {
 } from '../support/scripted-server.ts';
 
 const report = {
-  rows: Array.from({ length: 60 }, (_, row) => ({ day: '2026-02-01', network: 'a 😀', installs: `${row}` })),
+  rows: Array.from({ length: 60 }, (_, row) => ({
+    day: '2026-02-01',
+    network: 'a 😀',
+    installs: `${row}`,
+  })),
 };
 const whole = JSON.stringify(report);
 const headers = { 'content-type': 'application/json' };
@@ -45,9 +49,15 @@ function ask(name = 'a', signal = connection.signal): Promise<SavedBody | null> 
 }
 
 /** Asks so many times at once; what was saved, and the codes of what failed. */
-async function askAll(count: number): Promise<{ readonly saved: number; readonly codes: ReadonlySet<unknown> }> {
-  const outcomes = await Promise.allSettled(Array.from({ length: count }, (_, index) => ask(String(index))));
-  const codes = outcomes.flatMap((each) => (each.status === 'rejected' ? [Object(each.reason).code as unknown] : []));
+async function askAll(
+  count: number,
+): Promise<{ readonly saved: number; readonly codes: ReadonlySet<unknown> }> {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: count }, (_, index) => ask(String(index))),
+  );
+  const codes = outcomes.flatMap((each) =>
+    each.status === 'rejected' ? [Object(each.reason).code as unknown] : [],
+  );
   return { saved: count - codes.length, codes: new Set(codes) };
 }
 
@@ -57,7 +67,8 @@ const once =
   (...answers: readonly Answer[]): Script =>
   (_, count) =>
     answers[count - 1] ?? json(report);
-const statuses = (...codes: readonly number[]): Script => once(...codes.map((status) => ({ status })));
+const statuses = (...codes: readonly number[]): Script =>
+  once(...codes.map((status) => ({ status })));
 const always =
   (answer: Answer): Script =>
   () =>
@@ -71,7 +82,8 @@ const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: c
 const endless: Answer = (response) => {
   response.writeHead(200, headers).write('{');
   const flood = (): void => {
-    while (!response.destroyed) if (!response.write(' '.repeat(10_000))) return void response.once('drain', flood);
+    while (!response.destroyed)
+      if (!response.write(' '.repeat(10_000))) return void response.once('drain', flood);
   };
   flood();
 };
@@ -93,11 +105,19 @@ interface Expected {
 type Row = readonly [name: string, script: Script, expected: Expected];
 
 const ok = (tries: number, ...slept: readonly number[]): Expected => ({ tries, slept });
-const fails = (code: FailureCode, tries: number, says = '', settings: Partial<HttpService> = {}): Expected => {
+const fails = (
+  code: FailureCode,
+  tries: number,
+  says = '',
+  settings: Partial<HttpService> = {},
+): Expected => {
   return { code, tries, says, settings };
 };
 const refused = { status: 429, headers: { 'retry-after': '120' } };
-const dated = { date: 'Sun, 01 Feb 2015 00:00:00 GMT', 'retry-after': 'Sun, 01 Feb 2015 00:01:30 GMT' };
+const dated = {
+  date: 'Sun, 01 Feb 2015 00:00:00 GMT',
+  'retry-after': 'Sun, 01 Feb 2015 00:01:30 GMT',
+};
 const maintenance = { status: 503, body: '<html><title>Maintenance</title></html>' };
 const unreachable = fails('SOURCE_UNAVAILABLE', 0, '(try 6)', { reportsUrl: 'http://127.0.0.1:1' });
 const unsupported =
@@ -110,30 +130,70 @@ const refusals: readonly Row[] = [
   ['a deadline in 1e12 days', once(json(report)), { tries: 1, settings: late }],
   ['429 with Retry-After: 120', once(refused), ok(2, 120_000)],
   ['429 with a date 90 s after its own Date', once({ status: 429, headers: dated }), ok(2, 90_000)],
-  ['429 for an hour', once({ status: 429, headers: { 'retry-after': '3600' } }, { status: 429 }), ok(3, 300_000, 1500)],
+  [
+    '429 for an hour',
+    once({ status: 429, headers: { 'retry-after': '3600' } }, { status: 429 }),
+    ok(3, 300_000, 1500),
+  ],
   ['429 for ever', always({ status: 429 }), fails('SOURCE_OVERLOADED', 12)],
-  ['429 among five 503', statuses(429, 429, 503, 429, 503, 429, 429, 503, 429, 503, 429, 503, 429), ok(14)],
-  ['a sixth 503', statuses(429, 503, 429, 503, 429, 503, 503, 503, 503), fails('SOURCE_UNAVAILABLE', 9)],
+  [
+    '429 among five 503',
+    statuses(429, 429, 503, 429, 503, 429, 429, 503, 429, 503, 429, 503, 429),
+    ok(14),
+  ],
+  [
+    'a sixth 503',
+    statuses(429, 503, 429, 503, 429, 503, 503, 503, 503),
+    fails('SOURCE_UNAVAILABLE', 9),
+  ],
   ['500, 502 and 503', statuses(500, 502, 503), ok(4, 500, 1000, 2000)],
-  ['503 for ever', always(maintenance), fails('SOURCE_UNAVAILABLE', 6, 'report was answered 503: Maintenance (try 6)')],
+  [
+    '503 for ever',
+    always(maintenance),
+    fails('SOURCE_UNAVAILABLE', 6, 'report was answered 503: Maintenance (try 6)'),
+  ],
   ['no connection', always({}), { ...unreachable, says: 'ECONNREFUSED' }],
-  ['a name DNS does not know', always({}), { ...unreachable, settings: { reportsUrl: 'http://reports.invalid' } }],
-  ...[504, 524].map((status): Row => [`${status}`, always({ status }), fails('SOURCE_TOO_HEAVY', 1)]),
-  ['no headers', always('hang'), fails('SOURCE_TIMEOUT', 1, 'an answer within 0.1 s', { requestTimeoutMs: 100 })],
-  ['400', always({ status: 400, body: unsupported, gzip: true, headers }), fails('SOURCE_REFUSED', 1, 'x loc=metrics')],
+  [
+    'a name DNS does not know',
+    always({}),
+    { ...unreachable, settings: { reportsUrl: 'http://reports.invalid' } },
+  ],
+  ...[504, 524].map((status): Row => [
+    `${status}`,
+    always({ status }),
+    fails('SOURCE_TOO_HEAVY', 1),
+  ]),
+  [
+    'no headers',
+    always('hang'),
+    fails('SOURCE_TIMEOUT', 1, 'an answer within 0.1 s', { requestTimeoutMs: 100 }),
+  ],
+  [
+    '400',
+    always({ status: 400, body: unsupported, gzip: true, headers }),
+    fails('SOURCE_REFUSED', 1, 'x loc=metrics'),
+  ],
   ...[404, 410].map((status): Row => [
     `${status}`,
     always({ status, body: 'teapot' }),
     fails('SOURCE_MISSING', 1, 'teapot'),
   ]),
-  ...[300, 304, 402, 418, 422, 451].map((status): Row => [`${status}`, always({ status }), fails('SOURCE_REFUSED', 1)]),
+  ...[300, 304, 402, 418, 422, 451].map((status): Row => [
+    `${status}`,
+    always({ status }),
+    fails('SOURCE_REFUSED', 1),
+  ]),
   ['403', always({ status: 403 }), fails('ACCESS_FORBIDDEN', 1)],
   ...[202, 203, 206, 226, 499, 501, 520, 522, 530, 599].map((status): Row => [
     `${status}, twice`,
     once(json({}, { status }), json({}, { status })),
     ok(3),
   ]),
-  ['202 for ever', always({ status: 202, body: 'wait' }), fails('SOURCE_UNAVAILABLE', 6, '202: wait')],
+  [
+    '202 for ever',
+    always({ status: 202, body: 'wait' }),
+    fails('SOURCE_UNAVAILABLE', 6, '202: wait'),
+  ],
 ];
 
 const chunked = `${HEAD}transfer-encoding: chunked\r\n\r\n`;
@@ -144,7 +204,10 @@ const broken: readonly (readonly [string, Answer])[] = [
   ['cut under 200', { headers, body: whole.slice(0, 690) }],
   ['cut in gzip', zipped(gzipSync(whole).subarray(0, 90))],
   ['no gzip, though it says so', zipped(whole)],
-  ['shorter than its length', { headers: { ...headers, 'content-length': '99999' }, body: whole, cutAfter: 999 }],
+  [
+    'shorter than its length',
+    { headers: { ...headers, 'content-length': '99999' }, body: whole, cutAfter: 999 },
+  ],
   ['cut inside a chunk', raw(`${chunked}${whole.length.toString(16)}\r\n${whole.slice(0, 99)}`)],
   ['of chunks without size', raw(`${chunked}zz\r\n${whole}`)],
 ];
@@ -154,7 +217,11 @@ const others: readonly (readonly [string, Answer, string])[] = [
     typed('text/html', `<h1>Sign\u001b[31m in</h1> ${markedToken}`),
     'text/html instead of JSON: <h1>Sign [31m in</h1> ***',
   ],
-  ['a web page called JSON', typed('application/json', '<h1>Sign in</h1>'), 'no JSON object: <h1>Sign in</h1>'],
+  [
+    'a web page called JSON',
+    typed('application/json', '<h1>Sign in</h1>'),
+    'no JSON object: <h1>Sign in</h1>',
+  ],
   ['no object', typed('text/plain', '[1,2]'), '[1,2]'],
   ['a report called a web page', typed('text/html; charset=json'), 'text/html'],
   ['a report called bytes', typed('application/octet-stream'), 'application/octet-stream'],
@@ -175,21 +242,37 @@ const bodies: readonly Row[] = [
     always({ headers, body: whole.slice(0, 690) }),
     fails('SOURCE_GARBLED', 6, 'ended early, after '),
   ],
-  ['a reset for ever', always({ headers, body: whole, cutAfter: 700 }), fails('SOURCE_UNAVAILABLE', 6)],
+  [
+    'a reset for ever',
+    always({ headers, body: whole, cutAfter: 700 }),
+    fails('SOURCE_UNAVAILABLE', 6),
+  ],
   [
     'no HTTP for ever',
     always(raw('SSH-2.0\r\n')),
     fails('SOURCE_UNAVAILABLE', 6, 'does not match the HTTP/1.1 protocol'),
   ],
   ['a web page once', once(typed('text/html', 'x')), ok(2)],
-  ...others.map(([name, answer, says]): Row => [name, always(answer), fails('SOURCE_GARBLED', 2, says)]),
+  ...others.map(([name, answer, says]): Row => [
+    name,
+    always(answer),
+    fails('SOURCE_GARBLED', 2, says),
+  ]),
   [
     'a body that drips',
     always(dripping),
     fails('SOURCE_TIMEOUT', 1, 'answer within 0.15 s', { requestTimeoutMs: 150 }),
   ],
-  ['a body that never ends', always(endless), fails('SOURCE_OVERSIZED', 1, '', { maxResponseBytes: 100_000 })],
-  ['a gzip bomb of 20 MB', always(zipped(gzipSync(Buffer.alloc(20_000_000, ' ')))), fails('SOURCE_OVERSIZED', 1)],
+  [
+    'a body that never ends',
+    always(endless),
+    fails('SOURCE_OVERSIZED', 1, '', { maxResponseBytes: 100_000 }),
+  ],
+  [
+    'a gzip bomb of 20 MB',
+    always(zipped(gzipSync(Buffer.alloc(20_000_000, ' ')))),
+    fails('SOURCE_OVERSIZED', 1),
+  ],
 ];
 
 /** A gzip member with every header field there is (RFC 1952). */
@@ -228,11 +311,18 @@ test.each([...refusals, ...bodies, ...reports])('%s', async (_, script, expected
   const outcome = await ask().catch((error: unknown) => error);
   const files = await readdir(directory);
   const bytes = files.length === 0 ? Buffer.alloc(0) : await readFile(join(directory, 'a'));
-  const saved = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString('utf8').replace('\ufeff', '');
-  expect([saved, server.received.length]).toEqual([expected.code === undefined ? whole : '', expected.tries]);
+  const saved = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes)
+    .toString('utf8')
+    .replace('\ufeff', '');
+  expect([saved, server.received.length]).toEqual([
+    expected.code === undefined ? whole : '',
+    expected.tries,
+  ]);
   const says: unknown = expect.stringContaining(expected.says ?? '');
   const { code, tries } = expected;
-  expect(outcome).toMatchObject(code === undefined ? { path: join(directory, 'a') } : { code, message: says });
+  expect(outcome).toMatchObject(
+    code === undefined ? { path: join(directory, 'a') } : { code, message: says },
+  );
   const slept = expected.slept ?? [];
   expect(clock.slept.slice(0, slept.length)).toEqual(slept);
   expect(clock.slept.length).toBe(tries === 0 ? 5 : tries - 1);
@@ -252,9 +342,13 @@ describe('many calls at once', () => {
       };
     });
     expect((await askAll(30)).saved).toBe(30);
-    const limits = events.flatMap((event) => (event.type === 'concurrency_changed' ? [event.to] : []));
+    const limits = events.flatMap((event) =>
+      event.type === 'concurrency_changed' ? [event.to] : [],
+    );
     expect(Math.min(...limits)).toBeLessThanOrEqual(2);
-    expect(events).toContainEqual(expect.objectContaining({ type: 'concurrency_changed', because: 'recovery' }));
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'concurrency_changed', because: 'recovery' }),
+    );
     expect(server.peak()).toBeLessThanOrEqual(10);
     expect(service.statistics().peakConcurrency).toBe(10);
   });
@@ -283,21 +377,29 @@ describe('many calls at once', () => {
   });
 
   test('an outage of the reports host does not stop the campaign API on another origin', async () => {
-    await serve(always(json({ data: { items: [{ id: 1 }] } })), { reportsUrl: 'http://127.0.0.1:1' });
+    await serve(always(json({ data: { items: [{ id: 1 }] } })), {
+      reportsUrl: 'http://127.0.0.1:1',
+    });
     await askAll(20);
     const page = await connection.service.partners(connection.signal).next();
     expect(page.value).toEqual([{ id: '1', displayName: '', supportsCostData: null }]);
   });
 
   test('a 401 mid-run cancels the queue: of 200 calls only those in flight see it, and later ones fail unsent', async () => {
-    const { service } = await serve((_, count) => (count <= 5 ? json(report) : { status: 401, afterMs: 5 }), {
-      maxConcurrency: 5,
-    });
+    const { service } = await serve(
+      (_, count) => (count <= 5 ? json(report) : { status: 401, afterMs: 5 }),
+      {
+        maxConcurrency: 5,
+      },
+    );
     expect((await askAll(200)).saved).toBe(5);
     expect(server.received.length).toBeLessThanOrEqual(10);
     const requested = server.received.length;
     const campaign = await failureFrom(service.partners(connection.signal).next());
-    expect([(await failureFrom(ask())).code, campaign.code]).toEqual(['CREDENTIALS_REFUSED', 'CREDENTIALS_REFUSED']);
+    expect([(await failureFrom(ask())).code, campaign.code]).toEqual([
+      'CREDENTIALS_REFUSED',
+      'CREDENTIALS_REFUSED',
+    ]);
     expect(server.received).toHaveLength(requested);
   });
 
@@ -307,8 +409,13 @@ describe('many calls at once', () => {
       ({ query }) => {
         const name = query.get('countries') ?? '';
         tries.set(name, (tries.get(name) ?? 0) + 1);
-        if ((tries.get(name) ?? 0) > 2) return json({ ...report, name }, { headers: { connection: 'close' } });
-        return { headers: { ...headers, connection: 'close' }, body: whole, cutAfter: 100 + Number(name) * 20 };
+        if ((tries.get(name) ?? 0) > 2)
+          return json({ ...report, name }, { headers: { connection: 'close' } });
+        return {
+          headers: { ...headers, connection: 'close' },
+          body: whole,
+          cutAfter: 100 + Number(name) * 20,
+        };
       },
       { maxConcurrency: 20 },
     );
@@ -319,7 +426,9 @@ describe('many calls at once', () => {
       ),
     );
     for (const name of names)
-      expect(await readFile(join(directory, name), 'utf8')).toBe(JSON.stringify({ ...report, name }));
+      expect(await readFile(join(directory, name), 'utf8')).toBe(
+        JSON.stringify({ ...report, name }),
+      );
     expect([...tries.values()]).toEqual(names.map(() => 3));
   });
 });
@@ -327,7 +436,9 @@ describe('many calls at once', () => {
 describe('one call', () => {
   test('a redirect is not followed and named by its origin only', async () => {
     const elsewhere = await startScriptedServer(always(json(report)));
-    await serve(always({ status: 302, headers: { location: `${elsewhere.origin}/login?ticket=secret` } }));
+    await serve(
+      always({ status: 302, headers: { location: `${elsewhere.origin}/login?ticket=secret` } }),
+    );
     const failure = await failureFrom(ask());
     expect(failure.code).toBe('SOURCE_REDIRECTED');
     expect(failure.message).toContain(`redirected to ${elsewhere.origin} (302)`);
@@ -343,7 +454,8 @@ describe('one call', () => {
         const flood = (): void => {
           while (!response.destroyed && sent < 100_000_000) {
             sent += 10_000;
-            if (!response.write(`bad ${markedToken} `.padEnd(10_000, 'x'))) return void response.once('drain', flood);
+            if (!response.write(`bad ${markedToken} `.padEnd(10_000, 'x')))
+              return void response.once('drain', flood);
           }
         };
         flood();
@@ -362,13 +474,22 @@ describe('one call', () => {
     expect(await items).toMatchObject([{ id: 'a', name: 'x\ud83d' }]);
     await serve(always({ headers, body: '{"apps":[]}', dripMs: 50 }), { requestTimeoutMs: 60 });
     const requested = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(await failureFrom(requested)).toMatchObject({ code: 'SOURCE_TIMEOUT', facts: { attempts: 3 } });
+    expect(await failureFrom(requested)).toMatchObject({
+      code: 'SOURCE_TIMEOUT',
+      facts: { attempts: 3 },
+    });
   });
 
   test.each([
     ['2 hours behind', -7_200_000, {}, 200, -7_200_000],
     ['5 minutes ahead, of a refusal', 300_000, {}, 400, 300_000],
-    ['2 hours behind with an Age of 2 hours, of a cached answer', -7_200_000, { age: '7200' }, 200, 0],
+    [
+      '2 hours behind with an Age of 2 hours, of a cached answer',
+      -7_200_000,
+      { age: '7200' },
+      200,
+      0,
+    ],
   ])('the clock of an answer that is %s is seen to 2 s', async (_, ms, more, status, skew) => {
     const date = new Date(Date.now() + ms).toUTCString();
     await serve(always(json(report, { status, headers: { date, ...more } })));
@@ -394,7 +515,10 @@ describe('one call', () => {
   test('a place that cannot be written is STORAGE_FAILED and is not requested again', async () => {
     await serve(always(json(report)));
     await mkdir(join(directory, 'a'));
-    expect(await failureFrom(ask())).toMatchObject({ code: 'STORAGE_FAILED', facts: { path: join(directory, 'a') } });
+    expect(await failureFrom(ask())).toMatchObject({
+      code: 'STORAGE_FAILED',
+      facts: { path: join(directory, 'a') },
+    });
     expect(server.received).toHaveLength(1);
   });
 });

@@ -22,23 +22,32 @@ import {
 let server: ScriptedServer;
 let connection: Connection;
 
-async function serve(script: Script = () => json({ rows: [] }), settings: Overrides = {}): Promise<void> {
+async function serve(
+  script: Script = () => json({ rows: [] }),
+  settings: Overrides = {},
+): Promise<void> {
   ({ server, connection } = await useService(script, settings));
 }
 
 describe('a list', () => {
   async function partnerIds(): Promise<string[]> {
     const ids: string[] = [];
-    for await (const page of connection.service.partners(connection.signal)) ids.push(...page.map(({ id }) => id));
+    for await (const page of connection.service.partners(connection.signal))
+      ids.push(...page.map(({ id }) => id));
     return ids;
   }
   const page = (id: number, next: string | null) =>
-    json({ data: { items: [{ id, display_name: 'P', supports_cost_data: true }], paging: { next } } });
+    json({
+      data: { items: [{ id, display_name: 'P', supports_cost_data: true }], paging: { next } },
+    });
   const after = (cursor: string): string => `/public/v1/partners?after=${cursor}`;
 
   test('whose next page is itself stops after 1 page', async () => {
     await serve((request) => page(1, request.target));
-    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 1 } });
+    expect(await failureFrom(partnerIds())).toMatchObject({
+      code: 'SOURCE_ENDLESS_PAGES',
+      facts: { pages: 1 },
+    });
   });
 
   test('whose next page is at another origin is not followed: the token never leaves its own', async () => {
@@ -57,7 +66,10 @@ describe('a list', () => {
     });
     const partners = connection.service.partners(connection.signal);
     for (const _ of [1, 2]) expect(((await partners.next()).value ?? []).length).toBe(1);
-    expect(await failureFrom(partners.next())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
+    expect(await failureFrom(partners.next())).toMatchObject({
+      code: 'SOURCE_UNAVAILABLE',
+      facts: { attempts: 6 },
+    });
   });
 
   test('of which a page is reset once has it requested again, and no item twice', async () => {
@@ -66,7 +78,11 @@ describe('a list', () => {
       return count === 1 ? page(1, after('a')) : page(2, null);
     });
     expect(await partnerIds()).toEqual(['1', '2']);
-    expect(server.received.map(({ target }) => target)).toEqual(['/public/v1/partners', after('a'), after('a')]);
+    expect(server.received.map(({ target }) => target)).toEqual([
+      '/public/v1/partners',
+      after('a'),
+      after('a'),
+    ]);
   });
 
   test('of links that only name a cursor goes on at v1, where v2 is absent', async () => {
@@ -87,18 +103,35 @@ describe('a list', () => {
     'answered %j is no empty list, but an error of the answer',
     async (reply) => {
       await serve(() => reply);
-      expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2 } });
+      expect(await failureFrom(partnerIds())).toMatchObject({
+        code: 'SOURCE_GARBLED',
+        facts: { attempts: 2 },
+      });
     },
   );
 });
 
 describe('the pagination of a page', () => {
   const origin = 'https://reports.example.com';
-  const next = (pagination: unknown): string | null => nextTarget(pagination, '/report?metrics=a,b&cursor=old', origin);
+  const next = (pagination: unknown): string | null =>
+    nextTarget(pagination, '/report?metrics=a,b&cursor=old', origin);
 
   const ends: readonly unknown[] = [
-    [null, undefined, false, '', [], {}, { page: 1, next: null }, { next: ' ' }, { cursor: 'x', next: null }],
-    [{ next: null, cursors: { after: 'x', before: 'y' } }, { cursors: { after: null, before: 'y' } }],
+    [
+      null,
+      undefined,
+      false,
+      '',
+      [],
+      {},
+      { page: 1, next: null },
+      { next: ' ' },
+      { cursor: 'x', next: null },
+    ],
+    [
+      { next: null, cursors: { after: 'x', before: 'y' } },
+      { cursors: { after: null, before: 'y' } },
+    ],
     [
       { page: 1, total_pages: 1 },
       { page: '3', pages: '3', page_size: 8 },
@@ -123,7 +156,10 @@ describe('the pagination of a page', () => {
     [{ next: 'eyJkIjoxfQ==' }, '/report?metrics=a,b&cursor=eyJkIjoxfQ%3D%3D'],
     [{ next: '.eJx' }, '/report?metrics=a,b&cursor=.eJx'],
     [{ next: 2 }, '/report?metrics=a,b&cursor=2'],
-    [{ next: 'b', cursors: { after: 'a/b+c=&d' } }, '/report?metrics=a,b&cursor=old&after=a%2Fb%2Bc%3D%26d'],
+    [
+      { next: 'b', cursors: { after: 'a/b+c=&d' } },
+      '/report?metrics=a,b&cursor=old&after=a%2Fb%2Bc%3D%26d',
+    ],
     [{ cursors: { after: 41 }, cursor: 'b' }, '/report?metrics=a,b&cursor=old&after=41'],
     [{ cursor: 'b' }, '/report?metrics=a,b&cursor=b'],
   ])('%j goes on with %j', (pagination, target) => {
@@ -143,22 +179,38 @@ describe('the pagination of a page', () => {
   });
 
   const unread: readonly unknown[] = [
-    [true, 'more', 7, ['/next'], { next: { href: '/next' } }, { next: true }, { next: 2 ** 60 }, { total_pages: 2 }],
+    [
+      true,
+      'more',
+      7,
+      ['/next'],
+      { next: { href: '/next' } },
+      { next: true },
+      { next: 2 ** 60 },
+      { total_pages: 2 },
+    ],
     [
       { page: 1, page_size: 8, total_pages: 2, total: 9 },
       { has_more: true, next_page: 2 },
       { page: 0, total_pages: 2 },
     ],
-    [{ current_page: 1, last_page: 2 }, { page: 1, page_size: 8, total: 7 }, { links: { next: '/2' } }],
+    [
+      { current_page: 1, last_page: 2 },
+      { page: 1, page_size: 8, total: 7 },
+      { links: { next: '/2' } },
+    ],
     [
       { page: 1, total_pages: 1, has_more: true },
       { cursors: { after: null }, has_more: true },
     ],
   ].flat();
-  test.each(unread.map((pagination) => [pagination]))('%j is none that is known, and so no end', (pagination) => {
-    expect(() => next(pagination)).toThrow(Failure);
-    expect(() => next(pagination)).toThrow('named neither a next page nor a known end');
-  });
+  test.each(unread.map((pagination) => [pagination]))(
+    '%j is none that is known, and so no end',
+    (pagination) => {
+      expect(() => next(pagination)).toThrow(Failure);
+      expect(() => next(pagination)).toThrow('named neither a next page nor a known end');
+    },
+  );
 });
 
 describe('a page of a report', () => {
@@ -169,14 +221,22 @@ describe('a page of a report', () => {
 
   const save = (page?: string) => {
     const parameters = { metrics: 'installs,clicks', utc_offset: '+00:00' };
-    return connection.service.report(parameters, join(directory, 'report'), connection.signal, page);
+    return connection.service.report(
+      parameters,
+      join(directory, 'report'),
+      connection.signal,
+      page,
+    );
   };
   const report = '/reports-service/report?metrics=installs,clicks&utc_offset=%2B00:00';
 
   test('is followed from the first to the third and last, by what each says of the next', async () => {
     const nexts = ['/reports-service/report?page=2', 'c3', null];
-    await serve((_, count) => json({ rows: [{ installs: String(count) }], pagination: { next: nexts[count - 1] } }));
-    for (let page: string | null | undefined; page !== null;) page = (await save(page))?.nextPage ?? null;
+    await serve((_, count) =>
+      json({ rows: [{ installs: String(count) }], pagination: { next: nexts[count - 1] } }),
+    );
+    for (let page: string | null | undefined; page !== null;)
+      page = (await save(page))?.nextPage ?? null;
     expect(server.received.map(({ target }) => target)).toEqual([
       `${report}&format_dates=false`,
       '/reports-service/report?page=2&format_dates=false',
@@ -220,10 +280,26 @@ describe('a page of a report', () => {
   test.each<[string, string, string | null]>([
     ['beside another one in a row', `{${rows(2)},"pagination":${own}}`, '/2'],
     ['before others in 6,000 rows', `{"pagination":${own},${rows(MANY)}}`, '/2'],
-    ['after 6,000 rows', `{${rows(MANY)} , "pagination" : ${own} , "debug":{"pagination":${other}}} `, '/2'],
-    ['that is null, after one that is not', `{"pagination":${own},${rows(MANY)},"pagination":null}`, null],
-    ['of other members alone', `{"meta":[{"pagination":${other}}],${rows(MANY)},"sort":"pagination"}`, null],
-    ['between long members, before one that is null', `{${long},"pagination":${own},"pagination":null,${long}}`, null],
+    [
+      'after 6,000 rows',
+      `{${rows(MANY)} , "pagination" : ${own} , "debug":{"pagination":${other}}} `,
+      '/2',
+    ],
+    [
+      'that is null, after one that is not',
+      `{"pagination":${own},${rows(MANY)},"pagination":null}`,
+      null,
+    ],
+    [
+      'of other members alone',
+      `{"meta":[{"pagination":${other}}],${rows(MANY)},"sort":"pagination"}`,
+      null,
+    ],
+    [
+      'between long members, before one that is null',
+      `{${long},"pagination":${own},"pagination":null,${long}}`,
+      null,
+    ],
   ])('says what its own member says, %s', async (_, text, nextPage) => {
     await serve(() => ({ ...json({}), body: text }));
     expect(await save()).toMatchObject({ plainBytes: text.length, nextPage });

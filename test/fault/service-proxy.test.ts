@@ -27,7 +27,13 @@ const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const line = { cost_id: 'id-of-12-chars', cost_type: 'cpc', cost_currency: 'EUR', cost_amount: '1', tag: 't' };
+const line = {
+  cost_id: 'id-of-12-chars',
+  cost_type: 'cpc',
+  cost_currency: 'EUR',
+  cost_amount: '1',
+  tag: 't',
+};
 
 describe('the proxy of an environment', () => {
   const serviceOf = (
@@ -77,7 +83,8 @@ describe('the proxy of an environment', () => {
     const environment = { HTTPS_PROXY: 'http://user:p%40ss@proxy' };
     const basic = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
     expect(serviceOf(environment).proxy?.credential?.reveal()).toBe(basic);
-    const withHeader = () => serviceOf(environment, ', headers: { proxy-Authorization: Negotiate abc }');
+    const withHeader = () =>
+      serviceOf(environment, ', headers: { proxy-Authorization: Negotiate abc }');
     expect(withHeader).toThrow('is a header ripen sets itself');
     expect(withHeader).not.toThrow('abc');
   });
@@ -86,7 +93,10 @@ describe('the proxy of an environment', () => {
 interface RunningProxy {
   readonly address: string;
   /** What each CONNECT asked for, and its headers. */
-  readonly requested: readonly { readonly target: string; readonly headers: IncomingMessage['headers'] }[];
+  readonly requested: readonly {
+    readonly target: string;
+    readonly headers: IncomingMessage['headers'];
+  }[];
   /** Most tunnels open at once. */
   readonly peak: () => number;
   /** Every byte that clients sent through. */
@@ -168,7 +178,10 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
     expect(proxy.requested[0]?.headers['proxy-authorization']).toBe('Basic cHJveHk6bWFya2Vk');
     expect(JSON.stringify(proxy.requested) + proxy.carried()).not.toContain(markedToken);
     expect(proxy.carried().length).toBeGreaterThan(500);
-    expect(server.received[0]?.headers).toMatchObject({ authorization: `Bearer ${markedToken}`, host: HOST });
+    expect(server.received[0]?.headers).toMatchObject({
+      authorization: `Bearer ${markedToken}`,
+      host: HOST,
+    });
     expect(server.received[0]?.headers).not.toHaveProperty('proxy-authorization');
   });
 
@@ -193,10 +206,16 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
     async (status) => {
       await serve({}, status);
       const failure = await failureFrom(ask());
-      expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6, because: `proxy ${status}` } });
+      expect(failure).toMatchObject({
+        code: 'SOURCE_UNAVAILABLE',
+        facts: { attempts: 6, because: `proxy ${status}` },
+      });
       expect(failure.message).toContain(`the proxy answered ${status}`);
       const spend = await failureFrom(connection.service.submitSpend(line, connection.signal));
-      expect(spend).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { because: `proxy ${status}` } });
+      expect(spend).toMatchObject({
+        code: 'SOURCE_UNAVAILABLE',
+        facts: { because: `proxy ${status}` },
+      });
       expect(server.received).toEqual([]);
     },
   );

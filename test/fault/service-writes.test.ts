@@ -13,7 +13,13 @@ import {
   useService,
 } from '../support/scripted-server.ts';
 
-const line = { cost_id: 'cost-id-0001', cost_type: 'cpi', cost_currency: 'EUR', cost_amount: '1.50', tag: 'a b&c+d' };
+const line = {
+  cost_id: 'cost-id-0001',
+  cost_type: 'cpi',
+  cost_currency: 'EUR',
+  cost_amount: '1.50',
+  tag: 'a b&c+d',
+};
 const link = {
   name: 'N',
   token: 'abc123',
@@ -39,10 +45,14 @@ describe('ad spend', () => {
     await serve(() => ({ status: 200 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
     const [request] = server.received;
-    const body = 'cost_type=cpi&cost_currency=EUR&cost_id=cost-id-0001&cost_amount=1.50&tag=a+b%26c%2Bd';
+    const body =
+      'cost_type=cpi&cost_currency=EUR&cost_id=cost-id-0001&cost_amount=1.50&tag=a+b%26c%2Bd';
     expect(request).toMatchObject({ method: 'POST', target: '/cost', body });
     const type = 'application/x-www-form-urlencoded';
-    expect(request?.headers).toMatchObject({ authorization: 'Partner cost-key-marked', 'content-type': type });
+    expect(request?.headers).toMatchObject({
+      authorization: 'Partner cost-key-marked',
+      'content-type': type,
+    });
   });
 
   test.each([400, 403])('answered %i is rejected with the words of the service', async (status) => {
@@ -59,16 +69,19 @@ describe('ad spend', () => {
       expect(failure.hint).toBe('Set service.cost_headers to the credential of the ad spend API.');
     }
     expect(server.received).toHaveLength(1);
-    expect(await connection.service.filtersData({ filters: ['apps'] }, connection.signal)).toEqual([]);
+    expect(await connection.service.filtersData({ filters: ['apps'] }, connection.signal)).toEqual(
+      [],
+    );
   });
 
   const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' };
   const unknown: readonly (readonly [string, Reply | 'hang', string])[] = [
     ['a connection lost after sending', { status: 0 }, ''],
     ['no answer within the deadline', 'hang', ''],
-    ...[201, 202, 204, 301, 302, 303, 408, 409, 418, 423, 425, 499, 500, 501, 502, 503, 504, 520, 522, 524].map(
-      (status) => [String(status), { status, headers: { location: '/thanks' } }, ''] as const,
-    ),
+    ...[
+      201, 202, 204, 301, 302, 303, 408, 409, 418, 423, 425, 499, 500, 501, 502, 503, 504, 520, 522,
+      524,
+    ].map((status) => [String(status), { status, headers: { location: '/thanks' } }, ''] as const),
     [
       '422',
       { status: 422, body: '{"message":"cost_id is known"}' },
@@ -81,14 +94,38 @@ describe('ad spend', () => {
       'with a web page',
     ],
     ['200 with more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'not be read to its end'],
-    ['200 with text called gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'not be read to its end'],
-    ['200 with JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'not be read to its end'],
+    [
+      '200 with text called gzip',
+      { body: 'OK', headers: { 'content-encoding': 'gzip' } },
+      'not be read to its end',
+    ],
+    [
+      '200 with JSON that was cut',
+      { body: '{"error":"no such campaign"}', cutAfter: 12 },
+      'not be read to its end',
+    ],
     ['200 with broken JSON', { body: '{"error":"no such' }, 'with broken JSON'],
     ['200 with an error', { body: '\ufeff{"error":"no"}' }, 'with an error: no'],
-    ['200 with an error in a list', json({ data: { items: [{}, { error: 'no' }] } }), 'with an error: no'],
-    ['200 with success: false', json({ success: false, message: 'not stored' }), 'with an error: not stored'],
-    ['200 with status: 422', json({ status: 422, message: 'not stored' }), 'with an error: not stored'],
-    ['200 with plain words of an error', { body: 'ERROR: rejected' }, 'with an error: ERROR: rejected'],
+    [
+      '200 with an error in a list',
+      json({ data: { items: [{}, { error: 'no' }] } }),
+      'with an error: no',
+    ],
+    [
+      '200 with success: false',
+      json({ success: false, message: 'not stored' }),
+      'with an error: not stored',
+    ],
+    [
+      '200 with status: 422',
+      json({ status: 422, message: 'not stored' }),
+      'with an error: not stored',
+    ],
+    [
+      '200 with plain words of an error',
+      { body: 'ERROR: rejected' },
+      'with an error: ERROR: rejected',
+    ],
     ['200 with a JSON text of an error', json('Unauthorized'), 'with an error: Unauthorized'],
   ];
   test.each(unknown)('answered with %s is unknown and not sent again', async (_, reply, reason) => {
@@ -103,18 +140,24 @@ describe('ad spend', () => {
     [308, 'SOURCE_REDIRECTED'],
     [404, 'SOURCE_MISSING'],
     [410, 'SOURCE_MISSING'],
-  ])('answered %i came to no ad spend API at all: %s, sent once and not accepted', async (status, code) => {
-    await serve(() => ({ status }));
-    expect(await failureFrom(spend())).toMatchObject({ code, facts: { status } });
-    expect(server.received).toHaveLength(1);
-  });
+  ])(
+    'answered %i came to no ad spend API at all: %s, sent once and not accepted',
+    async (status, code) => {
+      await serve(() => ({ status }));
+      expect(await failureFrom(spend())).toMatchObject({ code, facts: { status } });
+      expect(server.received).toHaveLength(1);
+    },
+  );
 
   test('answered 429, and so certainly not accepted, is sent again; without a connection 6 times, and certainly not sent', async () => {
     await serve((_, count) => (count <= 2 ? { status: 429, body: 'later' } : { status: 200 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
     expect(server.received).toHaveLength(3);
     await server.close();
-    expect(await failureFrom(spend())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
+    expect(await failureFrom(spend())).toMatchObject({
+      code: 'SOURCE_UNAVAILABLE',
+      facts: { attempts: 6 },
+    });
   });
 
   test('aborted while it waits to be sent again after 429 is certainly not accepted', async () => {
@@ -126,7 +169,9 @@ describe('ad spend', () => {
         return Promise.resolve(signal.throwIfAborted());
       },
     });
-    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow('SIGTERM');
+    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow(
+      'SIGTERM',
+    );
     expect(server.received).toHaveLength(1);
   });
 
@@ -136,11 +181,20 @@ describe('ad spend', () => {
     const sent = connection.service.submitSpend(line, controller.signal);
     setTimeout(() => controller.abort(new Error('SIGTERM')), 60);
     expect(await sent).toMatchObject({ outcome: 'unknown' });
-    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow('SIGTERM');
+    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow(
+      'SIGTERM',
+    );
     expect(server.received).toHaveLength(1);
   });
 
-  const document = { success: true, status: 'ok', error: null, errors: [], data: [{ id: 1 }], detail: '' };
+  const document = {
+    success: true,
+    status: 'ok',
+    error: null,
+    errors: [],
+    data: [{ id: 1 }],
+    detail: '',
+  };
   test.each<[string, Reply]>([
     ['nothing, encoded', { headers: { 'content-encoding': 'gzip' } }],
     ['nothing, of the type of a page', { headers: { 'content-type': 'text/html' } }],
@@ -170,30 +224,78 @@ describe('a link', () => {
 
   const moved = { location: '/links' };
   test.each<[string, Reply | 'hang', FailureCode, outcome: string | undefined, says: string]>([
-    ['a connection lost after sending', { status: 0 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether'],
-    ['no answer within the deadline', 'hang', 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether'],
-    ['503', { status: 503 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether the link "N" was created'],
-    ['499', { status: 499 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown whether the link "N" was created'],
+    [
+      'a connection lost after sending',
+      { status: 0 },
+      'SOURCE_UNAVAILABLE',
+      'unknown',
+      'It is unknown whether',
+    ],
+    [
+      'no answer within the deadline',
+      'hang',
+      'SOURCE_UNAVAILABLE',
+      'unknown',
+      'It is unknown whether',
+    ],
+    [
+      '503',
+      { status: 503 },
+      'SOURCE_UNAVAILABLE',
+      'unknown',
+      'It is unknown whether the link "N" was created',
+    ],
+    [
+      '499',
+      { status: 499 },
+      'SOURCE_UNAVAILABLE',
+      'unknown',
+      'It is unknown whether the link "N" was created',
+    ],
     ['303', { status: 303, headers: moved }, 'SOURCE_UNAVAILABLE', 'unknown', 'was redirected to '],
-    ['an answer that is cut', { ...created, cutAfter: 20 }, 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
-    ['an answer without a link', json({ data: { items: [] } }), 'SOURCE_UNAVAILABLE', 'unknown', 'It is unknown'],
+    [
+      'an answer that is cut',
+      { ...created, cutAfter: 20 },
+      'SOURCE_UNAVAILABLE',
+      'unknown',
+      'It is unknown',
+    ],
+    [
+      'an answer without a link',
+      json({ data: { items: [] } }),
+      'SOURCE_UNAVAILABLE',
+      'unknown',
+      'It is unknown',
+    ],
     ['307', { status: 307, headers: moved }, 'SOURCE_REDIRECTED', undefined, ''],
     ['423', { status: 423, body: 'taken' }, 'SOURCE_REFUSED', undefined, 'taken'],
-  ])('whose creation is answered with %s: sent once, %3$s', async (_, reply, code, outcome, says) => {
-    await serve(() => reply, 300);
-    const failure = await failureFrom(create());
-    expect([failure.code, failure.facts['outcome']]).toEqual([code, outcome]);
-    expect(failure.message).toContain(says);
-    expect(server.received).toHaveLength(1);
-  });
+  ])(
+    'whose creation is answered with %s: sent once, %3$s',
+    async (_, reply, code, outcome, says) => {
+      await serve(() => reply, 300);
+      const failure = await failureFrom(create());
+      expect([failure.code, failure.facts['outcome']]).toEqual([code, outcome]);
+      expect(failure.message).toContain(says);
+      expect(server.received).toHaveLength(1);
+    },
+  );
 
   test('is updated again after a lost connection, a 502 and a 503, every digit of the partner id as the integer it is', async () => {
-    await serve((_, count) => [{ status: 0 }, { status: 502 }, { status: 503 }][count - 1] ?? created);
+    await serve(
+      (_, count) => [{ status: 0 }, { status: 502 }, { status: 503 }][count - 1] ?? created,
+    );
     const change = { partnerId: '9007199254740993', costDataEnabled: false };
-    const updated = connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
+    const updated = connection.service.updateLink(
+      '4zb92bmajmrd',
+      'abc123',
+      change,
+      connection.signal,
+    );
     expect(await updated).toMatchObject({ token: 'abc123' });
     const sent = 'PATCH {"partner_id":9007199254740993,"cost_data_enabled":false}';
-    expect(server.received.map(({ method, body }) => `${method} ${body}`)).toEqual(Array(4).fill(sent));
+    expect(server.received.map(({ method, body }) => `${method} ${body}`)).toEqual(
+      Array(4).fill(sent),
+    );
   });
 
   test('under a token that would leave its path, or with a partner id that is no integer, is refused unsent', async () => {

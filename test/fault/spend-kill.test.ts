@@ -34,14 +34,34 @@ let simulator: Simulator;
 
 beforeEach(async () => {
   desk = await openDesk();
-  simulator = await startSimulator({ world: { apps: 1, partners: 1, links: 2, rowsPerDay: 1 }, answerDelayMs: 2 });
-  const service = { ...serviceAt(simulator.url), cost_headers: { Authorization: 'Partner simulator' } };
-  const slices = [{ name: 's', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' }];
-  await desk.write('ripen.yaml', JSON.stringify({ service, warehouse: 'warehouse.duckdb', slices }));
+  simulator = await startSimulator({
+    world: { apps: 1, partners: 1, links: 2, rowsPerDay: 1 },
+    answerDelayMs: 2,
+  });
+  const service = {
+    ...serviceAt(simulator.url),
+    cost_headers: { Authorization: 'Partner simulator' },
+  };
+  const slices = [
+    { name: 's', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' },
+  ];
+  await desk.write(
+    'ripen.yaml',
+    JSON.stringify({ service, warehouse: 'warehouse.duckdb', slices }),
+  );
 });
 
 function start(...more: readonly string[]): Running {
-  const argv = ['spend', 'send', '--file', 'f.csv', '--json', '--as-of', NOW.toISOString(), ...more];
+  const argv = [
+    'spend',
+    'send',
+    '--file',
+    'f.csv',
+    '--json',
+    '--as-of',
+    NOW.toISOString(),
+    ...more,
+  ];
   return startProcess(process.execPath, [cli, ...argv], desk.directory);
 }
 
@@ -105,7 +125,11 @@ test(
     expect(good.filter((costId) => !counts.has(costId) && !unknown.includes(costId))).toEqual([]);
 
     const resent = await finish('--resend-unknown');
-    expect(resent).toMatchObject({ accepted: unknown.length, already_accepted: accepted.length, unknown: 0 });
+    expect(resent).toMatchObject({
+      accepted: unknown.length,
+      already_accepted: accepted.length,
+      unknown: 0,
+    });
     expect(good.filter((costId) => (simulator.acceptedSpend.get(costId) ?? 0) < 1)).toEqual([]);
     expect(accepted.filter((costId) => simulator.acceptedSpend.get(costId) !== 1)).toEqual([]);
     expect(unknown.filter((costId) => (simulator.acceptedSpend.get(costId) ?? 0) > 2)).toEqual([]);

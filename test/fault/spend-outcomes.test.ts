@@ -39,8 +39,11 @@ const fileOf = async (costIds: readonly string[]): Promise<string> =>
   desk.write('f.csv', csvOf(costIds.map((costId) => ({ ...goodLine, cost_id: costId }))));
 const send = async (file: string, change: object = {}, signal?: AbortSignal) =>
   desk.send(file, connection.service, change, signal);
-const codes = ({ failures }: { readonly failures: readonly { readonly code: string }[] }): string[] =>
-  failures.map(({ code }) => code);
+const codes = ({
+  failures,
+}: {
+  readonly failures: readonly { readonly code: string }[];
+}): string[] => failures.map(({ code }) => code);
 
 /** A new connection: what a run refused must not outlast it. */
 async function reconnect(origin = server.origin): Promise<void> {
@@ -54,24 +57,32 @@ describe('an outcome that nobody knows', () => {
     ['answered 200 beside an error', { status: 200, body: '{"error":"not your campaign"}' }],
   ];
 
-  test.each(strange)('of a line %s is unknown, and only resent when told', async (_what, answer) => {
-    const [one = '', two = ''] = ids(2);
-    const file = await fileOf([one, two]);
-    reply = (_request, costId) => (costId === one ? answer : { status: 200 });
-    const first = await send(file);
-    expect(first).toMatchObject({ sent: 2, accepted: 1, unknown: 1 });
-    expect(codes(first)).toEqual(['SPEND_UNKNOWN']);
-    expect(await desk.ledger()).toMatchObject([{ outcome: 'unknown' }, { outcome: 'accepted' }]);
+  test.each(strange)(
+    'of a line %s is unknown, and only resent when told',
+    async (_what, answer) => {
+      const [one = '', two = ''] = ids(2);
+      const file = await fileOf([one, two]);
+      reply = (_request, costId) => (costId === one ? answer : { status: 200 });
+      const first = await send(file);
+      expect(first).toMatchObject({ sent: 2, accepted: 1, unknown: 1 });
+      expect(codes(first)).toEqual(['SPEND_UNKNOWN']);
+      expect(await desk.ledger()).toMatchObject([{ outcome: 'unknown' }, { outcome: 'accepted' }]);
 
-    reply = () => ({ status: 200 });
-    const second = await send(file);
-    expect(second).toMatchObject({ sent: 0, unknown: 1, already_accepted: 1 });
-    expect(codes(second)).toEqual(['SPEND_UNKNOWN']);
-    expect(received()).toHaveLength(2);
+      reply = () => ({ status: 200 });
+      const second = await send(file);
+      expect(second).toMatchObject({ sent: 0, unknown: 1, already_accepted: 1 });
+      expect(codes(second)).toEqual(['SPEND_UNKNOWN']);
+      expect(received()).toHaveLength(2);
 
-    expect(await send(file, { resendUnknown: true })).toMatchObject({ sent: 1, accepted: 1, unknown: 0, failures: [] });
-    expect(received().toSorted()).toEqual([one, one, two]);
-  });
+      expect(await send(file, { resendUnknown: true })).toMatchObject({
+        sent: 1,
+        accepted: 1,
+        unknown: 0,
+        failures: [],
+      });
+      expect(received().toSorted()).toEqual([one, one, two]);
+    },
+  );
 });
 
 test.each([400, 403])(
@@ -79,7 +90,8 @@ test.each([400, 403])(
   async (status) => {
     const [one = '', two = ''] = ids(2);
     const file = await fileOf([one, two, 'short']);
-    reply = (_request, costId) => (costId === two ? { status, body: '{"message":"not yours"}' } : { status: 200 });
+    reply = (_request, costId) =>
+      costId === two ? { status, body: '{"message":"not yours"}' } : { status: 200 };
     const summary = await send(file);
     expect(summary).toMatchObject({ rejected: 1, sent: 2, accepted: 1, refused: 1 });
     expect(codes(summary)).toEqual(['SPEND_REJECTED']);
@@ -87,13 +99,22 @@ test.each([400, 403])(
       [3, [`the service: ${status} not yours`]],
       [4, ['cost_id had 5 characters, not 12 to 256']],
     ]);
-    expect(await desk.ledger()).toMatchObject([{ outcome: 'accepted' }, { outcome: 'rejected', status }]);
+    expect(await desk.ledger()).toMatchObject([
+      { outcome: 'accepted' },
+      { outcome: 'rejected', status },
+    ]);
 
     reply = () => ({ status: 200 });
-    const mended = await desk.write('f.csv', csvOf([{ ...goodLine, cost_id: two, cost_amount: '7' }]));
+    const mended = await desk.write(
+      'f.csv',
+      csvOf([{ ...goodLine, cost_id: two, cost_amount: '7' }]),
+    );
     await reconnect('http://127.0.0.1:9');
     expect(codes(await send(mended))).toEqual(['SOURCE_UNAVAILABLE']);
-    expect(await desk.ledger()).toMatchObject([{ outcome: 'accepted' }, { outcome: 'rejected', status }]);
+    expect(await desk.ledger()).toMatchObject([
+      { outcome: 'accepted' },
+      { outcome: 'rejected', status },
+    ]);
     await reconnect();
     expect(await send(mended)).toMatchObject({ accepted: 1, rejects_file: null, failures: [] });
     expect(received().filter((costId) => costId === two)).toHaveLength(2);
@@ -126,7 +147,9 @@ describe('what stops everything', () => {
     expect(summary).toMatchObject({ refused: 8, sent: 8, to_send: 60 });
     expect(received()).toHaveLength(8);
     expect(codes(summary)).toEqual(['ACCESS_FORBIDDEN', 'SPEND_REJECTED']);
-    expect(exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)))).toBe(78);
+    expect(
+      exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message))),
+    ).toBe(78);
     expect(summary.failures[0]?.hint).toContain('service.cost_headers');
 
     reply = () => ({ status: 200 });
@@ -139,14 +162,22 @@ describe('what stops everything', () => {
     reply = () => ({ status: 503 });
     const summary = await send(file);
     expect(summary.unknown).toBe(8);
-    expect(summary).toMatchObject({ accepted: 0, refused: 0, sent: received().length, unknown: received().length });
+    expect(summary).toMatchObject({
+      accepted: 0,
+      refused: 0,
+      sent: received().length,
+      unknown: received().length,
+    });
     expect(codes(summary)).toEqual(['SPEND_UNKNOWN']);
     expect(summary.failures[0]?.message).toContain('8 lines in a row');
     expect(await desk.ledger()).toHaveLength(summary.unknown);
 
     reply = () => ({ status: 200 });
     await reconnect();
-    expect(await send(file)).toMatchObject({ accepted: 100 - summary.unknown, unknown: summary.unknown });
+    expect(await send(file)).toMatchObject({
+      accepted: 100 - summary.unknown,
+      unknown: summary.unknown,
+    });
     expect(received().toSorted()).toEqual(all);
   });
 
@@ -157,8 +188,12 @@ describe('what stops everything', () => {
     expect(summary.unknown).toBe(received().length);
     expect(summary.unknown).toBeLessThanOrEqual(8);
     expect(codes(summary)).toEqual(['SOURCE_REDIRECTED', 'SPEND_UNKNOWN']);
-    expect(exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)))).toBe(78);
-    expect(new Set((await desk.ledger()).map(({ outcome }) => outcome))).toEqual(new Set(['unknown']));
+    expect(
+      exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message))),
+    ).toBe(78);
+    expect(new Set((await desk.ledger()).map(({ outcome }) => outcome))).toEqual(
+      new Set(['unknown']),
+    );
   });
 
   test('no connection: nothing was sent, so nothing is unknown and all is sent later', async () => {
@@ -176,7 +211,9 @@ describe('what stops everything', () => {
   test('a disk that is full once a line was sent: it is counted as unknown, as the next run will find it', async () => {
     const file = await fileOf(ids(1));
     let isFull = false;
-    const steps: Steps = await countSteps(() => isFull && steps.kinds.at(-1) === 'insert into ripen.spend');
+    const steps: Steps = await countSteps(
+      () => isFull && steps.kinds.at(-1) === 'insert into ripen.spend',
+    );
     reply = () => {
       isFull = true;
       return { status: 200 };
@@ -201,7 +238,10 @@ describe('what stops everything', () => {
     expect(summary.accepted).toBe(received().length);
     expect(summary.accepted).toBeLessThanOrEqual(28);
     expect(await desk.ledger()).toHaveLength(summary.accepted);
-    expect(await send(file)).toMatchObject({ accepted: 60 - summary.accepted, already_accepted: summary.accepted });
+    expect(await send(file)).toMatchObject({
+      accepted: 60 - summary.accepted,
+      already_accepted: summary.accepted,
+    });
     expect(received().toSorted()).toEqual(all);
   });
 });
@@ -210,8 +250,14 @@ test.each([
   ['cut in an emoji', JSON.stringify({ message: `${'x'.repeat(498)}😀 tail` })],
   ['with half an emoji as an escape', String.raw`{"message":"bad tag \ud83d"}`],
 ])('a rejection in words %s is recorded beside the accepted lines', async (_, body) => {
-  reply = (_request, costId) => (costId === 'sender-000003' ? { status: 400, body } : { status: 200 });
-  expect(await send(await fileOf(ids(20)))).toMatchObject({ sent: 20, accepted: 19, refused: 1, unknown: 0 });
+  reply = (_request, costId) =>
+    costId === 'sender-000003' ? { status: 400, body } : { status: 200 };
+  expect(await send(await fileOf(ids(20)))).toMatchObject({
+    sent: 20,
+    accepted: 19,
+    refused: 1,
+    unknown: 0,
+  });
 });
 
 test('a line is recorded as being sent before its call, and no more than 8 at once', async () => {

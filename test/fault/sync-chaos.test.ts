@@ -35,7 +35,13 @@ const TEST_MS = 180_000;
 /** How much faster than the real one the clock of the connection is: waits between tries are shorter, their proportions kept. */
 const HASTE = 20;
 
-const world: Partial<WorldOptions> = { seed: SEED, apps: 3, partners: 8, links: 60, rowsPerDay: 600 };
+const world: Partial<WorldOptions> = {
+  seed: SEED,
+  apps: 3,
+  partners: 8,
+  links: 60,
+  rowsPerDay: 600,
+};
 
 function report(
   name: string,
@@ -57,7 +63,11 @@ function report(
 const slices: readonly Slice[] = [
   report('days', ['day', 'app_token', 'network', 'os_name', 'country_code'], day('2026-03-30')),
   report('hours', ['hour', 'os_name'], day('2025-01-06')),
-  report('hours_by_network', ['hour', 'app_token', 'network', 'os_name', 'country_code'], day('2026-05-30')),
+  report(
+    'hours_by_network',
+    ['hour', 'app_token', 'network', 'os_name', 'country_code'],
+    day('2026-05-30'),
+  ),
 ];
 
 /** A clock on which everything lasts a fraction of its time. */
@@ -89,7 +99,9 @@ class Service {
   }
 
   static async start(): Promise<Service> {
-    return new Service(await startSimulator({ token: TOKEN, world, now: NOW, answerDelayMs: ANSWER_DELAY_MS }));
+    return new Service(
+      await startSimulator({ token: TOKEN, world, now: NOW, answerDelayMs: ANSWER_DELAY_MS }),
+    );
   }
 
   get url(): string {
@@ -120,7 +132,13 @@ class Service {
     this.#gone.push(...requested.requests);
     this.#peak = Math.max(this.#peak, requested.peak);
     await delay(DOWN_MS);
-    this.#simulator = await startSimulator({ token: TOKEN, port, world, now: NOW, answerDelayMs: ANSWER_DELAY_MS });
+    this.#simulator = await startSimulator({
+      token: TOKEN,
+      port,
+      world,
+      now: NOW,
+      answerDelayMs: ANSWER_DELAY_MS,
+    });
     this.#lives += 1;
     this.#misbehave();
   }
@@ -134,7 +152,11 @@ class Service {
     const always = { match: isReport, times: Infinity };
     this.#simulator.script({ ...always, fault: { kind: 'too_heavy', maxRows: MAX_ROWS } });
     const seed = SEED * 100 + this.#lives;
-    this.#simulator.script({ match, times: Infinity, fault: { kind: 'random', seed, tooMany: TOO_MANY, cut: CUT } });
+    this.#simulator.script({
+      match,
+      times: Infinity,
+      fault: { kind: 'random', seed, tooMany: TOO_MANY, cut: CUT },
+    });
   }
 
   #count(): void {

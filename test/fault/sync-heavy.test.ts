@@ -35,7 +35,11 @@ const wide = slice({
 });
 
 const tooHeavy = (maxRows: number): (() => void) =>
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'too_heavy', maxRows } });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'too_heavy', maxRows },
+  });
 
 test('504 for more than 20 rows splits windows of 7 days, whose sum equals an undisturbed load', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
@@ -92,7 +96,9 @@ test('1 day of 20 that stays too heavy fails alone with exit code 75; its old ro
   expect(summary.status).toBe('partial');
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
   expect(await contentOf(scenario, `(from daily where ${heavy})`)).toEqual(before);
-  expect(await column(scenario, 'select count(distinct day) from daily where _load_id > 3')).toEqual(['19']);
+  expect(
+    await column(scenario, 'select count(distinct day) from daily where _load_id > 3'),
+  ).toEqual(['19']);
 });
 
 test('a month is never cut: one that is too heavy for days is not asked for in parts of it', async () => {
@@ -111,7 +117,9 @@ test('a month is never cut: one that is too heavy for days is not asked for in p
   const summary = await runNight(scenario, NOW);
   expect(summary.failures).toEqual([]);
   const periods = askedReports(scenario).map(({ period }) => period);
-  expect(periods).toEqual(expect.arrayContaining(['2026-04-01:2026-04-30', '2026-05-01:2026-05-31']));
+  expect(periods).toEqual(
+    expect.arrayContaining(['2026-04-01:2026-04-30', '2026-05-01:2026-05-31']),
+  );
 });
 
 test('no report that was answered is asked for again while its day is divided further, and each is counted', async () => {
@@ -119,7 +127,9 @@ test('no report that was answered is asked for again while its day is divided fu
   tooHeavy(15);
   const summary = await scenario.night(NOW);
   const requested = askedReports(scenario);
-  const answered = requested.filter(({ status }) => status !== 504).map(({ query }) => query.toString());
+  const answered = requested
+    .filter(({ status }) => status !== 504)
+    .map(({ query }) => query.toString());
   const parts = (await column(scenario, 'select requests from ripen.loads')).map(Number);
   expect(Math.min(...parts)).toBeGreaterThan(8);
   expect(answered.length).toBe(parts.reduce((sum, count) => sum + count, 0));
@@ -131,7 +141,11 @@ test("a slice's own filters on the dividing dimension keep their meaning in ever
   const filtered = slice({
     ...wide,
     name: 'filtered',
-    parameters: { country_code__in: 'DE,FR,US,JP,GB,BR', country_code__not_in: 'JP', os_name__contains: 'o' },
+    parameters: {
+      country_code__in: 'DE,FR,US,JP,GB,BR',
+      country_code__not_in: 'JP',
+      os_name__contains: 'o',
+    },
   });
   scenario = await openScenario([filtered]);
   tooHeavy(15);
@@ -205,7 +219,9 @@ const wholes = (): string[] =>
   );
 
 test('2 heavy days with rows whose network or country is NULL fail by name, and nothing of them is loaded', async () => {
-  const nulls = new Map(['network', 'country_code'].map((name) => [name, [mostFrequent(name)]] as const));
+  const nulls = new Map(
+    ['network', 'country_code'].map((name) => [name, [mostFrequent(name)]] as const),
+  );
   await openHeavy(divided, { nulls });
   const summary = await runNight(scenario, NOW);
   expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
@@ -213,7 +229,8 @@ test('2 heavy days with rows whose network or country is NULL fail by name, and 
     '2026-05-30:2026-05-30',
     '2026-05-31:2026-05-31',
   ]);
-  for (const { message } of summary.failures) expect(message).toEqual(textWith('a value may be in neither part'));
+  for (const { message } of summary.failures)
+    expect(message).toEqual(textWith('a value may be in neither part'));
   expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
   expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
   expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['0']);
@@ -230,7 +247,10 @@ test('2 heavy days without NULL load, equal to the truth, and the whole of each 
 });
 
 test('a heavy day with an identical row twice, which all totals count twice, loads one of them, with a warning', async () => {
-  await openHeavy(slice({ ...given, datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } } }), {});
+  await openHeavy(
+    slice({ ...given, datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } } }),
+    {},
+  );
   let row: JsonDocument | undefined;
   const nameOf = (each: JsonDocument | undefined): string =>
     JSON.stringify([each?.['network'], each?.['country_code']]);
@@ -240,9 +260,15 @@ test('a heavy day with an identical row twice, which all totals count twice, loa
     const totals = ['installs', 'cost'].map((name) => wrongTotal(name, Number(row?.[name])));
     // The whole has no such row, but counts it in its totals.
     const isWhole = rowsOf(report).some((each) => 'year' in each);
-    return at < 0 && !isWhole ? report : combined(...(isWhole ? [] : [duplicatedRow(at)]), ...totals)(report);
+    return at < 0 && !isWhole
+      ? report
+      : combined(...(isWhole ? [] : [duplicatedRow(at)]), ...totals)(report);
   };
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: twice } });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'report', mutate: twice },
+  });
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
   expect(wholes()).toEqual(['2026-05-31:2026-05-31']);
   const { stored, truth } = await storedAndTrue(scenario, divided, '2026-05-31:2026-05-31', NOW);
@@ -258,23 +284,36 @@ test('2 heavy days with a filter of metrics load as unverifiable, and say why: n
   expect(stored.length).toBeGreaterThan(40);
   expect(stored).toEqual(truth);
   expect(wholes()).toEqual([]);
-  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['unverifiable']);
-  expect(await column(scenario, "select distinct message from ripen.warnings where code = 'PARTS_NOT_PROVEN'")).toEqual(
-    [textWith('a filter of a metric')],
-  );
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual([
+    'unverifiable',
+  ]);
+  expect(
+    await column(
+      scenario,
+      "select distinct message from ripen.warnings where code = 'PARTS_NOT_PROVEN'",
+    ),
+  ).toEqual([textWith('a filter of a metric')]);
 });
 
 test.each([
   [503, 'SOURCE_UNAVAILABLE'],
   [504, 'SOURCE_TOO_HEAVY'],
-] as const)('a whole that is always answered %i fails its days with that, exit code 75', async (status, code) => {
-  await openHeavy(divided, {});
-  scenario.simulator.script({ match: askingForWhole, times: Infinity, fault: { kind: 'status', status } });
-  const { failures } = await runNight(scenario, NOW);
-  expect(failures.map((failure) => failure.code)).toEqual([code, code]);
-  for (const { message } of failures) expect(message).toEqual(textWith('could not be compared with the whole'));
-  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
-});
+] as const)(
+  'a whole that is always answered %i fails its days with that, exit code 75',
+  async (status, code) => {
+    await openHeavy(divided, {});
+    scenario.simulator.script({
+      match: askingForWhole,
+      times: Infinity,
+      fault: { kind: 'status', status },
+    });
+    const { failures } = await runNight(scenario, NOW);
+    expect(failures.map((failure) => failure.code)).toEqual([code, code]);
+    for (const { message } of failures)
+      expect(message).toEqual(textWith('could not be compared with the whole'));
+    expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
+  },
+);
 
 test('2 heavy days of nothing but a ratio by network fail with the way out, and load once installs are added or under warn', async () => {
   const ratio = slice({ ...given, dimensions: ['day', 'network'], metrics: ['ecpi'] });
@@ -293,8 +332,15 @@ test('2 heavy days of nothing but a ratio by network fail with the way out, and 
 });
 
 test('days that are divided more than once keep what was answered of them, whatever else lands meanwhile', async () => {
-  const large = slice({ name: 'large', dimensions: ['day', 'network', 'country_code'], metrics: ['installs', 'cost'] });
-  const declared = { ...large, datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } } } as const;
+  const large = slice({
+    name: 'large',
+    dimensions: ['day', 'network', 'country_code'],
+    metrics: ['installs', 'cost'],
+  });
+  const declared = {
+    ...large,
+    datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } },
+  } as const;
   const world = { apps: 1, partners: 4, links: 20, rowsPerDay: 100, quirks: { cap: 20 } } as const;
   scenario = await openScenario([declared], { simulator: { world } });
   for (const everyMs of [1, 31]) {
@@ -305,7 +351,11 @@ test('days that are divided more than once keep what was answered of them, whate
       count += 1;
       return count % 2 === isOwn;
     };
-    scenario.simulator.script({ match, times: Infinity, fault: { kind: 'drip', bytes: 500, everyMs } });
+    scenario.simulator.script({
+      match,
+      times: Infinity,
+      fault: { kind: 'drip', bytes: 500, everyMs },
+    });
   }
   expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
   const { stored, truth } = await storedAndTrue(scenario, declared, '2026-05-22:2026-05-31', NOW);

@@ -5,7 +5,15 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { askedReports, holds, passingDeadline, reports, runNight, smallWorld, daysOf } from '../support/night.ts';
+import {
+  askedReports,
+  holds,
+  passingDeadline,
+  reports,
+  runNight,
+  smallWorld,
+  daysOf,
+} from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { slice } from '../support/slice.ts';
@@ -25,7 +33,9 @@ const DAYS = '2026-01-12:2026-05-31';
 const FIRST_WEEK = '2026-01-12:2026-01-18';
 
 beforeEach(async () => {
-  scenario = await openScenario([daily], { simulator: { world: { ...smallWorld, rowsPerDay: 8 } } });
+  scenario = await openScenario([daily], {
+    simulator: { world: { ...smallWorld, rowsPerDay: 8 } },
+  });
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -44,16 +54,24 @@ async function expectWholeLoads(): Promise<void> {
 }
 
 test('a token reset after 8 of 20 windows keeps what was committed, fails once, and is not used more than 3 times again', async () => {
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'revoked_token', afterRequests: 8 } });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'revoked_token', afterRequests: 8 },
+  });
   const summary = await runNight(scenario, NOW, { service: { maxConcurrency: 3 } });
 
   expect(summary.status).toBe('partial');
-  expect(summary.failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED', slice: null, window: null }]);
+  expect(summary.failures).toMatchObject([
+    { code: 'CREDENTIALS_REFUSED', slice: null, window: null },
+  ]);
   expect(summary.failures.length).toBe(1);
   const statuses = askedReports(scenario).map(({ status }) => status);
   expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(3);
   expect(statuses.length).toBeLessThanOrEqual(11);
-  expect(Number((await column(scenario, 'select count(*) from ripen.loads'))[0])).toBeGreaterThan(0);
+  expect(Number((await column(scenario, 'select count(*) from ripen.loads'))[0])).toBeGreaterThan(
+    0,
+  );
   await expectWholeLoads();
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
 });
@@ -61,28 +79,36 @@ test('a token reset after 8 of 20 windows keeps what was committed, fails once, 
 test.each<[string, Fault, string]>([
   ['hang', { kind: 'silence' }, '2.5 s'],
   ['are answered 503', { kind: 'status', status: 503 }, '; the latest request failed: '],
-])('a deadline that passes while 19 of 20 windows %s keeps the 1 that loaded and says so', async (_, fault, says) => {
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => period !== FIRST_WEEK }),
-    times: Infinity,
-    fault,
-  });
-  const deadline = passingDeadline(2500);
-  const summary = await runNight(scenario, NOW, {
-    request: { deadlineMs: 2500 },
-    onEvent: ({ type }) => {
-      if (type === 'window_loaded') deadline.abort();
-    },
-  });
+])(
+  'a deadline that passes while 19 of 20 windows %s keeps the 1 that loaded and says so',
+  async (_, fault, says) => {
+    scenario.simulator.script({
+      match: reports({ date_period: (period) => period !== FIRST_WEEK }),
+      times: Infinity,
+      fault,
+    });
+    const deadline = passingDeadline(2500);
+    const summary = await runNight(scenario, NOW, {
+      request: { deadlineMs: 2500 },
+      onEvent: ({ type }) => {
+        if (type === 'window_loaded') deadline.abort();
+      },
+    });
 
-  expect(summary.failures).toMatchObject([
-    { code: 'DEADLINE_PASSED', slice: null, message: textWith(says), hint: textWith('Run again') },
-  ]);
-  expect(summary.failures.length).toBe(1);
-  expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
-  const { stored, truth } = await storedAndTrue(scenario, daily, FIRST_WEEK, NOW);
-  expect(stored).toEqual(truth);
-});
+    expect(summary.failures).toMatchObject([
+      {
+        code: 'DEADLINE_PASSED',
+        slice: null,
+        message: textWith(says),
+        hint: textWith('Run again'),
+      },
+    ]);
+    expect(summary.failures.length).toBe(1);
+    expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
+    const { stored, truth } = await storedAndTrue(scenario, daily, FIRST_WEEK, NOW);
+    expect(stored).toEqual(truth);
+  },
+);
 
 test('a signal after the first window starts nothing new, keeps whole windows only, and the ledger says interrupted', async () => {
   const stop = new AbortController();
@@ -115,7 +141,9 @@ test('503 for ever on 1 window of 20 costs 6 tries, fails that window alone with
   const summary = await runNight(scenario, NOW);
   restore();
 
-  expect(summary.failures).toMatchObject([{ code: 'SOURCE_UNAVAILABLE', window: '2026-03-02:2026-03-08' }]);
+  expect(summary.failures).toMatchObject([
+    { code: 'SOURCE_UNAVAILABLE', window: '2026-03-02:2026-03-08' },
+  ]);
   expect(askedReports(scenario).filter(({ status }) => status === 503).length).toBe(6);
   expect(summary.slices[0]?.windows).toEqual({ planned: 20, loaded: 19, failed: 1 });
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
@@ -155,25 +183,35 @@ test('22 windows of a first load are asked for from the newest to the oldest, an
 test.each([
   ['day', ['2026-05-26:2026-06-01', '2026-05-25:2026-05-25']],
   ['month', ['2026-06-01:2026-06-01', '2026-05-25:2026-05-31']],
-])('a date period of %ss that ends on 31 December asks for no day after the as-of day', async (grain, periods) => {
-  const future = slice({
-    ...given,
-    name: 'future',
-    dimensions: [grain, 'os_name'],
-    datePeriod: { first: { day: day('2026-05-25') }, last: { day: day('2026-12-31') } },
-  });
-  scenario = await openScenario([future], { simulator: { world } });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  expect([...new Set(askedReports(scenario).map(({ period }) => period))]).toEqual(periods);
-  expect(await column(scenario, "select count(*) from ripen.periods where asked_end > '2026-06-02'")).toEqual(['0']);
-  expect(await column(scenario, 'select state from ripen.periods order by start_day desc limit 1')).toEqual(['open']);
-});
+])(
+  'a date period of %ss that ends on 31 December asks for no day after the as-of day',
+  async (grain, periods) => {
+    const future = slice({
+      ...given,
+      name: 'future',
+      dimensions: [grain, 'os_name'],
+      datePeriod: { first: { day: day('2026-05-25') }, last: { day: day('2026-12-31') } },
+    });
+    scenario = await openScenario([future], { simulator: { world } });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    expect([...new Set(askedReports(scenario).map(({ period }) => period))]).toEqual(periods);
+    expect(
+      await column(scenario, "select count(*) from ripen.periods where asked_end > '2026-06-02'"),
+    ).toEqual(['0']);
+    expect(
+      await column(scenario, 'select state from ripen.periods order by start_day desc limit 1'),
+    ).toEqual(['open']);
+  },
+);
 
 test('365 days of few rows, requested one after the other, take 5 requests: the first answer says how many days fit one', async () => {
   const year = slice({ ...given, name: 'year', datePeriod: since('2025-06-01') });
   scenario = await openScenario([year], { simulator: { world: smallWorld }, service });
   const summary = await runNight(scenario, NOW, { service });
-  expect(summary.slices[0]).toMatchObject({ requests: 5, windows: { planned: 5, loaded: 5, failed: 0 } });
+  expect(summary.slices[0]).toMatchObject({
+    requests: 5,
+    windows: { planned: 5, loaded: 5, failed: 0 },
+  });
   expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([7, 92, 92, 92, 82]);
   expect(await column(scenario, 'select count(distinct day) from year')).toEqual(['365']);
 });

@@ -22,7 +22,10 @@ import { hold, type Holder } from '../support/holder.ts';
 let scenario: Scenario;
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
+const daily = dailyInstalls({
+  first: { day: day('2026-05-28') },
+  last: { day: day('2026-05-31') },
+});
 
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
@@ -48,7 +51,11 @@ async function refusal(): Promise<object> {
   return { code, kind, message };
 }
 
-const refusedAs = (code: FailureCode, says: string) => ({ code, kind: 'storage', message: textWith(says) });
+const refusedAs = (code: FailureCode, says: string) => ({
+  code,
+  kind: 'storage',
+  message: textWith(says),
+});
 
 async function digestOf(path: string): Promise<string> {
   const bytes = await readFile(path).catch(() => '');
@@ -64,25 +71,43 @@ const planning = () => {
 async function saidAhead(code: FailureCode, says: string): Promise<void> {
   const found = await warehouseFindings(scenario.config, checkingAt(NOW));
   expect(found).toMatchObject([{ severity: 'error', code, message: textWith(says) }]);
-  await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject({ code, message: textWith(says) });
+  await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject({
+    code,
+    message: textWith(says),
+  });
 }
 
 const sqlite = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192)]);
 
 /** What lies in the place of the warehouse after `put`, and what is said of it. */
 const foreign: Record<string, readonly [put: (path: string) => Promise<void>, says: string]> = {
-  'a text file': [(path) => writeFile(path, 'day,installs\n2026-05-31,12\n'.repeat(500)), 'warehouse.duckdb'],
-  'an SQLite file, for which no extension is fetched': [(path) => writeFile(path, sqlite), 'warehouse.duckdb'],
-  "somebody else's database": [(path) => inDatabase(path, 'create table budget (day date)'), "not ripen's"],
-  'a stray .wal, which DuckDB would replay': [(path) => writeFile(`${path}.wal`, 'whatever'), '.wal'],
+  'a text file': [
+    (path) => writeFile(path, 'day,installs\n2026-05-31,12\n'.repeat(500)),
+    'warehouse.duckdb',
+  ],
+  'an SQLite file, for which no extension is fetched': [
+    (path) => writeFile(path, sqlite),
+    'warehouse.duckdb',
+  ],
+  "somebody else's database": [
+    (path) => inDatabase(path, 'create table budget (day date)'),
+    "not ripen's",
+  ],
+  'a stray .wal, which DuckDB would replay': [
+    (path) => writeFile(`${path}.wal`, 'whatever'),
+    '.wal',
+  ],
 };
 
-test.each(Object.entries(foreign))('%s is refused as foreign by sync, check and plan, and stays', async (_, row) => {
-  const [put, says] = row;
-  await put(scenario.config.warehouse);
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', says));
-  await saidAhead('WAREHOUSE_FOREIGN', says);
-});
+test.each(Object.entries(foreign))(
+  '%s is refused as foreign by sync, check and plan, and stays',
+  async (_, row) => {
+    const [put, says] = row;
+    await put(scenario.config.warehouse);
+    expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', says));
+    await saidAhead('WAREHOUSE_FOREIGN', says);
+  },
+);
 
 test.each([
   ['cut in half', async (path: string) => truncate(path, (await readFile(path)).length / 2)],
@@ -103,7 +128,10 @@ async function overwrite(path: string, from: number, to: number): Promise<void> 
 
 test('a warehouse of version 99 is refused with both versions, and is not migrated back', async () => {
   await runNight(scenario, NOW);
-  await inDatabase(scenario.config.warehouse, "insert into ripen_internal.migrations values (99, '0099_later', now())");
+  await inDatabase(
+    scenario.config.warehouse,
+    "insert into ripen_internal.migrations values (99, '0099_later', now())",
+  );
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
 });
 
@@ -155,8 +183,12 @@ test('a backfill that waited for a sync loads its days again: it plans for the i
   await runNight(scenario, 'now', {
     slices,
     onEvent: ({ type }) => {
-      if (type === 'run_started' && waiting.length === 0) waiting.push(runNight(scenario, 'now', { slices, request }));
+      if (type === 'run_started' && waiting.length === 0)
+        waiting.push(runNight(scenario, 'now', { slices, request }));
     },
   });
-  expect(await waiting[0]).toMatchObject({ status: 'succeeded', slices: [{ periods: { forced: 5 } }] });
+  expect(await waiting[0]).toMatchObject({
+    status: 'succeeded',
+    slices: [{ periods: { forced: 5 } }],
+  });
 });

@@ -24,7 +24,9 @@ const SECOND = new Date('2026-06-02T02:30:00Z');
 
 /** A count of the usual kind. */
 const quirks: Partial<Quirks> = {
-  metrics: [{ id: 'points_scored', formatting: 'integer', kind: 'count', listed: 'overview_metrics' }],
+  metrics: [
+    { id: 'points_scored', formatting: 'integer', kind: 'count', listed: 'overview_metrics' },
+  ],
 };
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6, quirks } as const;
 const given = {
@@ -38,9 +40,15 @@ const daily = slice(given);
 
 /** Befalls the answers of the second night: its first row is the oldest. */
 const script = (mutate: ReportMutation): (() => void) =>
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'report', mutate },
+  });
 const typeOf = async (name: string): Promise<string> =>
-  (await column(scenario, `select column_type from (describe daily) where column_name = '${name}'`)).join();
+  (
+    await column(scenario, `select column_type from (describe daily) where column_name = '${name}'`)
+  ).join();
 const widenings = (): Promise<string[]> =>
   column(
     scenario,
@@ -54,7 +62,10 @@ const described = async (): Promise<unknown> => [
     scenario,
     "select table_name, column_name, comment from duckdb_columns() where schema_name = 'main' order by all",
   ),
-  await query(scenario, "select table_name, comment from duckdb_tables() where schema_name = 'main' order by all"),
+  await query(
+    scenario,
+    "select table_name, comment from duckdb_tables() where schema_name = 'main' order by all",
+  ),
   await query(
     scenario,
     "select view_name, sql, comment from duckdb_views() where view_name like 'daily%' order by all",
@@ -62,7 +73,11 @@ const described = async (): Promise<unknown> => [
 ];
 
 test('7.5 in a count whose list turned from integer to money after 4 days were loaded is stored as 7.5', async () => {
-  const altered = { id: 'points_scored', formatting: 'money', during: (now: Date) => now >= SECOND } as const;
+  const altered = {
+    id: 'points_scored',
+    formatting: 'money',
+    during: (now: Date) => now >= SECOND,
+  } as const;
   scenario = await openScenario([daily], {
     simulator: { world: { ...world, quirks: { ...quirks, catalog: [altered] } } },
   });
@@ -73,7 +88,10 @@ test('7.5 in a count whose list turned from integer to money after 4 days were l
   expect(await runNight(scenario, SECOND)).toMatchObject({ status: 'succeeded', failures: [] });
 
   expect(
-    await column(scenario, "select points_scored::varchar from daily where points_scored::varchar like '7.5%'"),
+    await column(
+      scenario,
+      "select points_scored::varchar from daily where points_scored::varchar like '7.5%'",
+    ),
   ).toEqual([expect.stringMatching(/^7\.50*$/)]);
   expect((await widenings()).map((each) => each.slice(0, 23))).toEqual(['points_scored: BIGINT t']);
   const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-28:2026-06-01', SECOND);
@@ -84,27 +102,33 @@ test('7.5 in a count whose list turned from integer to money after 4 days were l
 test.each<[string, ReportMutation]>([
   ['whose installs are off by 1', wrongTotal('installs', 1)],
   ['with a value that is no number', replacedValue(1, 'installs', '1,234.5')],
-])('a window with a cost of 20 digits %s fails, and changes no column, no comment and no view', async (_, mutate) => {
-  const short = slice({ ...given, datePeriod: { first: { day: day('2026-05-31') }, last: { daysAgo: 1 } } });
-  scenario = await openScenario([short], { simulator: { world } });
-  await runNight(scenario, FIRST);
-  const before = await described();
-  const restore = script(combined(replacedValue(0, 'cost', '12345678901234.123456789'), mutate));
-  const failed = await runNight(scenario, SECOND);
-  expect(failed.failures.length).toBeGreaterThan(0);
-  expect(failed.slices[0]?.windows.loaded).toBe(0);
-  expect(await described()).toEqual(before);
-  expect(await widenings()).toEqual([]);
+])(
+  'a window with a cost of 20 digits %s fails, and changes no column, no comment and no view',
+  async (_, mutate) => {
+    const short = slice({
+      ...given,
+      datePeriod: { first: { day: day('2026-05-31') }, last: { daysAgo: 1 } },
+    });
+    scenario = await openScenario([short], { simulator: { world } });
+    await runNight(scenario, FIRST);
+    const before = await described();
+    const restore = script(combined(replacedValue(0, 'cost', '12345678901234.123456789'), mutate));
+    const failed = await runNight(scenario, SECOND);
+    expect(failed.failures.length).toBeGreaterThan(0);
+    expect(failed.slices[0]?.windows.loaded).toBe(0);
+    expect(await described()).toEqual(before);
+    expect(await widenings()).toEqual([]);
 
-  // The same value in a sound answer does.
-  restore();
-  script(replacedValue(0, 'cost', '12345678901234.123456789'));
-  expect((await runNight(scenario, SECOND)).failures).toEqual([]);
-  expect((await widenings()).length).toBe(1);
-  expect(await column(scenario, 'select distinct cost::varchar from daily where cost > 1000000')).toEqual([
-    expect.stringMatching(/^12345678901234\.1234567890*$/),
-  ]);
-});
+    // The same value in a sound answer does.
+    restore();
+    script(replacedValue(0, 'cost', '12345678901234.123456789'));
+    expect((await runNight(scenario, SECOND)).failures).toEqual([]);
+    expect((await widenings()).length).toBe(1);
+    expect(
+      await column(scenario, 'select distinct cost::varchar from daily where cost > 1000000'),
+    ).toEqual([expect.stringMatching(/^12345678901234\.1234567890*$/)]);
+  },
+);
 
 const float = slice({
   name: 'daily',
@@ -151,8 +175,12 @@ test('money of -1.4e-14, which no decimal holds beside others, is set aside by n
   restore();
   script(costs('-1.4210854715202004e-14', '12345678.123456'));
   const { failures } = await scenario.night(SECOND, { publish });
-  expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
-  expect(await column(scenario, 'select distinct reason from ripen.rejected_rows')).toEqual([textWith('e-14')]);
+  expect(failures).toMatchObject([
+    { code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') },
+  ]);
+  expect(await column(scenario, 'select distinct reason from ripen.rejected_rows')).toEqual([
+    textWith('e-14'),
+  ]);
   expect(await typeOf('cost')).toBe('DECIMAL(18,6)');
   expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
 
@@ -160,9 +188,12 @@ test('money of -1.4e-14, which no decimal holds beside others, is set aside by n
   const config = { publish, slices: [floating] };
   expect((await scenario.night(SECOND, config)).failures).toEqual([]);
   expect(await typeOf('cost')).toBe('DOUBLE');
-  const select = 'select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c';
+  const select =
+    'select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c';
   const now = await sameInCopies(select);
-  expect(now.map(({ c }) => c)).toEqual(expect.arrayContaining(['-1.4210854715202004e-14', '12345678.123456']));
+  expect(now.map(({ c }) => c)).toEqual(
+    expect.arrayContaining(['-1.4210854715202004e-14', '12345678.123456']),
+  );
 });
 
 test('a night that changes the types of two columns and asks for one day leaves the other days in every copy as they were, in the new types, and as final as they were', async () => {
@@ -185,7 +216,10 @@ test('a night that changes the types of two columns and asks for one day leaves 
     forced: { start: day('2026-05-28'), end: day('2026-05-29') },
   } as const;
   expect((await scenario.night(FIRST, { publish }, order)).failures).toEqual([]);
-  expect([await typeOf('cost'), await typeOf('installs')]).toEqual(['DECIMAL(29,17)', 'DECIMAL(20,1)']);
+  expect([await typeOf('cost'), await typeOf('installs')]).toEqual([
+    'DECIMAL(29,17)',
+    'DECIMAL(20,1)',
+  ]);
   expect(
     await query(
       scenario,
@@ -200,14 +234,19 @@ test('a night that changes the types of two columns and asks for one day leaves 
 
 test('two counts of 38 digits in one window are stored, restated and published, though their sum has more digits than a decimal', async () => {
   await open();
-  const large = ['99999999999999999999999999999999999999', '99999999999999999999999999999999999998'];
+  const large = [
+    '99999999999999999999999999999999999999',
+    '99999999999999999999999999999999999998',
+  ];
   const counts = (...texts: readonly string[]): ReportMutation =>
     combined(...texts.map((text, row) => replacedValue(row, 'installs', text)));
   const publish = copies();
   const restore = script(counts(...large));
   expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
   expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
-  expect(await column(scenario, 'select installs::varchar from daily')).toEqual(expect.arrayContaining(large));
+  expect(await column(scenario, 'select installs::varchar from daily')).toEqual(
+    expect.arrayContaining(large),
+  );
   restore();
   script(counts(...large.toReversed(), large[0] ?? ''));
   expect((await scenario.night(SECOND, { publish })).failures).toEqual([]);

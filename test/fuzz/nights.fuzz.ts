@@ -25,7 +25,8 @@ import type { Quirks } from '../support/simulator/quirks.ts';
 import { slice } from '../support/slice.ts';
 import { storedRows } from '../support/truth.ts';
 
-const environment = (name: string, otherwise: string): string => process.env[`RIPEN_FUZZ_${name}`] ?? otherwise;
+const environment = (name: string, otherwise: string): string =>
+  process.env[`RIPEN_FUZZ_${name}`] ?? otherwise;
 const numRuns = Number(environment('SEQUENCES', '6'));
 const seed = Number(environment('SEED', '1'));
 const path = environment('PATH', '');
@@ -36,7 +37,10 @@ const DAY_MS = 86_400_000;
 /** After the horizon of every metric of the slices. */
 const LONG_AFTER_DAYS = 80;
 
-const report = (mutate: Extract<Fault, { kind: 'report' }>['mutate']): Fault => ({ kind: 'report', mutate });
+const report = (mutate: Extract<Fault, { kind: 'report' }>['mutate']): Fault => ({
+  kind: 'report',
+  mutate,
+});
 
 /** What a night's answers suffer, one in so many. */
 const faults: readonly Fault[] = [
@@ -66,7 +70,10 @@ const extraMetrics = ['clicks', 'cost', 'all_revenue_total_d7', 'ecpi', 'cohort_
 
 const night = fc.record({
   pauseDays: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 9 })),
-  fault: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 3, arbitrary: fc.constantFrom(...faults) }),
+  fault: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(null) },
+    { weight: 3, arbitrary: fc.constantFrom(...faults) },
+  ),
   times: fc.oneof(fc.constant(Infinity), fc.integer({ min: 1, max: 4 })),
   /** A metric that is added, or removed where it was there. */
   toggled: fc.oneof(
@@ -77,9 +84,15 @@ const night = fc.record({
     { weight: 9, arbitrary: fc.constant(null) },
     { weight: 1, arbitrary: fc.constantFrom('USD', 'EUR') },
   ),
-  isStopped: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.boolean() }),
+  isStopped: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.boolean() },
+  ),
   /** Most of a small night's time is its copies. */
-  isPublished: fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  isPublished: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
 });
 
 const sequence = fc.record({
@@ -118,7 +131,11 @@ function changed(declared: Slice, { toggled, currency }: Night): Slice {
 }
 
 /** Runs the nights, each once as it is drawn and once undisturbed, and holds the laws after each of the latter. */
-async function expectLaws(scenario: Scenario, first: Slice, nights: readonly Night[]): Promise<void> {
+async function expectLaws(
+  scenario: Scenario,
+  first: Slice,
+  nights: readonly Night[],
+): Promise<void> {
   const tables = join(scenario.directory, 'tables');
   const publish = [{ kind: 'delta', path: tables, mode: 0o644, keepMs: DAY_MS }] as const;
   const publishing = { ...scenario, config: { ...scenario.config, publish } };
@@ -135,15 +152,19 @@ async function expectLaws(scenario: Scenario, first: Slice, nights: readonly Nig
     if (next.parameters['currency'] !== declared.parameters['currency']) stated = new Set();
     if (next !== declared) [declared, finals] = [next, []];
     const { fault, times } = each;
-    const restore = fault === null ? null : scenario.simulator.script({ match: reports(), times, fault });
+    const restore =
+      fault === null ? null : scenario.simulator.script({ match: reports(), times, fault });
     const stop = new AbortController();
-    const onEvent = ({ type }: RunEvent): void => void (each.isStopped && type === 'window_loaded' && stop.abort());
+    const onEvent = ({ type }: RunEvent): void =>
+      void (each.isStopped && type === 'window_loaded' && stop.abort());
     await runNight(scenario, at, { slices: [declared], signal: stop.signal, onEvent });
     restore?.();
     const undisturbed = each.isPublished ? publishing : scenario;
     scenario.events.length = 0;
     expect((await runNight(undisturbed, at, { slices: [declared] })).failures).toEqual([]);
-    const isHeldBack = scenario.events.some((event) => event.type === 'warning' && event.code === 'MEANING_HELD_BACK');
+    const isHeldBack = scenario.events.some(
+      (event) => event.type === 'warning' && event.code === 'MEANING_HELD_BACK',
+    );
     if (!isHeldBack) served = declared;
 
     const { stored, truth } = await storedAndTrue(scenario, served, daysOf(first, firstAt, at), at);
@@ -157,17 +178,25 @@ async function expectLaws(scenario: Scenario, first: Slice, nights: readonly Nig
     expect(scenario.simulator.requested.counts.report).toBe(0);
     if (isHeldBack) continue;
     finals.push(
-      ...valuesOf(await scenario.inWarehouse((it) => storedRows(it, { ...declared, name: 'facts_final' })), declared),
+      ...valuesOf(
+        await scenario.inWarehouse((it) => storedRows(it, { ...declared, name: 'facts_final' })),
+        declared,
+      ),
     );
   }
   const end = new Date(at.getTime() + LONG_AFTER_DAYS * DAY_MS);
   const { truth } = await storedAndTrue(scenario, declared, daysOf(first, firstAt, at), end);
   const inTheEnd = new Set(valuesOf(truth, declared));
-  expect(first.dimensions.includes('day') ? finals.filter((cell) => !inTheEnd.has(cell)) : []).toEqual([]);
+  expect(
+    first.dimensions.includes('day') ? finals.filter((cell) => !inTheEnd.has(cell)) : [],
+  ).toEqual([]);
 }
 
 async function countPublished(tables: string): Promise<unknown> {
-  const rows = await ask(':memory:', `select count(*)::integer as rows from (${await deltaRows(`${tables}/facts`)})`);
+  const rows = await ask(
+    ':memory:',
+    `select count(*)::integer as rows from (${await deltaRows(`${tables}/facts`)})`,
+  );
   return rows[0]?.['rows'];
 }
 
@@ -194,11 +223,23 @@ test(
         name: 'facts',
         dimensions,
         metrics: ['installs'],
-        datePeriod: { first: rolls ? { daysAgo: 14 } : { day: day(FIRST_DAY) }, last: { daysAgo: 1 } },
+        datePeriod: {
+          first: rolls ? { daysAgo: 14 } : { day: day(FIRST_DAY) },
+          last: { daysAgo: 1 },
+        },
         refresh,
       });
-      const options = { seed: world, apps: 2, partners: 2, links: 4, rowsPerDay: 10, quirks: quirk };
-      const scenario = await openScenario([declared], { simulator: { world: options, gzip: world % 2 === 0 } });
+      const options = {
+        seed: world,
+        apps: 2,
+        partners: 2,
+        links: 4,
+        rowsPerDay: 10,
+        quirks: quirk,
+      };
+      const scenario = await openScenario([declared], {
+        simulator: { world: options, gzip: world % 2 === 0 },
+      });
       try {
         await expectLaws(scenario, declared, nights);
       } finally {

@@ -19,7 +19,11 @@ const example = (name: string): string => statement(`examples/${name}`);
 
 const ages = [0, 7, 30].map((age) => `all_revenue_total_d${age}`);
 const metrics = ['installs', 'clicks', 'cost', 'network_cost', ...ages];
-const ofDays = (first: string, last: string, dimensions = ['day', 'app_token', 'app', 'network', 'partner_name']) =>
+const ofDays = (
+  first: string,
+  last: string,
+  dimensions = ['day', 'app_token', 'app', 'network', 'partner_name'],
+) =>
   slice({
     name: 'network_daily',
     dimensions,
@@ -33,8 +37,16 @@ const after = (first: string, days: number): string =>
   new Date(Date.parse(first) + days * 86_400_000).toISOString().slice(0, 10);
 
 /** A row for each of so many days. */
-const onDays = (first: string, days: number, of: (nth: number) => Omit<StatedRow, 'day'>): StatedRow[] =>
-  Array.from({ length: days }, (_, nth) => ({ app_token: 'app', ...of(nth), day: after(first, nth) }));
+const onDays = (
+  first: string,
+  days: number,
+  of: (nth: number) => Omit<StatedRow, 'day'>,
+): StatedRow[] =>
+  Array.from({ length: days }, (_, nth) => ({
+    app_token: 'app',
+    ...of(nth),
+    day: after(first, nth),
+  }));
 
 /** Some columns of an answer. */
 async function columns(sql: string, ...names: string[]): Promise<unknown[][]> {
@@ -50,7 +62,14 @@ let world: StatedWorld;
 test('the revenue of a network that is NULL is set against its spend, as that of any other', async () => {
   world = await openStated([ofDays(MONDAY, MONDAY)]);
   const of = (network: string | null, cost: string | null, revenue: string): StatedRow => {
-    return { day: MONDAY, app_token: 'app', network, installs: '1', cost, all_revenue_total_d30: revenue };
+    return {
+      day: MONDAY,
+      app_token: 'app',
+      network,
+      installs: '1',
+      cost,
+      all_revenue_total_d30: revenue,
+    };
   };
   await world.night(LATER, [
     of('paid', '10', '20'),
@@ -64,13 +83,17 @@ test('the revenue of a network that is NULL is set against its spend, as that of
     ['paid', 10, 20, 20],
     [null, 30, 60, 60],
   ]);
-  expect(await columns(example('return_by_network'), 'network', 'spend', 'days_d30', 'roas_d30')).toEqual([
+  expect(
+    await columns(example('return_by_network'), 'network', 'spend', 'days_d30', 'roas_d30'),
+  ).toEqual([
     [null, '30.000000', '1', 2],
     ['paid', '10.000000', '1', 2],
     ['', '5.000000', '1', 0.2],
     [`O'Neil "x"`, null, '1', null],
   ]);
-  expect(await columns(dashboard('networks'), 'network', 'spend', 'cost_per_install', 'return_d30')).toEqual([
+  expect(
+    await columns(dashboard('networks'), 'network', 'spend', 'cost_per_install', 'return_d30'),
+  ).toEqual([
     [null, 30, 30, 2],
     ['paid', 10, 10, 2],
     ['', 5, 5, 0.2],
@@ -88,12 +111,16 @@ describe('a part is not shown as a whole', () => {
     world = await openStated([ofDays(MONDAY, after(MONDAY, 13))]);
     const rows = onDays(MONDAY, 14, () => ({ network: 'paid', installs: '2', cost: '4' }));
     await world.night(new Date('2026-04-19T10:30:00Z'), rows);
-    expect(await columns(example('week_over_week'), 'week', 'installs')).toEqual([['2026-04-06', '14']]);
-    await world.night(new Date('2026-04-20T10:30:00Z'), rows);
-    expect(await columns(example('week_over_week'), 'week', 'installs_change', 'is_final')).toEqual([
-      ['2026-04-13', 0, false],
-      ['2026-04-06', null, false],
+    expect(await columns(example('week_over_week'), 'week', 'installs')).toEqual([
+      ['2026-04-06', '14'],
     ]);
+    await world.night(new Date('2026-04-20T10:30:00Z'), rows);
+    expect(await columns(example('week_over_week'), 'week', 'installs_change', 'is_final')).toEqual(
+      [
+        ['2026-04-13', 0, false],
+        ['2026-04-06', null, false],
+      ],
+    );
   });
 
   test('a month of installs has an age once all its days are final there, and none where it is loaded in part', async () => {
@@ -130,7 +157,13 @@ describe('a part is not shown as a whole', () => {
       ['2026-05-18', 7, '7', '28', '14.000000'],
       ['2026-05-18', 30, '2', '8', '6.000000'],
     ]);
-    const byAge = await columns(example('cohorts_by_age'), 'age_days', 'final_days', 'revenue', 'revenue_per_day');
+    const byAge = await columns(
+      example('cohorts_by_age'),
+      'age_days',
+      'final_days',
+      'revenue',
+      'revenue_per_day',
+    );
     expect(byAge).toEqual([
       [0, '62', '62.000000', 1],
       [7, '62', '124.000000', 2],
@@ -146,9 +179,24 @@ test('a ratio rests on the rows and days of which both sides are known and final
   };
   // Of the second day the installs, the first revenue and the spend are final, revenue after 30 days is not.
   await world.night(new Date('2026-06-01T01:30:00Z'), [
-    of('2026-04-30', null, { installs: '4', cost: '8', all_revenue_total_d7: '2', all_revenue_total_d30: '16' }),
-    of('2026-05-01', null, { installs: '1', cost: '2', all_revenue_total_d7: '3', all_revenue_total_d30: '99' }),
-    of('2026-05-01', null, { partner_name: 'p', installs: '5', cost: null, all_revenue_total_d7: '50' }),
+    of('2026-04-30', null, {
+      installs: '4',
+      cost: '8',
+      all_revenue_total_d7: '2',
+      all_revenue_total_d30: '16',
+    }),
+    of('2026-05-01', null, {
+      installs: '1',
+      cost: '2',
+      all_revenue_total_d7: '3',
+      all_revenue_total_d30: '99',
+    }),
+    of('2026-05-01', null, {
+      partner_name: 'p',
+      installs: '5',
+      cost: null,
+      all_revenue_total_d7: '50',
+    }),
     of('2026-05-01', 'early', { installs: null, clicks: '0', cost: '7' }),
     of('2026-05-01', 'zero', { installs: '0', cost: '0', all_revenue_total_d7: '0' }),
   ]);
@@ -164,12 +212,18 @@ test('a ratio rests on the rows and days of which both sides are known and final
     ['zero', null, null],
   ]);
   expect(await columns(example('final_roas_by_week'), 'network', 'roas_d30')).toEqual([[null, 2]]);
-  const byMonth = await columns(example('spend_by_month'), 'month', 'network', 'installs', 'cost_per_install');
+  const byMonth = await columns(
+    example('spend_by_month'),
+    'month',
+    'network',
+    'installs',
+    'cost_per_install',
+  );
   expect(byMonth.filter(([, network]) => network === null)).toEqual([
     ['2026-05-01', null, '6', 2],
     ['2026-04-01', null, '4', 2],
   ]);
-  expect(await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost')).toEqual([
-    ['2026-05-01', 'early', '0', '7.000000'],
-  ]);
+  expect(
+    await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost'),
+  ).toEqual([['2026-05-01', 'early', '0', '7.000000']]);
 });

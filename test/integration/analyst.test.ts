@@ -33,7 +33,14 @@ const parts = new Set(
     return [ratio.numerator, ratio.denominator];
   }),
 );
-const metrics = [...ratios, ...parts, 'daus', 'retained_users_d0', 'retained_users_d30', 'retained_users_w1'];
+const metrics = [
+  ...ratios,
+  ...parts,
+  'daus',
+  'retained_users_d0',
+  'retained_users_d30',
+  'retained_users_w1',
+];
 const wide = slice({
   name: 'wide',
   dimensions: ['day', 'network'],
@@ -55,9 +62,15 @@ beforeAll(async () => {
     simulator: { world: { apps: 2, partners: 4, links: 20, rowsPerDay: 60 } },
   });
   snapshot = join(scenario.directory, 'a.duckdb');
-  const change = { publish: [{ kind: 'duckdb', path: snapshot, mode: 0o600 }], partners: true } as const;
+  const change = {
+    publish: [{ kind: 'duckdb', path: snapshot, mode: 0o600 }],
+    partners: true,
+  } as const;
   for (const night of ['2026-06-01T10:30:00Z', '2026-06-02T10:30:00Z']) {
-    const { failures } = await scenario.night(new Date(night), { ...change, links: { apps: 'all', maxLevel: 4 } });
+    const { failures } = await scenario.night(new Date(night), {
+      ...change,
+      links: { apps: 'all', maxLevel: 4 },
+    });
     if (failures.length > 0) throw new Error(`The night failed: ${JSON.stringify(failures)}`);
   }
 });
@@ -92,11 +105,11 @@ describe('comments', () => {
     const said = z.array(z.object({ name: z.string(), comment: z.string() })).parse(rows);
     for (const { name, comment } of said.filter((column) => metrics.includes(column.name))) {
       const isSum = !ratios.includes(name) && name !== 'daus';
-      expect([name, comment.includes('must not be summed'), comment.includes('adds up over rows')]).toStrictEqual([
+      expect([
         name,
-        !isSum,
-        isSum,
-      ]);
+        comment.includes('must not be summed'),
+        comment.includes('adds up over rows'),
+      ]).toStrictEqual([name, !isSum, isSum]);
     }
   });
 });
@@ -120,7 +133,8 @@ describe('ratio()', () => {
         snapshot,
         `select comment from duckdb_columns() where table_name = 'wide' and column_name = '${id}'`,
       );
-      const [, stated = ''] = /over rows it is ((?:\d+ \* )?ratio\([^)]*\))/.exec(String(column?.['comment'])) ?? [];
+      const [, stated = ''] =
+        /over rows it is ((?:\d+ \* )?ratio\([^)]*\))/.exec(String(column?.['comment'])) ?? [];
       const [rows] = await ask(
         snapshot,
         `select count(*)::integer as rows, max(abs(r - v) / greatest(abs(v), 1e-3)) as worst
@@ -139,8 +153,10 @@ describe('ratio()', () => {
             `select "${ratio?.numerator}"::double as a, "${ratio?.denominator}"::double as b from wide_final where a is not null and b is not null`,
           ),
         );
-      const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-      const byHand = ((ratio?.factor ?? 1) * sum(cells.map(({ a }) => a))) / sum(cells.map(({ b }) => b));
+      const sum = (values: readonly number[]): number =>
+        values.reduce((total, value) => total + value, 0);
+      const byHand =
+        ((ratio?.factor ?? 1) * sum(cells.map(({ a }) => a))) / sum(cells.map(({ b }) => b));
       const [answer] = await ask(snapshot, `select ${stated} as r from wide_final`);
       expect(Number(answer?.['r'])).toBeCloseTo(byHand, 6);
     },

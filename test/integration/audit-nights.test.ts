@@ -32,7 +32,8 @@ const daily = (horizonDays: number | null): Slice =>
     datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
   });
 
-const nightAt = (night: number): Date => new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`);
+const nightAt = (night: number): Date =>
+  new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`);
 
 const auditRow = z.object({ period: z.string(), cells: count, changed: count, seed: z.string() });
 const totalRow = z.object({ day: z.string(), total: z.number() });
@@ -50,14 +51,22 @@ async function pass(of: Slice, nights: number, audit: number, world: object = sm
   const audits = await scenario.inWarehouse((warehouse) =>
     warehouse.rows('select * from ripen.audits order by audited_at', [], auditRow),
   );
-  return { requested, rows, audits, changes: changesOf(scenario), report: await statusAt(nights - 1) };
+  return {
+    requested,
+    rows,
+    audits,
+    changes: changesOf(scenario),
+    report: await statusAt(nights - 1),
+  };
 }
 
 const statusAt = (night: number): Promise<StatusReport> =>
   scenario.inWarehouse((warehouse) => readStatus(scenario.config, warehouse, nightAt(night)));
 
 const changesOf = ({ events }: Scenario): string[] =>
-  events.flatMap((event) => (event.type === 'warning' && event.code === 'FINAL_CHANGED' ? [event.message] : []));
+  events.flatMap((event) =>
+    event.type === 'warning' && event.code === 'FINAL_CHANGED' ? [event.message] : [],
+  );
 
 /** The share of final totals as they are stored that the world says otherwise. */
 async function wrongShare(of: Slice, world: object, night: number): Promise<number> {
@@ -91,7 +100,9 @@ test('a horizon of 2 days where values move for 7: audits find a share within th
   expect(statusText(report, null, { details: true, maturation: false, backtest: false })).toMatch(
     /final cells fetched again in 90 days: \d+ of \d+ periods, \d+ changed; of \d+ periods drawn at random [\d.]+ %: with 95 % confidence fewer than [\d.]+ % of the final cells drawn from were wrong/,
   );
-  expect(changes[0]).toMatch(/^\d+ final totals? of installs changed after the horizon of 2d, as late as age \d+\.$/);
+  expect(changes[0]).toMatch(
+    /^\d+ final totals? of installs changed after the horizon of 2d, as late as age \d+\.$/,
+  );
   expect(report.health.state).toBe('watch');
   expect(histories?.[0]?.final_changed).toBeGreaterThan(0);
   expect(report.health.findings.map(({ message }) => message)).toEqual([
@@ -110,7 +121,9 @@ test('a horizon that holds is confirmed: 2 audits find nothing changed, cost one
   expect(audits.map(({ changed }) => changed)).toEqual([0, 0]);
   expect(changes).toEqual([]);
   expect(report.health.state).toBe('well');
-  expect(requested.map((requests, night) => requests - (without.requested[night] ?? 0))).toEqual([0, 1, 1]);
+  expect(requested.map((requests, night) => requests - (without.requested[night] ?? 0))).toEqual([
+    0, 1, 1,
+  ]);
 });
 
 /** A night of which the first statement that begins so fails. */
@@ -125,7 +138,9 @@ test('changed final totals that a run found before it failed are warned of by th
   await scenario.night(nightAt(0));
   await failingNight(1, 12, 'select r.slice, r.metric,');
   expect(changesOf(scenario)).toEqual([]);
-  expect(await column(scenario, 'select count(*) > 0 from ripen.restatements where after_final')).toEqual(['true']);
+  expect(
+    await column(scenario, 'select count(*) > 0 from ripen.restatements where after_final'),
+  ).toEqual(['true']);
   await failingNight(2, 0, 'with unmeasured_runs');
   expect(changesOf(scenario)).toHaveLength(1);
   await scenario.night(nightAt(3), { audit: 0 });
@@ -152,13 +167,19 @@ test('loads of a run that failed before it measured them are measured by the nex
 const heldRow = z.object({ day: z.string(), n: count });
 const rowsByDay = () =>
   scenario.inWarehouse((warehouse) =>
-    warehouse.rows('select day::varchar as day, count(*) as n from daily group by all order by all', [], heldRow),
+    warehouse.rows(
+      'select day::varchar as day, count(*) as n from daily group by all order by all',
+      [],
+      heldRow,
+    ),
   );
 
 test('an audit that is answered without rows keeps the final rows, fails by itself, and says nothing of finality', async () => {
   let isEmptied = false;
   const emptied = (of: string): boolean => isEmptied && of < addDays(FIRST, 12);
-  scenario = await openScenario([daily(8)], { simulator: { world: { ...smallWorld, quirks: { emptied } } } });
+  scenario = await openScenario([daily(8)], {
+    simulator: { world: { ...smallWorld, quirks: { emptied } } },
+  });
   expect((await scenario.night(nightAt(0))).failures).toEqual([]);
   const before = await rowsByDay();
   isEmptied = true;

@@ -32,7 +32,9 @@ const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): Ca
 });
 
 /** One item of every list, its id telling which. */
-const everyList: readonly CatalogItem[] = catalogFilters.map((filter) => item(filter, `${filter}_id`));
+const everyList: readonly CatalogItem[] = catalogFilters.map((filter) =>
+  item(filter, `${filter}_id`),
+);
 
 const replace = (items: readonly CatalogItem[], runId: string, seenAt: Date): Promise<unknown> =>
   replaceCatalog(warehouse, items, () => false, { runId, seenAt });
@@ -45,26 +47,50 @@ test('hostile names are kept byte for byte; half a surrogate pair becomes U+FFFD
   const items = names.map((name) => item('networks', name, { name }));
   await replace([...items, item('networks', 'half', { name: 'half \uD83D' })], 'run', firstNight);
   const kept = await rows('select id, name from main.networks');
-  const wanted = [...names.map((name) => ({ id: name, name })), { id: 'half', name: 'half \uFFFD' }];
+  const wanted = [
+    ...names.map((name) => ({ id: name, name })),
+    { id: 'half', name: 'half \uFFFD' },
+  ];
   const byId = (one: Readonly<Record<string, unknown>>): string => String(one['id']);
-  expect(new Map(kept.map((row) => [byId(row), row]))).toEqual(new Map(wanted.map((row) => [byId(row), row])));
+  expect(new Map(kept.map((row) => [byId(row), row]))).toEqual(
+    new Map(wanted.map((row) => [byId(row), row])),
+  );
 });
 
 test('what came, went and changed its name or formatting between 2 runs is recorded as schema changes of the second', async () => {
   await replace([...everyList, item('countries', 'de')], 'first', firstNight);
   expect(await rows('select * from ripen.schema_changes')).toEqual([]);
-  const renamed = item('overview_metrics', 'overview_metrics_id', { name: "It's new", formatting: 'money_precise' });
-  const others = everyList.filter(({ filter }) => filter !== 'countries' && filter !== 'overview_metrics');
+  const renamed = item('overview_metrics', 'overview_metrics_id', {
+    name: "It's new",
+    formatting: 'money_precise',
+  });
+  const others = everyList.filter(
+    ({ filter }) => filter !== 'countries' && filter !== 'overview_metrics',
+  );
   others.push(item('countries', 'de'));
   await replace([...others, renamed, item('store_type', 'aptoide')], 'second', secondNight);
   expect(
-    await rows('select run_id, object, name, change, before, after from ripen.schema_changes order by all'),
+    await rows(
+      'select run_id, object, name, change, before, after from ripen.schema_changes order by all',
+    ),
   ).toEqual(
     [
       ['countries countries_id', 'item vanished', null, null],
       ['overview_metrics overview_metrics_id', 'formatting changed', 'integer', 'money_precise'],
-      ['overview_metrics overview_metrics_id', 'name changed', 'Name of overview_metrics_id', "It's new"],
+      [
+        'overview_metrics overview_metrics_id',
+        'name changed',
+        'Name of overview_metrics_id',
+        "It's new",
+      ],
       ['store_type aptoide', 'item appeared', null, null],
-    ].map(([name, change, before, after]) => ({ run_id: 'second', object: 'catalog', name, change, before, after })),
+    ].map(([name, change, before, after]) => ({
+      run_id: 'second',
+      object: 'catalog',
+      name,
+      change,
+      before,
+      after,
+    })),
   );
 });

@@ -42,14 +42,18 @@ const ids: Readonly<Record<string, readonly string[]>> = {
 
 /** Every list with something in it, so that none of them is silent. */
 const catalog = Object.fromEntries(
-  catalogFilters.map((filter) => [filter, (ids[filter] ?? [`some_${filter}`]).map((id) => ({ id, name: id }))]),
+  catalogFilters.map((filter) => [
+    filter,
+    (ids[filter] ?? [`some_${filter}`]).map((id) => ({ id, name: id })),
+  ]),
 );
 const partners = { data: { items: [], paging: { cursors: { after: null }, next: null } } };
 const working: Script = ({ path }) => json(path.endsWith('/partners') ? partners : catalog);
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 
-const origin = async (script: Script): Promise<string> => (await startScriptedServer(script)).origin;
+const origin = async (script: Script): Promise<string> =>
+  (await startScriptedServer(script)).origin;
 
 const serviceAt = (reports: string, campaign = reports): string =>
   `service: { base_url: "${campaign}", reports_url: "${reports}", token: marked-token }\nwarehouse: w.duckdb\n`;
@@ -66,7 +70,9 @@ async function run(text: string): Promise<Result> {
   await writeFile(join(directory, 'ripen.yaml'), text);
   const shell = recordedShell({ directory });
   const code = await carriedOut(shell, 'check', '--quiet', '--json');
-  const { findings } = z.object({ findings: z.array(finding) }).parse(JSON.parse(shell.printed.join('')));
+  const { findings } = z
+    .object({ findings: z.array(finding) })
+    .parse(JSON.parse(shell.printed.join('')));
   const files = await readdir(directory);
   await rm(directory, { recursive: true });
   return { code, found: findings, files };
@@ -105,8 +111,12 @@ describe('in one round', () => {
       'slices: [{ name: a, dimensions: [day], metrics: [installs], date_period: yesterday, reattributed: all }]';
     const { found } = await run(`${serviceAt(await origin(working))}${sound}`);
     const of = (wanted: string): string[] =>
-      found.filter(({ severity }) => severity === wanted).map(({ message }) => message.replace(/[\d.]+ GB/, '9 GB'));
-    expect(of('works')).toEqual(expect.arrayContaining(['token accepted', '9 GB free', '1 slice, 1 metric known']));
+      found
+        .filter(({ severity }) => severity === wanted)
+        .map(({ message }) => message.replace(/[\d.]+ GB/, '9 GB'));
+    expect(of('works')).toEqual(
+      expect.arrayContaining(['token accepted', '9 GB free', '1 slice, 1 metric known']),
+    );
     expect(of('untried')).toContain('a report, ad spend');
   });
 
@@ -131,7 +141,9 @@ describe('in one round', () => {
     const { code, found } = await run(`${service}${BROKEN}`);
     expect(server.received).toEqual([]);
     expect(code).toBe(78);
-    expect(found.filter(({ code: told }) => told !== null).map(({ setting, place }) => [setting, place])).toEqual([
+    expect(
+      found.filter(({ code: told }) => told !== null).map(({ setting, place }) => [setting, place]),
+    ).toEqual([
       ['service.tokn', expect.stringMatching(/^ripen\.yaml:1:\d+$/)],
       ['slices[0].date_period', 'ripen.yaml:7:18'],
       ['slices[0].filters.clicks__gte', 'ripen.yaml:8:49'],
@@ -143,16 +155,25 @@ describe('in one round', () => {
   });
 
   test('a refused token is one error, whose remedy names the line of the token as that of a run does', async () => {
-    const { code, found } = await run(`${serviceAt(await origin(() => ({ status: 401, body: '' })))}slices: []`);
-    expect([code, severe(found)]).toEqual([78, [expect.stringMatching(/^ripen\.yaml:1:\d+ CREDENTIALS_REFUSED$/)]]);
-    expect(found.find(({ severity }) => severity === 'error')?.hint).toMatch(/^Set service\.token \(.*ripen\.yaml:1\)/);
+    const { code, found } = await run(
+      `${serviceAt(await origin(() => ({ status: 401, body: '' })))}slices: []`,
+    );
+    expect([code, severe(found)]).toEqual([
+      78,
+      [expect.stringMatching(/^ripen\.yaml:1:\d+ CREDENTIALS_REFUSED$/)],
+    ]);
+    expect(found.find(({ severity }) => severity === 'error')?.hint).toMatch(
+      /^Set service\.token \(.*ripen\.yaml:1\)/,
+    );
   });
 
   test('a slice that leaves out reattributed is warned of it and of the other 3 parameters that are left to the service', async () => {
-    const slices = 'slices: [{ name: a, dimensions: [day], metrics: [installs], date_period: yesterday }]';
+    const slices =
+      'slices: [{ name: a, dimensions: [day], metrics: [installs], date_period: yesterday }]';
     const { found } = await run(`${serviceAt(await origin(working))}${slices}`);
     const told = found.filter(({ setting }) => setting === 'slices[0]');
-    const message = "left to the service's own default: ad_spend_mode, currency, iap_revenue_mode, reattributed";
+    const message =
+      "left to the service's own default: ad_spend_mode, currency, iap_revenue_mode, reattributed";
     expect(told).toMatchObject([{ severity: 'warning', message }]);
   });
 });
@@ -172,15 +193,16 @@ describe.concurrent('a service that is not there', () => {
     'and %s is told within 18 s, with everything that can be told without it',
     async (_, script) => {
       const address = script === null ? 'http://127.0.0.1:9' : await origin(script);
-      const { seconds, code, found } = await lasting(`${serviceAt(address)}partners: true\n${SLICES}`);
+      const { seconds, code, found } = await lasting(
+        `${serviceAt(address)}partners: true\n${SLICES}`,
+      );
       expect(seconds).toBeLessThan(18);
       expect(code).toBe(75);
       expect(found.some(({ place }) => place === 'ripen.yaml:12:5')).toBe(true);
       const dead = found.filter(({ code: told }) => told === 'SOURCE_UNAVAILABLE');
-      expect(dead.map(({ setting, place }) => `${setting ?? ''} ${place?.replace(/\d+$/, '') ?? ''}`)).toEqual([
-        'service.reports_url ripen.yaml:1:',
-        'service.base_url ripen.yaml:1:',
-      ]);
+      expect(
+        dead.map(({ setting, place }) => `${setting ?? ''} ${place?.replace(/\d+$/, '') ?? ''}`),
+      ).toEqual(['service.reports_url ripen.yaml:1:', 'service.base_url ripen.yaml:1:']);
     },
     25_000,
   );
@@ -195,7 +217,9 @@ test('metrics added to a cube will be requested for its 5 periods, however many 
   const scenario = await openScenario([cubeOf('d0')], { simulator: { world: smallWorld } });
   await scenario.night(NOW);
   const change = { ...scenario.config, slices: [cubeOf('d0', 'd1', 'd2', 'd3')] };
-  const found = (await warehouseFindings(change, checkingAt(NOW))).find(({ severity }) => severity === 'note');
+  const found = (await warehouseFindings(change, checkingAt(NOW))).find(
+    ({ severity }) => severity === 'note',
+  );
   expect(found?.message).toMatch(/: 5 periods with about [\d,]+ rows will be requested again$/);
 });
 
@@ -210,7 +234,8 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
       .map(({ severity, slice: name, message, hint }) => [severity, name, message, hint]);
   const rows = slices.find(({ name }) => name === 'other')?.rows.loaded ?? 0;
   expect(rows).toBeGreaterThan(0);
-  const added = (what: string): unknown => expect.stringContaining(`metrics were added (clicks): ${what}`);
+  const added = (what: string): unknown =>
+    expect.stringContaining(`metrics were added (clicks): ${what}`);
   expect(await found([daily, other])).toEqual([]);
   expect(await found([daily])).toEqual([
     [
@@ -222,9 +247,12 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
   ]);
   const clicks = { ...other.parameters, attribution_type: 'click' };
   const again = async (change: Partial<Slice>) => found([daily, slice({ ...other, ...change })]);
-  expect(await again({ dimensions: ['app_token', 'day'], parameters: { ...other.parameters, sort: 'day' } })).toEqual(
-    [],
-  );
+  expect(
+    await again({
+      dimensions: ['app_token', 'day'],
+      parameters: { ...other.parameters, sort: 'day' },
+    }),
+  ).toEqual([]);
   expect(await again({ parameters: clicks })).toEqual([
     [
       'warning',
@@ -241,6 +269,11 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     ['note', 'other', added('2 periods with'), expect.any(String)],
   ]);
   expect(await again({ metrics })).toEqual([
-    ['note', 'other', added(`5 periods with about ${rows} rows will be requested again`), expect.any(String)],
+    [
+      'note',
+      'other',
+      added(`5 periods with about ${rows} rows will be requested again`),
+      expect.any(String),
+    ],
   ]);
 });

@@ -16,7 +16,10 @@ const FIRST = new Date('2026-01-10T02:30:00Z');
 const after = (days: number): Date => new Date(FIRST.getTime() + days * MS_PER_DAY);
 const dayText = (at: Date): string => at.toISOString().slice(0, 10);
 
-const given = { dimensions: ['day', 'os_name'], datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } } as const;
+const given = {
+  dimensions: ['day', 'os_name'],
+  datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } },
+} as const;
 const ripening = slice({
   ...given,
   name: 'ripening',
@@ -43,7 +46,10 @@ test('of 6 nights over 78 days, with pauses of up to 24 nights, no day is missin
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
     // All that status called missing before the run, 12 of it after the pauses, is what the run found new.
     const missing = night === 0 ? 7 : night - (nights[nights.indexOf(night) - 1] ?? 0);
-    expect([found?.periods.missing ?? 7, summary.slices[0]?.periods['new']]).toEqual([missing, missing]);
+    expect([found?.periods.missing ?? 7, summary.slices[0]?.periods['new']]).toEqual([
+      missing,
+      missing,
+    ]);
     expect(await late(now)).toEqual([]);
     expect(
       await column(
@@ -96,7 +102,11 @@ test('a hole of 16 days behind yesterday is counted as missing, and filled by th
   const now = after(17);
   expect((await runNight(scenario, now)).failures.length).toBeGreaterThan(15);
   for (const each of restore) each();
-  expect((await statusOf(plain, now))?.periods).toMatchObject({ expected: 24, loaded: 8, missing: 16 });
+  expect((await statusOf(plain, now))?.periods).toMatchObject({
+    expected: 24,
+    loaded: 8,
+    missing: 16,
+  });
 
   const next = after(18);
   const filled = await runNight(scenario, next);
@@ -126,7 +136,9 @@ test.each([
       const now = new Date(`${night}T02:30:00Z`);
       expect(await runNight(scenario, now)).toMatchObject({ status: 'succeeded', failures: [] });
       const yesterday = dayText(new Date(now.getTime() - MS_PER_DAY));
-      expect(await column(scenario, 'select max(start_day) from ripen.periods')).toEqual([yesterday]);
+      expect(await column(scenario, 'select max(start_day) from ripen.periods')).toEqual([
+        yesterday,
+      ]);
       expect((await statusOf(since, now))?.periods.missing).toBe(0);
     }
     const end = new Date(`${nights.at(-1) ?? ''}T02:30:00Z`);

@@ -39,7 +39,8 @@ test(
     const world = { apps: 1, partners: 3, links: 6, rowsPerDay: 8 };
     scenario = await openScenario([curve], { simulator: { world } });
     const requested = { cells: 0, requests: 0, allCells: 0, allRequests: 0 };
-    const nightAt = (night: number): Date => new Date(`${addDays(START, HISTORY_DAYS + night)}T06:00:00Z`);
+    const nightAt = (night: number): Date =>
+      new Date(`${addDays(START, HISTORY_DAYS + night)}T06:00:00Z`);
     for (let night = 0; night < NIGHTS; night += 1) {
       scenario.simulator.requested.reset();
       expect((await runNight(scenario, nightAt(night))).failures).toEqual([]);
@@ -49,13 +50,23 @@ test(
         requested.requests += 1;
       }
       const maturing = Number(
-        (await column(scenario, "select count(distinct start_day) from ripen.periods where state <> 'final'"))[0],
+        (
+          await column(
+            scenario,
+            "select count(distinct start_day) from ripen.periods where state <> 'final'",
+          )
+        )[0],
       );
       requested.allCells += maturing * curve.metrics.length;
       requested.allRequests += Math.ceil(maturing / 31) * Math.ceil(curve.metrics.length / 60);
     }
-    const [cells, requests] = [requested.cells / requested.allCells, requested.requests / requested.allRequests];
-    process.stdout.write(`cells ${cells.toFixed(3)}, requests ${requests.toFixed(2)} of all ages each night\n`);
+    const [cells, requests] = [
+      requested.cells / requested.allCells,
+      requested.requests / requested.allRequests,
+    ];
+    process.stdout.write(
+      `cells ${cells.toFixed(3)}, requests ${requests.toFixed(2)} of all ages each night\n`,
+    );
     expect(cells).toBeLessThanOrEqual(0.15);
     expect(requests).toBeLessThanOrEqual(1.5);
 
@@ -79,7 +90,8 @@ test(
     );
     const wrong = final.filter(
       ({ cell, value }) =>
-        truth.get(String(cell)) !== String(value) && !(value === '' && truth.get(String(cell)) === '0'),
+        truth.get(String(cell)) !== String(value) &&
+        !(value === '' && truth.get(String(cell)) === '0'),
     );
     expect(final.length).toBeGreaterThan(10_000);
     expect(wrong.slice(0, 5)).toEqual([]);

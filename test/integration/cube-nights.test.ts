@@ -26,7 +26,10 @@ let scenario: Scenario;
 const nightAt = (number: number): Date => new Date(Date.UTC(2026, 5, number, 2, 30));
 const simulator = { world: smallWorld };
 
-function cubeOf(cohorts: Readonly<Record<string, readonly string[]>>, change: Partial<Slice> = {}): Slice {
+function cubeOf(
+  cohorts: Readonly<Record<string, readonly string[]>>,
+  change: Partial<Slice> = {},
+): Slice {
   const cube = cubeMetrics(cohorts);
   return slice({
     name: 'curve',
@@ -120,12 +123,19 @@ test('a metric that is added is loaded for every period, one that is removed lea
   expect(askedReports(scenario).map(({ query: requested }) => requested.get('metrics'))).toEqual([
     'all_revenue_total_d14',
   ]);
-  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd14'")).toEqual(['31']);
-  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd1'")).toEqual(['0']);
+  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd14'")).toEqual([
+    '31',
+  ]);
+  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd1'")).toEqual([
+    '0',
+  ]);
 });
 
 test('after the densest metrics of an age are removed, the rest of that age is loaded each night like any other', async () => {
-  const dense = cubeOf({ cohort_size: ['d7'], retained_users: ['d7'], paying_users: ['d7'] }, recent);
+  const dense = cubeOf(
+    { cohort_size: ['d7'], retained_users: ['d7'], paying_users: ['d7'] },
+    recent,
+  );
   scenario = await openScenario([dense], { simulator });
   await runNight(scenario, nightAt(1));
   const sparse = cubeOf({ paying_users: ['d7'] }, recent);
@@ -138,16 +148,29 @@ test('after the densest metrics of an age are removed, the rest of that age is l
 });
 
 test('a metric that is removed while a changed meaning is being built leaves no row in the table that is swapped in', async () => {
-  const [base, ios] = [{ retained_users: ['d0', 'd7'] }, { ...recent, parameters: { os_name__in: 'ios' } }];
+  const [base, ios] = [
+    { retained_users: ['d0', 'd7'] },
+    { ...recent, parameters: { os_name__in: 'ios' } },
+  ];
   scenario = await openScenario([cubeOf(base, recent)], { simulator });
   await runNight(scenario, nightAt(1));
   const match = reports({ date_period: holds('2026-05-21') });
-  const restore = scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 400 } });
+  const restore = scenario.simulator.script({
+    match,
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
   await runNight(scenario, nightAt(2), { slices: [cubeOf({ ...base, cohort_size: ['d7'] }, ios)] });
   restore();
   const metrics = 'select distinct metric from ripen_internal.building_curve order by 1';
-  expect(await column(scenario, metrics)).toEqual(['cohort_size_d7', 'retained_users_d0', 'retained_users_d7']);
-  expect((await runNight(scenario, nightAt(3), { slices: [cubeOf(base, ios)] })).failures).toEqual([]);
+  expect(await column(scenario, metrics)).toEqual([
+    'cohort_size_d7',
+    'retained_users_d0',
+    'retained_users_d7',
+  ]);
+  expect((await runNight(scenario, nightAt(3), { slices: [cubeOf(base, ios)] })).failures).toEqual(
+    [],
+  );
   const live = await column(scenario, 'select distinct metric from curve order by 1');
   expect(live).toEqual(['retained_users_d0', 'retained_users_d7']);
 });
@@ -157,29 +180,45 @@ test('a key written with {age} at its end is the same cohort as one without, bef
   scenario = await openScenario([], { simulator });
   await runNight(scenario, nightAt(1), { slices: [keyed('all_revenue_total')] });
   await runNight(scenario, nightAt(2), { slices: [keyed('all_revenue_total_{age}')] });
-  expect(await column(scenario, 'select distinct cohort from curve')).toEqual(['all_revenue_total']);
+  expect(await column(scenario, 'select distinct cohort from curve')).toEqual([
+    'all_revenue_total',
+  ]);
 });
 
 test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
   const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { maxUrlBytes: 1000 });
   scenario = await openScenario([small], { simulator });
   const isLate = reports({ metrics: (metrics) => metrics.includes('all_revenue_total_d20') });
-  scenario.simulator.script({ match: isLate, times: 5, fault: { kind: 'status', status: 400, body: 'message' } });
+  scenario.simulator.script({
+    match: isLate,
+    times: 5,
+    fault: { kind: 'status', status: 400, body: 'message' },
+  });
   const failed = await runNight(scenario, nightAt(1));
   expect(failed.failures.map(({ code }) => code)).toEqual(Array(5).fill('SOURCE_REFUSED'));
-  expect(await column(scenario, "select count(*) > 0 from curve where age = 'd0'")).toEqual(['true']);
+  expect(await column(scenario, "select count(*) > 0 from curve where age = 'd0'")).toEqual([
+    'true',
+  ]);
   expect(await column(scenario, "select count(*) from curve where age = 'd20'")).toEqual(['0']);
   const mended = await runNight(scenario, nightAt(2));
   expect(mended.failures).toEqual([]);
-  expect(await query(scenario, 'select count(distinct age) as ages, count(distinct day) as days from curve')).toEqual([
-    { ages: '21', days: '32' },
-  ]);
+  expect(
+    await query(
+      scenario,
+      'select count(distinct age) as ages, count(distinct day) as days from curve',
+    ),
+  ).toEqual([{ ages: '21', days: '32' }]);
 });
 
 test('a day of a cube that several requests load counts as one period in the plan, the summary, the events and the query for freshness', async () => {
-  const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { ...recent, maxUrlBytes: 1000 });
+  const small = cubeOf(
+    { all_revenue_total: ages, retained_users: ages },
+    { ...recent, maxUrlBytes: 1000 },
+  );
   scenario = await openScenario([small], { simulator });
-  expect(planText(await plan(scenario.config, { asOf: nightAt(1) }), false)).toContain('never loaded, 12 periods\n');
+  expect(planText(await plan(scenario.config, { asOf: nightAt(1) }), false)).toContain(
+    'never loaded, 12 periods\n',
+  );
   const [first] = (await runNight(scenario, nightAt(1))).slices;
   expect(first?.windows.planned).toBeGreaterThan(2);
   expect(first?.periods).toMatchObject({ new: 12 });
@@ -188,15 +227,21 @@ test('a day of a cube that several requests load counts as one period in the pla
   const [second] = (await runNight(scenario, nightAt(2))).slices;
   const fetched = `select count(distinct start_day) from ripen.periods where fetched_at = '2026-06-02 02:30'`;
   const due = Number(await column(scenario, fetched));
-  const restated = Number(await column(scenario, 'select count(distinct period) from ripen.restatements'));
+  const restated = Number(
+    await column(scenario, 'select count(distinct period) from ripen.restatements'),
+  );
   const reasons = Object.entries(second?.periods ?? {}).filter(([, periods]) => periods > 0);
   expect(sumOf(reasons.map(([, periods]) => periods))).toBe(due);
   expect(planned.slices[0]?.reasons).toEqual(Object.fromEntries(reasons));
   expect(planText(planned, false)).toContain(` ${reasonsText(planned.slices[0]?.reasons ?? {})}\n`);
   expect(second?.restated_periods).toBe(restated);
-  const reported = scenario.events.flatMap((event) => (event.type === 'window_loaded' ? [event.restatedPeriods] : []));
+  const reported = scenario.events.flatMap((event) =>
+    event.type === 'window_loaded' ? [event.restatedPeriods] : [],
+  );
   expect(sumOf(reported)).toBe(restated);
-  expect(scenario.events).toContainEqual(expect.objectContaining({ type: 'slice_planned', periods: due }));
+  expect(scenario.events).toContainEqual(
+    expect.objectContaining({ type: 'slice_planned', periods: due }),
+  );
   expect(await query(scenario, statement('examples/freshness'))).toMatchObject([
     { last_day: '2026-06-01', maturing_periods: '13', final_periods: '0' },
   ]);
@@ -213,8 +258,14 @@ test('under `mature`, a curve is final only once all days of its month are: May 
     return ofMay.map(({ age_days: age, is_final: final }) => [age, final]);
   };
   const isRefused = reports({ date_period: holds('2026-05-10') });
-  scenario.simulator.script({ match: isRefused, times: 1, fault: { kind: 'status', status: 400, body: 'message' } });
-  expect((await runNight(scenario, nightAt(16))).failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
+  scenario.simulator.script({
+    match: isRefused,
+    times: 1,
+    fault: { kind: 'status', status: 400, body: 'message' },
+  });
+  expect((await runNight(scenario, nightAt(16))).failures.map(({ code }) => code)).toEqual([
+    'SOURCE_REFUSED',
+  ]);
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, false]));
   expect((await runNight(scenario, nightAt(16))).failures).toEqual([]);
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, age < 30]));
@@ -269,7 +320,9 @@ test('the copies of a cube hold its rows after each of 4 nights, and the views o
       const files = `read_parquet('${plain}/${table}/*/*.parquet')`;
       expect([night, table, await ask(catalog, content(files))]).toEqual([night, table, [stored]]);
     }
-    const { files } = manifestShape.parse(JSON.parse(await readFile(join(plain, '_manifest.json'), 'utf8')));
+    const { files } = manifestShape.parse(
+      JSON.parse(await readFile(join(plain, '_manifest.json'), 'utf8')),
+    );
     expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
   }
 });

@@ -25,7 +25,15 @@ let scenario: Scenario;
 
 async function openWorld(quirks: Partial<Quirks>, of = daily): Promise<Scenario> {
   scenario = await openScenario([of], {
-    simulator: { world: { apps: 2, partners: 4, links: 30, rowsPerDay: 120, quirks: { ...noQuirks, ...quirks } } },
+    simulator: {
+      world: {
+        apps: 2,
+        partners: 4,
+        links: 30,
+        rowsPerDay: 120,
+        quirks: { ...noQuirks, ...quirks },
+      },
+    },
   });
   return scenario;
 }
@@ -35,12 +43,18 @@ const cap = 45;
 const rounding = 1;
 
 test.each<[string, Partial<Quirks>]>([
-  ['pages at 24 rows by a bare cursor, with totals per page', { pages: { ...pages, style: 'cursor', totals: 'page' } }],
+  [
+    'pages at 24 rows by a bare cursor, with totals per page',
+    { pages: { ...pages, style: 'cursor', totals: 'page' } },
+  ],
   [
     'pages at 24 rows as the campaign API v2 does, the last page without next',
     { pages: { ...pages, style: 'v2', last: 'absent' } },
   ],
-  ['numbers its pages, of which there is one', { pages: { ...pages, size: 100_000, style: 'number' } }],
+  [
+    'numbers its pages, of which there is one',
+    { pages: { ...pages, size: 100_000, style: 'number' } },
+  ],
   ['rounds totals, cuts at 45 rows and pages at 24', { rounding, cap, pages }],
 ])('of a service that %s every row is loaded', async (_, quirks) => {
   await openWorld(quirks);
@@ -62,7 +76,10 @@ test('a service that names a next page for ever, of pages without rows, is refus
 test('a second page that holds the credential fails its window even under `completeness: warn`, and no row of it is loaded', async () => {
   const lenient = { ...daily, completeness: 'warn' as const };
   await openWorld({ pages }, lenient);
-  const fault = { kind: 'report', mutate: (report) => ({ ...report, debug: TOKEN }) } satisfies Fault;
+  const fault = {
+    kind: 'report',
+    mutate: (report) => ({ ...report, debug: TOKEN }),
+  } satisfies Fault;
   scenario.simulator.script({ match: ({ query }) => query.has('after'), times: Infinity, fault });
   const { failures } = await runNight(scenario, NOW);
   expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
@@ -76,7 +93,9 @@ test('a metric of no documented form that does not add up is told once, not summ
   expect(summary.failures).toEqual([]);
   const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
   expect(stored).toEqual(truth);
-  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['1']);
+  expect(
+    await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'"),
+  ).toEqual(['1']);
   expect(
     await column(
       scenario,
@@ -87,12 +106,16 @@ test('a metric of no documented form that does not add up is told once, not summ
   const next = await runNight(scenario, new Date('2026-06-02T02:30:00Z'));
   expect(next.failures).toEqual([]);
   expect(askedReports(scenario).length).toBeGreaterThan(before);
-  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['1']);
+  expect(
+    await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'"),
+  ).toEqual(['1']);
 });
 
 test('a metric of no documented form that adds up one night and not the next is loaded, told once, and not summed from then on', async () => {
   const id = 'weekly_guild_members';
-  const metrics = [{ id, formatting: 'integer', kind: 'count', listed: 'overview_metrics' }] as const;
+  const metrics = [
+    { id, formatting: 'integer', kind: 'count', listed: 'overview_metrics' },
+  ] as const;
   await openWorld({ metrics }, { ...daily, metrics: ['installs', id], refresh: 'nightly' });
   const known = `select additive || ' ' || additivity from ripen.slice_metrics where metric = '${id}'`;
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
@@ -101,13 +124,19 @@ test('a metric of no documented form that adds up one night and not the next is 
     const totals = isDocument(report['totals']) ? report['totals'] : {};
     return { ...report, totals: { ...totals, [id]: Number(totals[id]) - 3 } };
   };
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'report', mutate },
+  });
   for (const night of [2, 3]) {
     const { failures } = await runNight(scenario, new Date(Date.UTC(2026, 5, night, 2, 30)));
     expect(failures).toEqual([]);
     expect(await column(scenario, known)).toEqual(['false seen']);
   }
-  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['1']);
+  expect(
+    await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'"),
+  ).toEqual(['1']);
   expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(['3']);
 });
 
@@ -117,14 +146,20 @@ test('of a slice with no other metric than calculated ones every row is loaded, 
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
   const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
   expect(stored).toEqual(truth);
-  expect(await column(scenario, 'select distinct verdict from ripen.periods')).toEqual(['unverifiable']);
-  expect(await column(scenario, "select count(*) > 0 from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual([
-    'true',
+  expect(await column(scenario, 'select distinct verdict from ripen.periods')).toEqual([
+    'unverifiable',
   ]);
+  expect(
+    await column(scenario, "select count(*) > 0 from ripen.warnings where code = 'NOT_ADDITIVE'"),
+  ).toEqual(['true']);
 });
 
 test.each([
-  ['is divided by two dimensions, and fails by name', ['country_code', 'network'], ['DATA_INCOMPLETE']],
+  [
+    'is divided by two dimensions, and fails by name',
+    ['country_code', 'network'],
+    ['DATA_INCOMPLETE'],
+  ],
   ['cannot be verified, and is refused', ['country_code'], ['SOURCE_TOO_HEAVY']],
 ] as const)(
   'a slice of metrics that do not add up, too heavy for one answer, with rows of NULL %s',
@@ -133,7 +168,10 @@ test.each([
     const additive = Object.fromEntries(metrics.map((id) => [id, false]));
     const of = slice({ ...daily, dimensions: ['day', ...texts], metrics, additive });
     const nulls = new Map([['country_code', ['US']]]);
-    await openWorld({ metrics: calculatedMetrics, nulls, maxRows: texts.length === 1 ? 6 : 22 }, of);
+    await openWorld(
+      { metrics: calculatedMetrics, nulls, maxRows: texts.length === 1 ? 6 : 22 },
+      of,
+    );
     const summary = await runNight(scenario, NOW);
     expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
     expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
@@ -143,14 +181,22 @@ test.each([
 test.each([
   ['is loaded, and its metrics no longer summed', null, []],
   ['of answers cut at 2 rows is refused', 2, ['DATA_INCOMPLETE']],
-])('a slice of nothing but calculated metrics, too heavy for fewer than 8 parts, %s', async (_, cut, codes) => {
-  const metrics = calculatedMetrics.map(({ id }) => id);
-  const datePeriod = { first: { day: day('2026-05-30') }, last: daily.datePeriod.last };
-  const of = slice({ ...daily, dimensions: ['day', 'app_token', 'network', 'country_code'], metrics, datePeriod });
-  await openWorld({ metrics: calculatedMetrics, maxRows: 15, cap: cut }, of);
-  const summary = await runNight(scenario, NOW);
-  expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
-  const { stored, truth } = await storedAndTrue(scenario, of, '2026-05-30:2026-05-31', NOW);
-  expect(truth.length).toBeGreaterThan(8 * 15);
-  expect(stored).toEqual(codes.length === 0 ? truth : []);
-});
+])(
+  'a slice of nothing but calculated metrics, too heavy for fewer than 8 parts, %s',
+  async (_, cut, codes) => {
+    const metrics = calculatedMetrics.map(({ id }) => id);
+    const datePeriod = { first: { day: day('2026-05-30') }, last: daily.datePeriod.last };
+    const of = slice({
+      ...daily,
+      dimensions: ['day', 'app_token', 'network', 'country_code'],
+      metrics,
+      datePeriod,
+    });
+    await openWorld({ metrics: calculatedMetrics, maxRows: 15, cap: cut }, of);
+    const summary = await runNight(scenario, NOW);
+    expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
+    const { stored, truth } = await storedAndTrue(scenario, of, '2026-05-30:2026-05-31', NOW);
+    expect(truth.length).toBeGreaterThan(8 * 15);
+    expect(stored).toEqual(codes.length === 0 ? truth : []);
+  },
+);

@@ -17,7 +17,12 @@ import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
-import { carriedOut, flags, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import {
+  carriedOut,
+  flags,
+  recordedShell,
+  type RecordedShell,
+} from '../unit/cli-recorded-shell.ts';
 
 const FIRST_NIGHT = new Date('2026-04-02T06:00:00Z');
 const NIGHT = new Date('2026-04-12T06:00:00Z');
@@ -77,9 +82,19 @@ const path = (...names: string[]): string => join(directory, ...names);
 async function configured(names: readonly string[], keep = '3d'): Promise<Config> {
   const listed = slices
     .filter(({ name }) => names.includes(name))
-    .map(({ name, dimensions, metrics }) => ({ name, dimensions, metrics, date_period: '2026-01-01:yesterday' }));
+    .map(({ name, dimensions, metrics }) => ({
+      name,
+      dimensions,
+      metrics,
+      date_period: '2026-01-01:yesterday',
+    }));
   const targets = [{ duckdb: 'analytics.duckdb' }, { parquet: 'lake' }, { delta: 'tables', keep }];
-  const settings = { service: 'simulator', warehouse: 'warehouse.duckdb', publish: targets, slices: listed };
+  const settings = {
+    service: 'simulator',
+    warehouse: 'warehouse.duckdb',
+    publish: targets,
+    slices: listed,
+  };
   await writeFile(path('ripen.yaml'), JSON.stringify(settings));
   return readConfig({ directory, environment: {} });
 }
@@ -94,13 +109,19 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(directory, { recursive: true, force: true }));
 
-function dropped(change: Readonly<Record<string, string | boolean | undefined>>, on = shell): Promise<number> {
+function dropped(
+  change: Readonly<Record<string, string | boolean | undefined>>,
+  on = shell,
+): Promise<number> {
   return carriedOut(on, 'drop', ...flags({ quiet: true, lockWait: '5s', ...change }));
 }
 
-const inWarehouse = (sql: string): Promise<Record<string, unknown>[]> => ask(path('warehouse.duckdb'), sql);
-const inSnapshot = (sql: string): Promise<Record<string, unknown>[]> => ask(path('analytics.duckdb'), sql);
-const inTables = (sql: string): Promise<Record<string, unknown>[]> => ask(path('tables', 'catalog.duckdb'), sql);
+const inWarehouse = (sql: string): Promise<Record<string, unknown>[]> =>
+  ask(path('warehouse.duckdb'), sql);
+const inSnapshot = (sql: string): Promise<Record<string, unknown>[]> =>
+  ask(path('analytics.duckdb'), sql);
+const inTables = (sql: string): Promise<Record<string, unknown>[]> =>
+  ask(path('tables', 'catalog.duckdb'), sql);
 
 /** Every relation of a database that is named after a slice, but not those that are named in `ripen.slice_tables`. */
 async function relationsOf(name: string): Promise<unknown[]> {
@@ -129,7 +150,9 @@ const manifest = z.object({ files: z.array(z.looseObject({ path: z.string() })) 
 
 /** The files of a lake below a folder, as it lies there and as its manifest states them. */
 async function lakeFiles(name: string): Promise<{ lying: string[]; stated: string[] }> {
-  const { files } = manifest.parse(JSON.parse(await readFile(path('lake', '_manifest.json'), 'utf8')));
+  const { files } = manifest.parse(
+    JSON.parse(await readFile(path('lake', '_manifest.json'), 'utf8')),
+  );
   const lying = await readdir(path('lake'), { recursive: true });
   const isOf = (file: string): boolean => file.startsWith(`${name}/`);
   return {
@@ -153,7 +176,10 @@ describe('a slice that is no longer configured', () => {
     const count = (relation: string): string =>
       `select count(*)::integer as n, count(installs)::integer as known from ${relation}`;
     const held = await lakeFiles('daily');
-    const [here, final] = [await inWarehouse(count('main.daily')), await inWarehouse(count('main.daily_final'))];
+    const [here, final] = [
+      await inWarehouse(count('main.daily')),
+      await inWarehouse(count('main.daily_final')),
+    ];
     await publish(config);
     expect(await lakeFiles('daily')).toEqual(held);
     expect(held.stated).toHaveLength(18);
@@ -180,17 +206,21 @@ describe('a slice that is no longer configured', () => {
     expect(await relationsOf('daily')).toEqual([]);
     expect(Object.values(await ledgerRows('daily')).every((count) => count === 0)).toBe(true);
     expect(Object.keys(await ledgerRows('daily')).length).toBeGreaterThan(6);
-    expect(await inSnapshot(`select table_name from duckdb_tables() where table_name = 'daily'`)).toEqual([]);
+    expect(
+      await inSnapshot(`select table_name from duckdb_tables() where table_name = 'daily'`),
+    ).toEqual([]);
     expect(await lakeFiles('daily')).toEqual({ lying: ['daily/notes.txt'], stated: [] });
-    expect(await inTables(`select view_name from duckdb_views() where view_name like 'daily%'`)).toEqual([]);
+    expect(
+      await inTables(`select view_name from duckdb_views() where view_name like 'daily%'`),
+    ).toEqual([]);
     expect(await readDelta(path('tables', 'daily'))).toEqual([]);
     expect(await readDelta(path('tables', 'daily'), 0)).toEqual(older);
     expect(older).toHaveLength(Number(rows?.['n']));
     expect(await inWarehouse('select * from main.hourly order by all')).toEqual(others);
     expect(await lakeFiles('hourly')).toEqual(lying);
-    expect(await inWarehouse(`select change, before from ripen.schema_changes where object = 'daily'`)).toEqual([
-      { change: 'slice dropped', before: `18 periods, ${Number(rows?.['n'])} rows` },
-    ]);
+    expect(
+      await inWarehouse(`select change, before from ripen.schema_changes where object = 'daily'`),
+    ).toEqual([{ change: 'slice dropped', before: `18 periods, ${Number(rows?.['n'])} rows` }]);
     expect(await status(config, { asOf: NIGHT })).toMatchObject({ unconfigured: [] });
     await expect(dropped({ slice: 'daily' })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
     await publish(await configured(['hourly'], '0s'));
@@ -213,7 +243,10 @@ describe('nothing is deleted', () => {
   test('without a terminal to ask at and without --yes; the refusal says what it would have been', async () => {
     const was = await before();
     const failure = await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })));
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Add --yes to delete without being asked.' });
+    expect(failure).toMatchObject({
+      code: 'USAGE_INVALID',
+      hint: 'Add --yes to delete without being asked.',
+    });
     expect(failure.message).toContain('slice daily: 18 periods');
     expect(await before()).toEqual(was);
   });
@@ -230,16 +263,22 @@ describe('nothing is deleted', () => {
     { slice: 'daily', before: 'yesterday' },
   ])('of %j', async (requested) => {
     const was = await before();
-    await expect(dropped({ ...requested, yes: true })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    await expect(dropped({ ...requested, yes: true })).rejects.toMatchObject({
+      code: 'USAGE_INVALID',
+    });
     expect(await before()).toEqual(was);
   });
 });
 
 describe('with --before', () => {
-  const daysIn = async (question: (sql: string) => Promise<Record<string, unknown>[]>, name: string, grain: string) =>
-    (await question(`select distinct "${grain}"::date::varchar as d from main.${name} order by d`)).map(
-      (row) => row['d'],
-    );
+  const daysIn = async (
+    question: (sql: string) => Promise<Record<string, unknown>[]>,
+    name: string,
+    grain: string,
+  ) =>
+    (
+      await question(`select distinct "${grain}"::date::varchar as d from main.${name} order by d`)
+    ).map((row) => row['d']);
 
   test.each([
     ['daily', 'day', '2026-04-10', 16, ['2026-04-10', '2026-04-11']],
@@ -258,13 +297,17 @@ describe('with --before', () => {
     const orphans = `select count(*)::integer as n from main.${name} where _load_id not in (select load_id from ripen.loads)`;
     expect(await inWarehouse(orphans)).toEqual([{ n: 0 }]);
     expect(
-      await inWarehouse(`select period from ripen.restatements where slice = '${name}' and period < '${stay[0]}'`),
+      await inWarehouse(
+        `select period from ripen.restatements where slice = '${name}' and period < '${stay[0]}'`,
+      ),
     ).toEqual([]);
     const { lying, stated } = await lakeFiles(name);
     expect(lying).toHaveLength(stay.length);
     expect(stated).toHaveLength(stay.length);
     expect(
-      await inTables(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
+      await inTables(
+        `select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`,
+      ),
     ).toEqual(stay.map((d) => ({ d })));
   });
 });

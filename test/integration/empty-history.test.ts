@@ -13,7 +13,10 @@ const SLICES = 40;
 const MOST_REQUESTS = 200;
 
 test(`${SLICES} slices of 92 days, a third of them before the launch, take at most ${MOST_REQUESTS} requests`, async () => {
-  const shape = { metrics: ['all_revenue_total_d0', 'all_revenue_total_d7'], dimensions: ['app_token'] };
+  const shape = {
+    metrics: ['all_revenue_total_d0', 'all_revenue_total_d7'],
+    dimensions: ['app_token'],
+  };
   const world = await startWideWorld({ ...shape, rowsPerDay: 5, launchDay: day('2026-04-01') });
   const installation = await openInstallation();
   const text = wideConfig({ world, ...shape, slices: SLICES, period: '2026-03-01:2026-05-31' });

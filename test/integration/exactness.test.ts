@@ -4,7 +4,12 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { utcOffset, day } from '../../src/model/calendar.ts';
-import { dateDimensions, dimensionFilters, metricFilters, textDimensions } from '../../src/model/dimension.ts';
+import {
+  dateDimensions,
+  dimensionFilters,
+  metricFilters,
+  textDimensions,
+} from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { createWorld } from '../support/simulator/world.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -20,7 +25,11 @@ const NOW = new Date('2026-06-01T02:30:00Z');
 
 const small = { apps: 2, partners: 4, links: 30, rowsPerDay: 60 };
 
-async function expectExact(slices: readonly Slice[], days: string, world: object = small): Promise<void> {
+async function expectExact(
+  slices: readonly Slice[],
+  days: string,
+  world: object = small,
+): Promise<void> {
   scenario = await openScenario(slices, { simulator: { world } });
   const summary = await scenario.night(NOW);
   expect(summary.failures).toEqual([]);
@@ -53,7 +62,12 @@ const metrics = [
 
 test('every grain, hour to year and none, is stored value by value as the service said it', async () => {
   const slices = dateDimensions.map((grain) =>
-    slice({ name: `by_${grain}`, dimensions: [grain, 'app_token', 'os_name'], metrics, datePeriod: period }),
+    slice({
+      name: `by_${grain}`,
+      dimensions: [grain, 'app_token', 'os_name'],
+      metrics,
+      datePeriod: period,
+    }),
   );
   const whole = slice({
     name: 'by_nothing',
@@ -77,7 +91,10 @@ test.each(['+05:30', '-04:00'])(
         datePeriod: days,
       }),
     );
-    await expectExact(slices, text === '-04:00' ? '2026-05-19:2026-05-29' : '2026-05-20:2026-05-30');
+    await expectExact(
+      slices,
+      text === '-04:00' ? '2026-05-19:2026-05-29' : '2026-05-20:2026-05-30',
+    );
   },
 );
 
@@ -114,8 +131,12 @@ test('all 8 dimension filters and all 6 metric filters reach the service and com
     });
   await expectExact(
     [
-      ...dimensionFilters.map((suffix) => filtered(`d_${suffix}`, { [`os_name__${suffix}`]: filterTexts[suffix] })),
-      ...metricFilters.map((suffix) => filtered(`m_${suffix}`, { [`installs__${suffix}`]: metricThreshold })),
+      ...dimensionFilters.map((suffix) =>
+        filtered(`d_${suffix}`, { [`os_name__${suffix}`]: filterTexts[suffix] }),
+      ),
+      ...metricFilters.map((suffix) =>
+        filtered(`m_${suffix}`, { [`installs__${suffix}`]: metricThreshold }),
+      ),
     ],
     DAYS,
   );
@@ -131,7 +152,9 @@ async function someInstalls(): Promise<string> {
     attribution_type: 'all',
     format_dates: 'false',
   });
-  const counts = (world.report(query, NOW)?.rows ?? []).map((row) => Number(row['installs'])).sort((a, b) => a - b);
+  const counts = (world.report(query, NOW)?.rows ?? [])
+    .map((row) => Number(row['installs']))
+    .sort((a, b) => a - b);
   return String(counts[Math.floor(counts.length / 2)]);
 }
 
@@ -149,7 +172,11 @@ const counts = z.object({
 
 test('under mature a withheld day-7 value is NULL, not a measured zero, and the installs of its row stay', async () => {
   const mature = slice({ name: 'mature', ...maturing, parameters: { cohort_maturity: 'mature' } });
-  const immature = slice({ name: 'immature', ...maturing, parameters: { cohort_maturity: 'immature' } });
+  const immature = slice({
+    name: 'immature',
+    ...maturing,
+    parameters: { cohort_maturity: 'immature' },
+  });
   scenario = await openScenario([mature, immature]);
   expect((await scenario.night(NOW)).failures).toEqual([]);
   await scenario.inWarehouse(async (warehouse) => {
@@ -171,16 +198,31 @@ test('under mature a withheld day-7 value is NULL, not a measured zero, and the 
       expect(row.unknown, row.day).toBeGreaterThan(0);
       expect(row.measured, row.day).toBeGreaterThan(0);
     }
-    expect(withheld.filter(({ day }) => day <= '2026-05-24').some(({ unknown }) => unknown === 0)).toBe(true);
+    expect(
+      withheld.filter(({ day }) => day <= '2026-05-24').some(({ unknown }) => unknown === 0),
+    ).toBe(true);
     expect(open.every(({ unknown }) => unknown === 0)).toBe(true);
   });
 });
 
 /** Names that stand for something in SQL, in JavaScript or in a load. */
-const names = ['windows', 'typed', 'answers', 'staged', 'documents', 'plain_texts', 'not_numbers', 'before', 'after'];
+const names = [
+  'windows',
+  'typed',
+  'answers',
+  'staged',
+  'documents',
+  'plain_texts',
+  'not_numbers',
+  'before',
+  'after',
+];
 
 test(`slices named ${names.join(', ')} load beside each other, are restated, and reach both published copies`, async () => {
-  const threeDays = { first: { day: day('2026-05-29') }, last: { day: day('2026-05-31') } } as const;
+  const threeDays = {
+    first: { day: day('2026-05-29') },
+    last: { day: day('2026-05-31') },
+  } as const;
   const slices = names.map((name) =>
     slice({
       name,
@@ -190,7 +232,9 @@ test(`slices named ${names.join(', ')} load beside each other, are restated, and
       refresh: 'nightly',
     }),
   );
-  scenario = await openScenario(slices, { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
+  scenario = await openScenario(slices, {
+    simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } },
+  });
   const published = `${scenario.directory}/readers`;
   const config = {
     slices,
@@ -210,7 +254,10 @@ test(`slices named ${names.join(', ')} load beside each other, are restated, and
   expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
   expect(summary.published.map(({ kind }) => kind)).toEqual(['duckdb', 'parquet']);
   expect(
-    await column(scenario, "select distinct slice from ripen.restatements where metric = 'installs' order by slice"),
+    await column(
+      scenario,
+      "select distinct slice from ripen.restatements where metric = 'installs' order by slice",
+    ),
   ).toEqual([...names].sort());
   for (const name of names) {
     const [count] = await column(scenario, `select count(*) from main."${name}"`);

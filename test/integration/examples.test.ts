@@ -18,7 +18,9 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 const root = new URL('../../', import.meta.url);
-const examples = readdirSync(new URL('sql/examples/', root)).map((file) => file.replace(/\.sql$/, ''));
+const examples = readdirSync(new URL('sql/examples/', root)).map((file) =>
+  file.replace(/\.sql$/, ''),
+);
 
 /** The queries of the pages, but those for another engine, which say so at first. */
 const queries = ['README.md', 'docs/reading.md'].flatMap((page) =>
@@ -40,7 +42,11 @@ let scenario: Scenario;
 
 beforeAll(async () => {
   const directory = fileURLToPath(root);
-  demo = await readConfig({ file: fileURLToPath(new URL('config/demo.yaml', root)), directory, environment: {} });
+  demo = await readConfig({
+    file: fileURLToPath(new URL('config/demo.yaml', root)),
+    directory,
+    environment: {},
+  });
   const [first] = demo.slices;
   if (first === undefined) throw new Error('the demo has no slice');
   daily = first;
@@ -57,15 +63,21 @@ async function answerTo(sql: string): Promise<Readonly<Record<string, unknown>>[
   return scenario.inWarehouse((warehouse) => warehouse.rows(sql, [], anyRow));
 }
 
-test.each(examples)("the analyst's query %s runs on what two nights of the demo loaded", async (name) => {
-  const rows = await answerTo(statement(`examples/${name}`));
-  expect(rows.length > 0 || mayBeEmpty.has(name)).toBe(true);
-  for (const row of rows) expect(Object.values(row).some((value) => value !== null)).toBe(true);
-});
+test.each(examples)(
+  "the analyst's query %s runs on what two nights of the demo loaded",
+  async (name) => {
+    const rows = await answerTo(statement(`examples/${name}`));
+    expect(rows.length > 0 || mayBeEmpty.has(name)).toBe(true);
+    for (const row of rows) expect(Object.values(row).some((value) => value !== null)).toBe(true);
+  },
+);
 
-test.each(queries)('a query of %s runs on what two nights of the demo loaded: %s', async (_, sql) => {
-  expect((await answerTo(sql.trim().replace(/;$/, ''))).length).toBeGreaterThan(0);
-});
+test.each(queries)(
+  'a query of %s runs on what two nights of the demo loaded: %s',
+  async (_, sql) => {
+    expect((await answerTo(sql.trim().replace(/;$/, ''))).length).toBeGreaterThan(0);
+  },
+);
 
 test('the status tells of each metric as many final days as the ledger has, and the rest as maturing', async () => {
   const asOf = new Date('2026-06-02T10:30:00Z');
@@ -97,11 +109,18 @@ test.each([
 ] as const)(
   'totals of days in %s that a second night moved, from %s to %s, are those of full days after their end: the youngest of 1',
   async (offset, first, second) => {
-    const given = { name: 'network_daily', dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] };
+    const given = {
+      name: 'network_daily',
+      dimensions: ['day', 'app_token'],
+      metrics: ['installs', 'cost'],
+    };
     const moved = slice({ ...given, utcOffset: utcOffset(offset), refresh: 'nightly' });
     const scenario = await openScenario([moved], { simulator: { world: smallWorld } });
     for (const night of [first, second]) await scenario.night(new Date(night));
-    const ages = await column(scenario, `select min(age_days) from (${statement('examples/moved_by_age')})`);
+    const ages = await column(
+      scenario,
+      `select min(age_days) from (${statement('examples/moved_by_age')})`,
+    );
     expect(ages).toEqual(['1']);
   },
 );

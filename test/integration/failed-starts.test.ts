@@ -7,7 +7,11 @@ import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { asFailure } from '../../src/errors.ts';
-import { startScriptedServer, type ScriptedServer, useDirectory } from '../support/scripted-server.ts';
+import {
+  startScriptedServer,
+  type ScriptedServer,
+  useDirectory,
+} from '../support/scripted-server.ts';
 import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let directory = '';
@@ -53,12 +57,18 @@ test('a token that is refused is one failure, which names its line, its variable
   expect(end).toBe(78);
   const text = z.string();
   const failure = z.object({ code: text, count: z.number(), message: text, hint: text });
-  const { failures } = z.object({ failures: z.array(failure) }).parse(JSON.parse(shell.printed[0] ?? ''));
+  const { failures } = z
+    .object({ failures: z.array(failure) })
+    .parse(JSON.parse(shell.printed[0] ?? ''));
   expect(failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED', count: 1 }]);
   expect(failures[0]?.message).toContain('Readers have no data yet.');
-  expect(failures[0]?.hint).toMatch(/^Set the variable RIPEN_TOKEN, which service\.token \(.*ripen\.yaml:4\) reads/);
+  expect(failures[0]?.hint).toMatch(
+    /^Set the variable RIPEN_TOKEN, which service\.token \(.*ripen\.yaml:4\) reads/,
+  );
   expect(noticesTo(server)).toStrictEqual([
-    expect.stringMatching(/, run [\da-f-]{36}\nCREDENTIALS_REFUSED: .*\nhint: Set the variable RIPEN_TOKEN/),
+    expect.stringMatching(
+      /, run [\da-f-]{36}\nCREDENTIALS_REFUSED: .*\nhint: Set the variable RIPEN_TOKEN/,
+    ),
   ]);
 });
 
@@ -66,7 +76,9 @@ test('a .env beside the configuration fills what the environment lacks, and no m
   await writeFile(join(directory, '.env'), 'RIPEN_TOKEN="from-the-file"\n');
   await ran(['sync', '--quiet']);
   await ran(['sync', '--quiet'], { RIPEN_TOKEN: 'of-the-environment' });
-  const tokens = server.received.filter(({ path }) => path !== '/hook').map(({ headers }) => headers['authorization']);
+  const tokens = server.received
+    .filter(({ path }) => path !== '/hook')
+    .map(({ headers }) => headers['authorization']);
   expect([...new Set(tokens)]).toStrictEqual(['Bearer from-the-file', 'Bearer of-the-environment']);
 });
 
@@ -83,6 +95,8 @@ test.each([
     await ran(command);
     expect(await readFile(metrics, 'utf8')).toContain('ripen_run_success{command="sync"} 0\n');
     await ran(['sync', '--metrics-file', 'ripen.yaml', ...words]);
-    expect(await readFile(join(directory, 'ripen.yaml'), 'utf8')).toContain('warehouse: data/w.duckdb');
+    expect(await readFile(join(directory, 'ripen.yaml'), 'utf8')).toContain(
+      'warehouse: data/w.duckdb',
+    );
   },
 );

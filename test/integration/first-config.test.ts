@@ -21,7 +21,10 @@ interface Chosen {
 }
 
 /** Writes the configuration of the account at an address, and returns its text and what it says. */
-async function written(url: string, chosen: Chosen = {}): Promise<{ readonly text: string; readonly config: Config }> {
+async function written(
+  url: string,
+  chosen: Chosen = {},
+): Promise<{ readonly text: string; readonly config: Config }> {
   const { directory } = installation;
   const environment = { RIPEN_TOKEN: TOKEN, RIPEN_BASE_URL: url };
   await init({ directory, account: { environment, reportsUrl: url, ...chosen } });
@@ -35,7 +38,10 @@ async function written(url: string, chosen: Chosen = {}): Promise<{ readonly tex
 async function complaintsAbout(config: Config): Promise<string[]> {
   const findings = await check(config);
   return findings
-    .filter(({ severity, message }) => !['works', 'untried'].includes(severity) && !message.includes(' stands for '))
+    .filter(
+      ({ severity, message }) =>
+        !['works', 'untried'].includes(severity) && !message.includes(' stands for '),
+    )
     .map(({ message }) => message);
 }
 
@@ -47,33 +53,47 @@ test('of the simulator it names apps, currency, cohort ages and events; check fi
     ['campaign_daily', 'day'],
     ['app_hourly', 'hour'],
   ]);
-  expect(config.slices[0]?.metrics).toEqual(expect.arrayContaining(['installs', 'all_revenue_total_d7', '*_events']));
+  expect(config.slices[0]?.metrics).toEqual(
+    expect.arrayContaining(['installs', 'all_revenue_total_d7', '*_events']),
+  );
   expect(await complaintsAbout(config)).toEqual([]);
   expect((await plan(config)).slices).toHaveLength(3);
-  expect(await sync(config, { slices: ['network_daily'] })).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await sync(config, { slices: ['network_daily'] })).toMatchObject({
+    status: 'succeeded',
+    failures: [],
+  });
 }, 60_000);
 
 test('apps and currency can be chosen; what the account does not list, or who it is, is refused before a file is written', async () => {
   const apps = ['abc123def456', 'xyz987uvw654'].map((id) => ({ id, name: id }));
   const account = await startAccount({ apps, events: ['purchase_events'], ages: ['d7'] });
   const refused = async (chosen: object): Promise<string> =>
-    init({ directory: installation.directory, account: { environment: {}, baseUrl: account.origin, ...chosen } }).then(
-      () => 'nothing',
-      String,
-    );
+    init({
+      directory: installation.directory,
+      account: { environment: {}, baseUrl: account.origin, ...chosen },
+    }).then(() => 'nothing', String);
   expect(await refused({})).toContain('--reports-url or RIPEN_REPORTS_URL was not stated');
   const reportsUrl = account.origin;
   expect(await refused({ reportsUrl })).toContain('RIPEN_TOKEN was not stated');
   const environment = { RIPEN_TOKEN: TOKEN };
-  expect(await refused({ reportsUrl, environment, apps: ['abc123def457'] })).toContain('listed no app abc123def457');
-  expect(await refused({ reportsUrl, environment, currency: 'EURO' })).toContain('listed no currency EURO');
-  expect(await refused({ reportsUrl: 'http://example.com', environment })).toContain('is plain http');
+  expect(await refused({ reportsUrl, environment, apps: ['abc123def457'] })).toContain(
+    'listed no app abc123def457',
+  );
+  expect(await refused({ reportsUrl, environment, currency: 'EURO' })).toContain(
+    'listed no currency EURO',
+  );
+  expect(await refused({ reportsUrl: 'http://example.com', environment })).toContain(
+    'is plain http',
+  );
   expect(await installation.files()).toEqual([]);
 
-  const { text, config } = await written(account.origin, { apps: ['abc123def456'], currency: 'EUR' });
-  expect(config.slices.map(({ parameters }) => [parameters['app_token__in'], parameters['currency']])).toEqual(
-    Array.from({ length: 3 }, () => ['abc123def456', 'EUR']),
-  );
+  const { text, config } = await written(account.origin, {
+    apps: ['abc123def456'],
+    currency: 'EUR',
+  });
+  expect(
+    config.slices.map(({ parameters }) => [parameters['app_token__in'], parameters['currency']]),
+  ).toEqual(Array.from({ length: 3 }, () => ['abc123def456', 'EUR']));
   expect(text).toContain('events: &events ["*_events"] # 1 metric today: purchase_events');
   const requests = account.received.length;
   expect(await refused({ reportsUrl, environment })).toContain('existed already');

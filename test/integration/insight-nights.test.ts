@@ -35,7 +35,8 @@ function totalAt(metric: string, of: Day, now: Date): number {
   return [...(rows?.values() ?? [])].reduce((sum, row) => sum + Number(row[metric]), 0);
 }
 
-const inTheEnd = (metric: string, of: Day): number => totalAt(metric, of, instantOf(addDays(of, 400)));
+const inTheEnd = (metric: string, of: Day): number =>
+  totalAt(metric, of, instantOf(addDays(of, 400)));
 
 /** What a night leaves: the views, and what it says of the past. */
 interface Left {
@@ -44,7 +45,12 @@ interface Left {
   readonly backtest: readonly z.infer<typeof errorRow>[];
 }
 
-const maturationRow = z.object({ metric: z.string(), age_days: count, periods: count, share_median: z.number() });
+const maturationRow = z.object({
+  metric: z.string(),
+  age_days: count,
+  periods: count,
+  share_median: z.number(),
+});
 const projectedRow = z.object({
   day: z.string(),
   metric: z.string(),
@@ -91,8 +97,11 @@ afterAll(() => scenario.close());
 /** Final totals by day that nights have read at an age before. */
 const sharesAt = (metric: string, age: number, night: number): number[] => {
   const seen = Array.from({ length: night }, (_, at) => addDays(START, at - age));
-  const isFinal = (of: Day): boolean => daysBetween(of, addDays(START, night)) >= (metric === 'installs' ? 8 : 9);
-  return seen.filter(isFinal).map((of) => totalAt(metric, of, instantOf(addDays(of, age))) / inTheEnd(metric, of));
+  const isFinal = (of: Day): boolean =>
+    daysBetween(of, addDays(START, night)) >= (metric === 'installs' ? 8 : 9);
+  return seen
+    .filter(isFinal)
+    .map((of) => totalAt(metric, of, instantOf(addDays(of, age))) / inTheEnd(metric, of));
 };
 
 test(`the view of maturation has rows from the night on in which ${FEWEST_PERIODS} periods had become final, with the median share of the world`, () => {
@@ -100,7 +109,8 @@ test(`the view of maturation has rows from the night on in which ${FEWEST_PERIOD
     expect(maturation.length > 0, `night ${night}`).toBe(night >= FEWEST_PERIODS);
   }
   for (const night of [FEWEST_PERIODS, 20, NIGHTS - 1]) {
-    for (const { metric, age_days: age, periods, share_median: share } of left[night]?.maturation ?? []) {
+    for (const { metric, age_days: age, periods, share_median: share } of left[night]?.maturation ??
+      []) {
       const shares = sharesAt(metric, age, night);
       expect(periods).toBe(shares.length);
       expect(share, `${metric} at ${age}`).toBeCloseTo(median(shares) ?? 0, 9);
@@ -119,13 +129,17 @@ test('what was projected in all nights came out as far off as the backtest of th
   });
   expect(inside.length / made.length).toBeGreaterThanOrEqual(0.6);
   const off = (valueOf: (each: (typeof made)[number]) => number): number =>
-    median(made.map((each) => Math.abs(valueOf(each) / inTheEnd(each.metric, day(each.day)) - 1))) ?? 0;
+    median(
+      made.map((each) => Math.abs(valueOf(each) / inTheEnd(each.metric, day(each.day)) - 1)),
+    ) ?? 0;
   expect(off(({ projected }) => projected)).toBeLessThan(off(({ value }) => value) / 2);
   for (const { metric, age_days: age, median_abs_error: stated } of left.at(-1)?.backtest ?? []) {
     const errors = made
       .filter((each) => each.metric === metric && each.age_days === age)
       .map(({ day: of, projected }) => Math.abs(projected / inTheEnd(metric, day(of)) - 1));
     if (errors.length < FEWEST_PERIODS) continue;
-    expect(Math.abs((median(errors) ?? 0) - (stated ?? 1)), `${metric} at ${age}`).toBeLessThan(0.01);
+    expect(Math.abs((median(errors) ?? 0) - (stated ?? 1)), `${metric} at ${age}`).toBeLessThan(
+      0.01,
+    );
   }
 });

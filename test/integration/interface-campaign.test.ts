@@ -31,11 +31,16 @@ async function partners(): Promise<Partner[]> {
 
 async function links(parent: string | null): Promise<Link[]> {
   const found: Link[] = [];
-  for await (const page of connection.service.links(APP, parent, connection.signal)) found.push(...page);
+  for await (const page of connection.service.links(APP, parent, connection.signal))
+    found.push(...page);
   return found;
 }
 
-const partner = (id: number): object => ({ id, display_name: `Partner ${id}`, supports_cost_data: id % 2 === 0 });
+const partner = (id: number): object => ({
+  id,
+  display_name: `Partner ${id}`,
+  supports_cost_data: id % 2 === 0,
+});
 const link = (token: string, change: object = {}): object => ({
   name: `Above::${token}`,
   token,
@@ -58,7 +63,9 @@ function v1(items: readonly object[], next: string | null, after: string | null)
     { after, before: null },
   ];
   const envelope = { api_version: '1', request_id: 'd3b0', timestamp: '2026-02-14T02:30:00Z' };
-  return json({ data: { ...envelope, paging: { ...counts, next, previous: null, cursors }, items } });
+  return json({
+    data: { ...envelope, paging: { ...counts, next, previous: null, cursors }, items },
+  });
 }
 
 describe('GET partners', () => {
@@ -95,7 +102,9 @@ describe.each(lists)('GET %s', (template, parent) => {
 
   test('is asked for in v2 without cursor and limit, and reads all 11 fields of a link byte for byte', async () => {
     await serve(() =>
-      json({ data: { paging: { cursor: null, next: null }, items: [link('t1', { partner_id: 174 })] } }),
+      json({
+        data: { paging: { cursor: null, next: null }, items: [link('t1', { partner_id: 174 })] },
+      }),
     );
     expect(await links(parent)).toEqual([
       {
@@ -108,7 +117,8 @@ describe.each(lists)('GET %s', (template, parent) => {
         partnerId: '174',
         costDataEnabled: true,
         url: 'https://a.example.com/t1',
-        clickUrl: 'https://a.example.com/t1?c={campaign_name}&i=[idfa]&l=a b&d=http%3A%2F%2Fx%3D%%M%%',
+        clickUrl:
+          'https://a.example.com/t1?c={campaign_name}&i=[idfa]&l=a b&d=http%3A%2F%2Fx%3D%%M%%',
         impressionUrl: 'https://i.example.com/t1?i={idfa}',
       },
     ]);
@@ -116,7 +126,11 @@ describe.each(lists)('GET %s', (template, parent) => {
   });
 
   test('reads a link whose name is null under its label, without one under an empty name, and the link beside it', async () => {
-    const unnamed = [link('t1', { name: null }), link('t2', { name: null, label: null }), link('t3')];
+    const unnamed = [
+      link('t1', { name: null }),
+      link('t2', { name: null, label: null }),
+      link('t3'),
+    ];
     await serve(() => json({ data: { paging: { cursor: null, next: null }, items: unnamed } }));
     expect((await links(parent)).map(({ token, name }) => [token, name])).toEqual([
       ['t1', 't1'],
@@ -129,23 +143,29 @@ describe.each(lists)('GET %s', (template, parent) => {
     ['cursor', null],
     ['cursor', ''],
     ['after', undefined],
-  ])('in v2 follows a next that carries %s and the limit, to an end that is %j', async (parameter, end) => {
-    await serve((request) =>
-      json({
-        data: request.query.has(parameter)
-          ? { paging: { cursor: end, next: end }, items: [link('t2')] }
-          : {
-              paging: { cursor: 'g2w', next: `${server.origin}${request.path}?${parameter}=g2w&limit=50` },
-              items: [link('t1')],
-            },
-      }),
-    );
-    expect((await links(parent)).map(({ token }) => token)).toEqual(['t1', 't2']);
-    expect(server.received.map(({ target }) => target)).toEqual([
-      `/public/v2/${path}`,
-      `/public/v2/${path}?${parameter}=g2w&limit=50`,
-    ]);
-  });
+  ])(
+    'in v2 follows a next that carries %s and the limit, to an end that is %j',
+    async (parameter, end) => {
+      await serve((request) =>
+        json({
+          data: request.query.has(parameter)
+            ? { paging: { cursor: end, next: end }, items: [link('t2')] }
+            : {
+                paging: {
+                  cursor: 'g2w',
+                  next: `${server.origin}${request.path}?${parameter}=g2w&limit=50`,
+                },
+                items: [link('t1')],
+              },
+        }),
+      );
+      expect((await links(parent)).map(({ token }) => token)).toEqual(['t1', 't2']);
+      expect(server.received.map(({ target }) => target)).toEqual([
+        `/public/v2/${path}`,
+        `/public/v2/${path}?${parameter}=g2w&limit=50`,
+      ]);
+    },
+  );
 
   test('in v1, where v2 is absent, follows a next that carries after and limit', async () => {
     await serve((request) => {
@@ -169,7 +189,9 @@ describe.each(lists)('GET %s', (template, parent) => {
 test('of 30 lists asked for at once no more are in flight than the limit of the campaign API, which is its own', async () => {
   await serve(() => ({ ...json({ data: { items: [link('t1')] } }), afterMs: 5 }));
   const { service, signal } = connection;
-  const listed = Array.from({ length: 30 }, async (_, index) => service.links(APP, `parent${index}`, signal).next());
+  const listed = Array.from({ length: 30 }, async (_, index) =>
+    service.links(APP, `parent${index}`, signal).next(),
+  );
   expect((await Promise.all(listed)).every(({ value }) => Array.isArray(value))).toBe(true);
   expect(server.received).toHaveLength(30);
   // Of reports 10 are allowed here.
@@ -197,20 +219,31 @@ test.each(statuses)(
     const answering = (): Promise<void> => serve(() => ({ status, body: '{"error":"said so"}' }));
     await answering();
     const listing = await failureFrom(partners());
-    expect([listing.code, listing.facts['status'], server.received.length]).toEqual([code, status, calls]);
+    expect([listing.code, listing.facts['status'], server.received.length]).toEqual([
+      code,
+      status,
+      calls,
+    ]);
     expect(listing.message).toContain('said so');
 
     await answering();
     const { service, signal } = connection;
-    const update = await failureFrom(service.updateLink(APP, 'abc123', { costDataEnabled: true }, signal));
+    const update = await failureFrom(
+      service.updateLink(APP, 'abc123', { costDataEnabled: true }, signal),
+    );
     expect([update.code, server.received.length]).toEqual([code, calls]);
 
     await answering();
-    const creation = await failureFrom(connection.service.createLink(APP, 'N', null, connection.signal));
+    const creation = await failureFrom(
+      connection.service.createLink(APP, 'N', null, connection.signal),
+    );
     // Only what may have been carried out is of unknown outcome.
     const isUnknown = status < 400 || status >= 500;
     expect(creation.code).toBe(isUnknown ? 'SOURCE_UNAVAILABLE' : code);
     const creations = status === 429 ? calls : 1;
-    expect([creation.facts['outcome'] === 'unknown', server.received.length]).toEqual([isUnknown, creations]);
+    expect([creation.facts['outcome'] === 'unknown', server.received.length]).toEqual([
+      isUnknown,
+      creations,
+    ]);
   },
 );

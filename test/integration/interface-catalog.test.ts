@@ -22,7 +22,8 @@ function storedIn(list: CatalogFilter): string {
   if (list === 'apps') return 'select app_token as id from main.apps';
   if (list === 'partners') return "select id from ripen.catalog where filter = 'partners'";
   if (list.endsWith('_metrics')) return 'select id from main.metrics';
-  const own = /^(apps_network|dimensions|countries|currencies|os_names|networks|ad_revenue_sources|store_type)$/;
+  const own =
+    /^(apps_network|dimensions|countries|currencies|os_names|networks|ad_revenue_sources|store_type)$/;
   return own.test(list)
     ? `select id from main.${list}`
     : `select id from main.report_options where parameter = '${list}'`;
@@ -68,7 +69,9 @@ describe('a sync', () => {
   });
 
   test.each(catalogFilters)('keeps every item of %s', (list) => {
-    const told = scenario.simulator.world.filtersData(new URLSearchParams({ required_filters: list }))[list] ?? [];
+    const told =
+      scenario.simulator.world.filtersData(new URLSearchParams({ required_filters: list }))[list] ??
+      [];
     const wanted = new Set(told.map(({ id }) => id));
     expect(wanted.size).toBeGreaterThan(0);
     const kept = (stored.get(list) ?? []).toSorted();
@@ -85,7 +88,8 @@ describe('ripen catalog', () => {
   beforeAll(async () => {
     ({ directory } = scenario);
     const { url } = scenario.simulator;
-    const daily = '{name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}';
+    const daily =
+      '{name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}';
     const text = `service: {base_url: "${url}", reports_url: "${url}", token: ${TOKEN}}\nslices: [${daily}]\n`;
     await writeFile(join(directory, 'ripen.yaml'), text);
   });
@@ -97,9 +101,14 @@ describe('ripen catalog', () => {
       const shell = recordedShell({ directory });
       expect(await carriedOut(shell, 'catalog', '--section', section, '--json')).toBe(0);
       const [query] = queriesOf(scenario.simulator);
-      expect([query?.get('section'), query?.get('required_filters')?.includes('apps')]).toEqual([section, false]);
+      expect([query?.get('section'), query?.get('required_filters')?.includes('apps')]).toEqual([
+        section,
+        false,
+      ]);
       const { catalog: items } = printed.parse(JSON.parse(shell.printed.at(-1) ?? ''));
-      expect(new Set(items.map((item) => item['section']?.toLowerCase().replace(' ', '_')))).toEqual(
+      expect(
+        new Set(items.map((item) => item['section']?.toLowerCase().replace(' ', '_'))),
+      ).toEqual(
         // Of this section alone the simulated world has no metric.
         new Set(section === 'conversion_events' ? [] : [section]),
       );

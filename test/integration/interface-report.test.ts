@@ -43,8 +43,16 @@ async function synced(
     partners: false,
   };
   const text = stringify({ ...settings, slices }).replaceAll('$', '$$$$');
-  const config = parseConfig(text, { file: join(directory, 'ripen.yaml'), directory, environment: {} });
-  const request = { ...plainRequest, command: 'sync', asOf: new Date('2026-02-10T00:00:00Z') } as const;
+  const config = parseConfig(text, {
+    file: join(directory, 'ripen.yaml'),
+    directory,
+    environment: {},
+  });
+  const request = {
+    ...plainRequest,
+    command: 'sync',
+    asOf: new Date('2026-02-10T00:00:00Z'),
+  } as const;
   const summary = await sync(config, request, fromService(service), { emit: () => {}, signal });
   expect(summary.failures).toEqual([]);
   return config;
@@ -54,7 +62,9 @@ async function synced(
 function listing({ query }: Received, ids: readonly string[]): Reply {
   const names = (query.get('required_filters') ?? '').split(',');
   const items = ids.map((id) => ({ id, formatting: id === 'cost' ? 'money' : 'integer' }));
-  return json(Object.fromEntries(names.map((name) => [name, name === 'overview_metrics' ? items : []])));
+  return json(
+    Object.fromEntries(names.map((name) => [name, name === 'overview_metrics' ? items : []])),
+  );
 }
 
 /** Name, what the configuration says, what goes on the wire. */
@@ -99,7 +109,9 @@ describe('a slice', () => {
   /** One sync of one slice for each of these, and one that says nothing: 204 is a valid answer to all of them. */
   beforeAll(async () => {
     server = await startScriptedServer((request) =>
-      request.path.endsWith('/filters_data') ? listing(request, ['installs', 'clicks']) : { status: 204 },
+      request.path.endsWith('/filters_data')
+        ? listing(request, ['installs', 'clicks'])
+        : { status: 204 },
     );
     connection = connectTo(server.origin);
     const said = [{}, ...parameters.map(([name, value]) => ({ [name]: value }))];
@@ -140,19 +152,31 @@ describe('a slice', () => {
 
   test('that says nothing sends the 5 parameters with a default of ours, and no other', () => {
     const always = ['date_period', 'dimensions', 'format_dates', 'metrics'];
-    const ours = ['attribution_source', 'attribution_type', 'cohort_maturity', 'sandbox', 'utc_offset'];
+    const ours = [
+      'attribution_source',
+      'attribution_type',
+      'cohort_maturity',
+      'sandbox',
+      'utc_offset',
+    ];
     expect(new Set(reports()[0]?.keys())).toEqual(new Set([...always, ...ours]));
   });
 
-  test.each(parameters)('that sets %s to %j sends %j, once, and no other slice does', (name, _, wire) => {
-    const sending = reports().filter((query) => query.get(name) === wire);
-    expect(sending.map((query) => query.getAll(name))).toEqual([[wire]]);
-  });
+  test.each(parameters)(
+    'that sets %s to %j sends %j, once, and no other slice does',
+    (name, _, wire) => {
+      const sending = reports().filter((query) => query.get(name) === wire);
+      expect(sending.map((query) => query.getAll(name))).toEqual([[wire]]);
+    },
+  );
 
-  test.each(filters)('with the filter %s: %j sends %j, once, and no other slice does', (name, _, wire) => {
-    const sending = reports().filter((query) => query.has(name));
-    expect(sending.map((query) => query.getAll(name))).toEqual([[wire]]);
-  });
+  test.each(filters)(
+    'with the filter %s: %j sends %j, once, and no other slice does',
+    (name, _, wire) => {
+      const sending = reports().filter((query) => query.has(name));
+      expect(sending.map((query) => query.getAll(name))).toEqual([[wire]]);
+    },
+  );
 
   test('asks for filters_data in one call before all reports, under the same Bearer token', () => {
     const [first, ...others] = server.received;
@@ -167,16 +191,30 @@ describe('a slice', () => {
 test('an answer of 200 has its rows stored with their attr_dependency, is proven by its totals, and its warnings are kept', async () => {
   const rows = [
     { attr_dependency: {}, day: '2026-02-01', app: 'A', installs: '3', cost: '1.25' },
-    { attr_dependency: { partner_id: '-300', ids: ['1', '2'] }, day: '2026-02-01', app: '', installs: 4, cost: null },
+    {
+      attr_dependency: { partner_id: '-300', ids: ['1', '2'] },
+      day: '2026-02-01',
+      app: '',
+      installs: 4,
+      cost: null,
+    },
   ];
   const totals = { installs: 7.0, cost: 1.25 };
-  const answer = { rows, totals, warnings: ['Cost of today is an estimate'], pagination: null, unasked: 1 };
+  const answer = {
+    rows,
+    totals,
+    warnings: ['Cost of today is an estimate'],
+    pagination: null,
+    unasked: 1,
+  };
   const { server, connection } = await useService((request) =>
     request.path.endsWith('/filters_data') ? listing(request, ['installs', 'cost']) : json(answer),
   );
   const daily = { name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'] };
   const days = { date_period: '2026-02-01:2026-02-01' };
-  const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [{ ...daily, ...days }]);
+  const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [
+    { ...daily, ...days },
+  ]);
   const warehouse = await openWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   const found = async (sql: string) => warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
   const columns = 'attr_dependency, day, app, installs, cost';
@@ -193,8 +231,8 @@ test('an answer of 200 has its rows stored with their attr_dependency, is proven
   expect(await found('select verdict, rows_fetched from ripen.loads')).toEqual([
     { verdict: 'proven', rows_fetched: '2' },
   ]);
-  expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual([
-    expect.stringContaining('Cost of today is an estimate'),
-  ]);
+  expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual(
+    [expect.stringContaining('Cost of today is an estimate')],
+  );
   await warehouse.close();
 });

@@ -9,8 +9,12 @@ import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recor
 
 let scenario: Scenario;
 
-async function opened(baseUrl?: string): Promise<{ readonly shell: RecordedShell; readonly app: string }> {
-  scenario = await openScenario([], { simulator: { token: 'simulator-token', world: { apps: 1, links: 20 } } });
+async function opened(
+  baseUrl?: string,
+): Promise<{ readonly shell: RecordedShell; readonly app: string }> {
+  scenario = await openScenario([], {
+    simulator: { token: 'simulator-token', world: { apps: 1, links: 20 } },
+  });
   const { directory, simulator } = scenario;
   const shell = recordedShell({ directory });
   const { url } = simulator;
@@ -38,9 +42,9 @@ test('links create and links update print the link as JSON, and make no warehous
   await ran(shell, 'update', '--app', app, '--link', link, '--cost-data', 'true');
   expect(scenario.simulator.links.find(link)?.costDataEnabled).toBe(true);
   const emit = (): void => {};
-  await expect(openWarehouse(scenario.config.warehouse, { mode: 'read', lockWaitMs: 0, emit })).rejects.toThrow(
-    'did not exist',
-  );
+  await expect(
+    openWarehouse(scenario.config.warehouse, { mode: 'read', lockWaitMs: 0, emit }),
+  ).rejects.toThrow('did not exist');
 });
 
 test('links create run 2 times creates 1 link and shows it; an archived one of the name is none', async () => {

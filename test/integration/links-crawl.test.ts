@@ -3,7 +3,13 @@
 import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
-import { changedTokens, openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+import {
+  changedTokens,
+  openLinksScene,
+  storedTree,
+  trueTree,
+  type LinksScene,
+} from '../support/links-scene.ts';
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import type { Partner } from '../../src/model/link.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -19,7 +25,10 @@ function pagesNeeded({ simulator }: LinksScene): number {
   const { links, world } = simulator;
   const below = (app: string, parent: string | null): number => {
     const children = links.list(app, parent);
-    const own = parent === null ? Math.max(1, Math.ceil(children.length / 50)) : Math.ceil(children.length / 50);
+    const own =
+      parent === null
+        ? Math.max(1, Math.ceil(children.length / 50))
+        : Math.ceil(children.length / 50);
     return children.reduce((sum, { item }) => sum + below(app, item.token), own);
   };
   return world.apps.reduce((sum, app) => sum + below(app.token, null), 0);
@@ -50,7 +59,11 @@ test(
     links.change(moved ?? '', { partnerId: world.partners[3]?.id ?? 0, costDataEnabled: true });
     const gone = trueTree(scene).filter((link) => link['root_token'] === removed);
     links.remove(removed ?? '');
-    const grown = { name: 'Grown', partnerId: 1, children: [{ name: 'c', children: [{ name: 'a' }, { name: 'b' }] }] };
+    const grown = {
+      name: 'Grown',
+      partnerId: 1,
+      children: [{ name: 'c', children: [{ name: 'a' }, { name: 'b' }] }],
+    };
     links.add(app, null, grown);
     const after = trueTree(scene);
     const changed = changedTokens(before, after);
@@ -64,7 +77,8 @@ test(
       .map((link) => String(link['token']))
       .filter((token) => changed.has(token) && stayed.has(token));
     expect(twice.length).toBeLessThan(700);
-    const versions = 'select token from main.links_history group by token having count(*) > 1 order by token';
+    const versions =
+      'select token from main.links_history group by token having count(*) > 1 order by token';
     expect((await scene.rows(versions)).map(({ token }) => token)).toEqual(twice.toSorted());
 
     const history = await scene.rows('from main.links_history order by all');
@@ -87,7 +101,17 @@ test('hostile names and URLs are stored byte for byte; half a surrogate pair bec
   scene = await openLinksScene({ world: { apps: 1, links: 0 } });
   const { links, world } = scene.simulator;
   const app = world.apps[0]?.token ?? '';
-  const names = ["'; drop table main.links; --", 'a\u0000b', 'x::y', ' ', '\u202Ertl', '$1', '"}]', 'ﬁ 🚀', '\\u0041'];
+  const names = [
+    "'; drop table main.links; --",
+    'a\u0000b',
+    'x::y',
+    ' ',
+    '\u202Ertl',
+    '$1',
+    '"}]',
+    'ﬁ 🚀',
+    '\\u0041',
+  ];
   for (const name of names) links.add(app, null, { name, children: [{ name }] });
   await scene.crawl(firstNight);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
@@ -113,7 +137,9 @@ const warnings = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
 
 test('all apps are those of the catalog and of loaded rows; an app nothing names any more is left as it is, and said', async () => {
   scene = await openLinksScene({ world: { apps: 3, links: 90 } });
-  const [first = '', second = '', third = ''] = scene.simulator.world.apps.map(({ token }) => token);
+  const [first = '', second = '', third = ''] = scene.simulator.world.apps.map(
+    ({ token }) => token,
+  );
   await catalogOf([first, second]);
   await scene.warehouse.run(`create table loaded as
     select unnest(['${third}', 'unknown', '', 'zzzzzzzzzzzz']) as app_token, '{}'::json as attr_dependency`);
@@ -122,7 +148,11 @@ test('all apps are those of the catalog and of loaded rows; an app nothing names
      values ('loaded', 'f', 'main."loaded"', 'live', now())`,
   );
   const all = { apps: 'all', maxLevel: 4 } as const;
-  expect(await refreshLinks(scene.run(firstNight), all)).toEqual({ rows: 90, removed: 0, failures: [] });
+  expect(await refreshLinks(scene.run(firstNight), all)).toEqual({
+    rows: 90,
+    removed: 0,
+    failures: [],
+  });
   expect(await storedTree(scene)).toEqual(trueTree(scene));
   const told = await warnings();
   expect(told.map(({ code }) => code)).toEqual(['LINKS_APP_UNKNOWN']);
@@ -142,12 +172,17 @@ test('all apps are those of the catalog and of loaded rows; an app nothing names
 test('an app the configuration names and the service does not know is a failure that names it', async () => {
   scene = await openLinksScene({ world: { apps: 1, links: 10 } });
   const known = scene.simulator.world.apps[0]?.token ?? '';
-  const result = await refreshLinks(scene.run(firstNight), { apps: ['zzzzzzzzzzzz', known, known], maxLevel: 4 });
+  const result = await refreshLinks(scene.run(firstNight), {
+    apps: ['zzzzzzzzzzzz', known, known],
+    maxLevel: 4,
+  });
   expect(result.rows).toBe(10);
   expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
     ['SOURCE_MISSING', 'zzzzzzzzzzzz'],
   ]);
-  expect(result.failures[0]?.message).toMatch(/^The links of the app zzzzzzzzzzzz stayed as they were: /);
+  expect(result.failures[0]?.message).toMatch(
+    /^The links of the app zzzzzzzzzzzz stayed as they were: /,
+  );
 });
 
 test('an app is crawled every 7 days if that is said, also where a night begins 20 minutes early, and again at once to another depth', async () => {
@@ -233,7 +268,11 @@ async function carryingRows(): Promise<void> {
 test('a renamed partner gets a second version, one that is listed no more stays as not listed, as does one that rows alone carry', async () => {
   scene = await openLinksScene();
   await carryingRows();
-  const partner = (id: string, displayName: string): Partner => ({ id, displayName, supportsCostData: false });
+  const partner = (id: string, displayName: string): Partner => ({
+    id,
+    displayName,
+    supportsCostData: false,
+  });
   const before = listing([
     [partner('1', 'One'), partner('2', 'Two')],
     [partner('3', 'Three'), partner('1', 'Uno')],
@@ -254,7 +293,9 @@ test('a renamed partner gets a second version, one that is listed no more stays 
     ['3', 'Three', false],
   ]);
   const [first, second] = ['2026-06-01 02:30:00', '2026-06-02 02:30:00'];
-  expect((await history()).map((row) => [row['partner_id'], row['valid_from'], row['valid_to']])).toEqual([
+  expect(
+    (await history()).map((row) => [row['partner_id'], row['valid_from'], row['valid_to']]),
+  ).toEqual([
     ['-300', first, null],
     ['1', first, second],
     ['1', second, null],
@@ -273,6 +314,8 @@ test('a failed second page leaves the partners as they were', async () => {
     times: 1,
     fault: { kind: 'status', status: 400 },
   });
-  await expect(refreshPartners(scene.run(secondNight))).rejects.toMatchObject({ code: 'SOURCE_REFUSED' });
+  await expect(refreshPartners(scene.run(secondNight))).rejects.toMatchObject({
+    code: 'SOURCE_REFUSED',
+  });
   expect(await history()).toEqual(before);
 });

@@ -22,7 +22,12 @@ const days = { first: { daysAgo: 6 }, last: { daysAgo: 1 } };
 const metrics = ['installs', 'clicks'];
 const labels = ['network', 'campaign', 'adgroup', 'creative'];
 
-const whole = slice({ name: 'whole', dimensions: ['day', 'app_token', ...labels], metrics, datePeriod: days });
+const whole = slice({
+  name: 'whole',
+  dimensions: ['day', 'app_token', ...labels],
+  metrics,
+  datePeriod: days,
+});
 const campaigns = slice({
   name: 'campaigns',
   dimensions: ['week', 'app_token', 'partner_name', 'network', 'campaign'],
@@ -35,7 +40,12 @@ const partnersOnly = slice({
   metrics,
   datePeriod: days,
 });
-const byCountry = slice({ name: 'by_country', dimensions: ['day', 'country_code'], metrics, datePeriod: days });
+const byCountry = slice({
+  name: 'by_country',
+  dimensions: ['day', 'country_code'],
+  metrics,
+  datePeriod: days,
+});
 
 const row = z.record(z.string(), z.unknown());
 
@@ -45,10 +55,22 @@ type Rows = (sql: string) => Promise<z.infer<typeof row>[]>;
 async function joined(look: (rows: Rows, warehouse: Warehouse) => Promise<void>): Promise<void> {
   const emit = (): void => {};
   const service = connect(httpService(scenario.simulator), emit);
-  const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
+  const warehouse = await openWarehouse(scenario.config.warehouse, {
+    mode: 'write',
+    lockWaitMs: 0,
+    emit,
+  });
   try {
     const clock = machineClock(service, asOf, emit);
-    const run = { warehouse, service, clock, runId: 'run', planAt: asOf, emit, signal: new AbortController().signal };
+    const run = {
+      warehouse,
+      service,
+      clock,
+      runId: 'run',
+      planAt: asOf,
+      emit,
+      signal: new AbortController().signal,
+    };
     await refreshPartners(run);
     expect((await refreshLinks(run, { apps: 'all', maxLevel: 4 })).failures).toEqual([]);
     await refreshJoins(warehouse);
@@ -87,7 +109,10 @@ test('every attributed row of a simulated week finds the one link the simulator 
   expect((await scenario.night(asOf)).failures).toEqual([]);
   await joined(async (rowsOf, warehouse) => {
     const tokens = pathTokens(scenario.simulator);
-    const expected = (found: Readonly<Record<string, unknown>>, names: readonly string[]): string | null => {
+    const expected = (
+      found: Readonly<Record<string, unknown>>,
+      names: readonly string[],
+    ): string | null => {
       const path = names.map((name) => String(found[name]));
       while (path.length > 0) {
         const token = tokens.get(JSON.stringify([found['app_token'], ...path]));
@@ -101,30 +126,45 @@ test('every attributed row of a simulated week finds the one link the simulator 
       ['campaigns', labels.slice(0, 2)],
     ] as const) {
       const rows = await rowsOf(`select * from ${view}_links`);
-      expect(await rowsOf(`select count(*)::integer as n from ${view}`)).toEqual([{ n: rows.length }]);
+      expect(await rowsOf(`select count(*)::integer as n from ${view}`)).toEqual([
+        { n: rows.length },
+      ]);
       expect(rows.length).toBeGreaterThan(100);
       for (const found of rows) {
-        const isAttributed = found['network'] !== 'Organic' && found['network'] !== 'Expired Attributions';
+        const isAttributed =
+          found['network'] !== 'Organic' && found['network'] !== 'Expired Attributions';
         expect([found, found['link_token']]).toEqual([found, expected(found, names)]);
         expect(found['is_matched']).toBe(isAttributed);
       }
     }
     const levels = await rowsOf('select distinct link_level as n from whole_links order by 1');
     expect(levels.map(({ n }) => n)).toEqual([1, 2, 3, 4, null]);
-    const shares = await rowsOf(`select distinct network from whole_links where not is_matched order by 1`);
+    const shares = await rowsOf(
+      `select distinct network from whole_links where not is_matched order by 1`,
+    );
     expect(shares.map(({ network }) => network)).toEqual(['Expired Attributions', 'Organic']);
-    const [installs = '', unmatched = ''] = queriesOfLinks().map((sql) => sql.replaceAll('network_daily', 'whole'));
+    const [installs = '', unmatched = ''] = queriesOfLinks().map((sql) =>
+      sql.replaceAll('network_daily', 'whole'),
+    );
     expect((await rowsOf(installs)).length).toBeGreaterThan(50);
     const lost = (await rowsOf(unmatched)).filter((found) => found['unmatched_share'] === 1);
-    expect(lost.map(({ network }) => String(network)).toSorted()).toEqual(['Expired Attributions', 'Organic']);
+    expect(lost.map(({ network }) => String(network)).toSorted()).toEqual([
+      'Expired Attributions',
+      'Organic',
+    ]);
 
     // A token that another app has, too, doubles nothing. The slice has no cost.
-    const spend = statement('examples/spend_by_partner_and_link').replaceAll('network_daily', 'whole');
+    const spend = statement('examples/spend_by_partner_and_link').replaceAll(
+      'network_daily',
+      'whole',
+    );
     const summed = [installs, spend.replaceAll('r.cost', 'r.clicks')].map(
       (sql) => `select sum(installs)::varchar as installs from (${sql.trim().replace(/;$/, '')})`,
     );
     const before = await rowsOf(summed.join(' union all '));
-    await warehouse.run(`insert into main.links select * replace ('another0app1' as app_token) from main.links`);
+    await warehouse.run(
+      `insert into main.links select * replace ('another0app1' as app_token) from main.links`,
+    );
     expect(await rowsOf(summed.join(' union all '))).toEqual(before);
   });
 });
@@ -143,9 +183,18 @@ test('every row of a slice that names partners finds its partner, by column or b
     const unlisted = await rowsOf(
       'select partner_id, display_name, supports_cost_data from main.partners where not is_listed order by partner_id',
     );
-    expect(unlisted).toContainEqual({ partner_id: '-300', display_name: 'Organic', supports_cost_data: null });
-    const views = await rowsOf(`select view_name from duckdb_views() where view_name like '%links' order by view_name`);
-    expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
+    expect(unlisted).toContainEqual({
+      partner_id: '-300',
+      display_name: 'Organic',
+      supports_cost_data: null,
+    });
+    const views = await rowsOf(
+      `select view_name from duckdb_views() where view_name like '%links' order by view_name`,
+    );
+    expect(views.map(({ view_name }) => view_name)).toEqual([
+      'campaigns_links',
+      'partners_only_links',
+    ]);
     const before = await rowsOf('select * from main.partners_history order by all');
     await completePartners(warehouse, new Date('2026-06-05T00:00:00Z'));
     expect(await rowsOf('select * from main.partners_history order by all')).toEqual(before);

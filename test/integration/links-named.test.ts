@@ -35,7 +35,10 @@ function newcomer({ simulator: { world } }: Scenario): WorldLink {
       metrics: 'installs',
       date_period: `${day}:${day}`,
     };
-    const report = world.report(new URLSearchParams({ ...requested, attribution_type: 'all' }), night(of));
+    const report = world.report(
+      new URLSearchParams({ ...requested, attribution_type: 'all' }),
+      night(of),
+    );
     return z
       .array(z.record(z.string(), z.unknown()))
       .parse(report?.rows)
@@ -58,7 +61,10 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
     simulator.requested.reset();
     const summary = await scenario.night(night(day), weekly);
     expect(summary.failures).toEqual([]);
-    const found = await query(scenario, `select app_token from ripen.link_crawls where run_id = '${summary.run_id}'`);
+    const found = await query(
+      scenario,
+      `select app_token from ripen.link_crawls where run_id = '${summary.run_id}'`,
+    );
     expect(found.length === 0).toBe(simulator.requested.counts.links === 0);
     return found.map((row) => String(row['app_token'])).toSorted();
   };
@@ -68,7 +74,10 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
   const { appToken, parentToken, label } = link;
   const { token } = simulator.links.add(appToken, parentToken, { name: label });
   expect(await crawledApps(3)).toEqual([appToken]);
-  const matched = await query(scenario, `select distinct day from daily_links where link_token = '${token}'`);
+  const matched = await query(
+    scenario,
+    `select distinct day from daily_links where link_token = '${token}'`,
+  );
   expect(matched).toHaveLength(1);
   expect(await crawledApps(4)).toEqual([]);
 
@@ -85,9 +94,9 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
     '2026-06-02',
     '2026-06-03',
   ]);
-  expect(statusText(report, null, { details: false, maturation: false, backtest: false })).toContain(
-    'links of 3 apps last crawled 2026-06-03 02:30 UTC, the first (',
-  );
+  expect(
+    statusText(report, null, { details: false, maturation: false, backtest: false }),
+  ).toContain('links of 3 apps last crawled 2026-06-03 02:30 UTC, the first (');
 });
 
 test('a crawl that fails in the night a new link is named is made up by the next night', async () => {
@@ -104,5 +113,7 @@ test('a crawl that fails in the night a new link is named is made up by the next
   const failed = await scenario.night(night(3), weekly);
   expect(failed.failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
   expect((await scenario.night(night(4), weekly)).failures).toEqual([]);
-  expect(await query(scenario, `select token from main.links where token = '${token}'`)).toHaveLength(1);
+  expect(
+    await query(scenario, `select token from main.links where token = '${token}'`),
+  ).toHaveLength(1);
 });

@@ -70,15 +70,27 @@ test('an added metric stands in configured order, leaves old values readable, an
   const restore = smallWindows();
   await runNight(scenario, NOW);
   restore();
-  const before = await contentOf(scenario, '(select day, app_token, os_name, installs, cost, _load_id from daily)');
+  const before = await contentOf(
+    scenario,
+    '(select day, app_token, os_name, installs, cost, _load_id from daily)',
+  );
 
   await runAborted([wider]);
-  expect(await columnsOf('daily')).toBe('day app_token os_name installs clicks cost attr_dependency _extra _load_id');
+  expect(await columnsOf('daily')).toBe(
+    'day app_token os_name installs clicks cost attr_dependency _extra _load_id',
+  );
   const old = new Set(before);
-  const meanwhile = await contentOf(scenario, '(select day, app_token, os_name, installs, cost, _load_id from daily)');
+  const meanwhile = await contentOf(
+    scenario,
+    '(select day, app_token, os_name, installs, cost, _load_id from daily)',
+  );
   expect(meanwhile.filter((row) => old.has(row)).length).toBeGreaterThan(before.length / 2);
   expect(meanwhile.length).toBe(before.length);
-  expect(Number((await column(scenario, 'select count(distinct day) from daily where clicks is not null'))[0])).toBe(3);
+  expect(
+    Number(
+      (await column(scenario, 'select count(distinct day) from daily where clicks is not null'))[0],
+    ),
+  ).toBe(3);
 
   scenario.simulator.requested.reset();
   const resumed = await runNight(scenario, NOW, { slices: [wider] });
@@ -86,9 +98,12 @@ test('an added metric stands in configured order, leaves old values readable, an
   expect(askedReports(scenario).reduce((sum, { period }) => sum + daysOf(period), 0)).toBe(17);
   const { stored, truth } = await storedAndTrue(scenario, wider, DAYS, NOW);
   expect(stored).toEqual(truth);
-  expect(await column(scenario, 'select distinct reasons::varchar from ripen.loads where len(metrics) = 3')).toEqual([
-    '[metric added]',
-  ]);
+  expect(
+    await column(
+      scenario,
+      'select distinct reasons::varchar from ripen.loads where len(metrics) = 3',
+    ),
+  ).toEqual(['[metric added]']);
   expect(await column(scenario, 'select count(*) from ripen.restatements')).toEqual(['0']);
   expect((await runNight(scenario, NOW, { slices: [wider] })).service.requests).toBe(0);
 });
@@ -105,7 +120,10 @@ test('a removed metric takes its column with it and has nothing requested', asyn
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
   expect(
-    await column(scenario, "select name || ' ' || change from ripen.schema_changes where name is not null"),
+    await column(
+      scenario,
+      "select name || ' ' || change from ripen.schema_changes where name is not null",
+    ),
   ).toEqual(['clicks column removed']);
 });
 
@@ -113,7 +131,10 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
   scenario = await openScenario([daily], { simulator });
   await runNight(scenario, NOW);
   const before = await contentOf(scenario, 'daily');
-  const undated = { ...scenario.config, slices: [slice({ ...given, dimensions: ['app_token', 'os_name'] })] };
+  const undated = {
+    ...scenario.config,
+    slices: [slice({ ...given, dimensions: ['app_token', 'os_name'] })],
+  };
   const signal = new AbortController().signal;
   const refused = {
     code: 'CONFIG_INVALID',
@@ -137,13 +158,20 @@ test.each([
 ])(
   'after %s changed in a slice of 7 rolling days, killed after its first window, 22 days stay and 22 are swapped in',
   async (_, change) => {
-    const rolling = slice({ ...given, datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } });
+    const rolling = slice({
+      ...given,
+      datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } },
+    });
     const changed = { ...rolling, ...change };
     scenario = await openScenario([rolling], { simulator });
     const last = new Date('2026-06-02T02:30:00Z');
-    for (const day of ['05-18', '05-23', '05-28']) await runNight(scenario, new Date(`2026-${day}T02:30:00Z`));
+    for (const day of ['05-18', '05-23', '05-28'])
+      await runNight(scenario, new Date(`2026-${day}T02:30:00Z`));
     await runNight(scenario, last);
-    const held = async () => [await contentOf(scenario, 'daily'), await contentOf(scenario, 'daily_final')];
+    const held = async () => [
+      await contentOf(scenario, 'daily'),
+      await contentOf(scenario, 'daily_final'),
+    ];
     const [before, objects] = [await held(), await sliceObjects()];
     const days = "select count(distinct day) || ' of ' || min(day) || ':' || max(day) from daily";
     expect(await column(scenario, days)).toEqual(['22 of 2026-05-11:2026-06-01']);
@@ -161,7 +189,9 @@ test.each([
     expect(reasons.map(([reason]) => reason)).toEqual(['meaning changed']);
     expect(await column(scenario, states)).toEqual(['live']);
     expect(await sliceObjects()).toEqual(objects);
-    expect(await column(scenario, 'select count(distinct fingerprint) from ripen.periods')).toEqual(['1']);
+    expect(await column(scenario, 'select count(distinct fingerprint) from ripen.periods')).toEqual(
+      ['1'],
+    );
     expect((await runNight(scenario, last, { slices: [changed] })).service.requests).toBe(0);
     const { stored, truth } = await storedAndTrue(scenario, changed, '2026-05-11:2026-06-01', last);
     expect(stored).toEqual(truth);
@@ -178,7 +208,10 @@ const ripening = slice({
 });
 
 test.each([
-  ['a filter changed and changed back', { parameters: { ...ripening.parameters, os_name__in: 'ios' } }],
+  [
+    'a filter changed and changed back',
+    { parameters: { ...ripening.parameters, os_name__in: 'ios' } },
+  ],
   ['a metric removed and added again', { metrics: ['installs'] }],
 ])(
   '%s from the 13th to the 14th ripens and counts as audited like a slice first loaded on the 14th',
@@ -188,10 +221,14 @@ test.each([
     const nights: (readonly [number, readonly Slice[]])[] = [
       ...[5, 10, 11, 12].map((of) => [of, [ripening]] as const),
       [13, [{ ...ripening, ...change }]],
-      ...Array.from({ length: 12 }, (_night, at) => 14 + at).map((of) => [of, [ripening, late]] as const),
+      ...Array.from({ length: 12 }, (_night, at) => 14 + at).map(
+        (of) => [of, [ripening, late]] as const,
+      ),
     ];
     for (const [of, slices] of nights) {
-      const { failures } = await runNight(scenario, new Date(Date.UTC(2026, 4, of, 2, 30)), { slices });
+      const { failures } = await runNight(scenario, new Date(Date.UTC(2026, 4, of, 2, 30)), {
+        slices,
+      });
       expect(failures).toEqual([]);
     }
     const shown = async (name: string): Promise<string[][]> => [
@@ -210,7 +247,11 @@ test.each([
 
 const FIRST_NIGHT = new Date('2026-06-01T02:30:00Z');
 const NEXT_NIGHT = new Date('2026-06-02T02:30:00Z');
-const accountSlice = { name: 'daily', dimensions: ['day', 'os_name'], metrics: ['installs', 'cost'] };
+const accountSlice = {
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs', 'cost'],
+};
 const ofAccounts = slice({
   ...accountSlice,
   datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
@@ -219,12 +260,22 @@ const ofAccounts = slice({
 let other: Simulator;
 
 /** The configuration of an account, on a night. */
-async function standing(on: Date, account: 'A' | 'B', headers: object = { 'X-Account-Id': account }): Promise<Config> {
+async function standing(
+  on: Date,
+  account: 'A' | 'B',
+  headers: object = { 'X-Account-Id': account },
+): Promise<Config> {
   const simulator = account === 'A' ? scenario.simulator : other;
   simulator.setNow(on);
   const service = { base_url: simulator.url, reports_url: simulator.url, token: TOKEN, headers };
   const slices = [{ ...accountSlice, date_period: '2026-05-28:2026-05-31' }];
-  const rest = { warehouse: scenario.config.warehouse, audit: 0, partners: false, archive: '30d', slices };
+  const rest = {
+    warehouse: scenario.config.warehouse,
+    audit: 0,
+    partners: false,
+    archive: '30d',
+    slices,
+  };
   await writeFile(scenario.config.file, JSON.stringify({ service, ...rest }));
   return readConfig({ directory: scenario.directory, environment: {} });
 }
@@ -243,7 +294,9 @@ async function holds(account: 'A' | 'B', on: Date): Promise<boolean> {
 
 describe('of two accounts behind one token', () => {
   beforeEach(async () => {
-    scenario = await openScenario([ofAccounts], { simulator: { world: { ...smallWorld, seed: 1 } } });
+    scenario = await openScenario([ofAccounts], {
+      simulator: { world: { ...smallWorld, seed: 1 } },
+    });
     other = await startSimulator({ token: TOKEN, world: { ...smallWorld, seed: 2 } });
   });
   test('another account is loaded beside the table of the first and never into it, and a replay loads the configured one', async () => {
@@ -264,12 +317,17 @@ describe('of two accounts behind one token', () => {
   });
 
   test('a key in a header that is renewed, a name in other letters or another order changes nothing', async () => {
-    await syncOn(FIRST_NIGHT, 'A', { 'X-Account-Id': 'A', 'X-Key': { secret: 'marked-one' }, 'X-B': 1 });
+    await syncOn(FIRST_NIGHT, 'A', {
+      'X-Account-Id': 'A',
+      'X-Key': { secret: 'marked-one' },
+      'X-B': 1,
+    });
     const before = await contentOf(scenario, 'daily');
     const renewed = { 'X-B': 1, 'X-Key': { secret: 'marked-two' }, 'x-account-id': 'A' };
-    expect((await plan(await standing(FIRST_NIGHT, 'A', renewed), { asOf: FIRST_NIGHT })).slices[0]?.windows).toEqual(
-      [],
-    );
+    expect(
+      (await plan(await standing(FIRST_NIGHT, 'A', renewed), { asOf: FIRST_NIGHT })).slices[0]
+        ?.windows,
+    ).toEqual([]);
     await syncOn(FIRST_NIGHT, 'A', renewed);
     expect(await contentOf(scenario, 'daily')).toEqual(before);
   });

@@ -26,7 +26,9 @@ const metrics = [
   'installs',
   'cost',
   'roas_d7',
-  ...['all_revenue_total', 'retained_users', 'cohort_size'].flatMap((key) => ages.map((age) => `${key}_${age}`)),
+  ...['all_revenue_total', 'retained_users', 'cohort_size'].flatMap((key) =>
+    ages.map((age) => `${key}_${age}`),
+  ),
 ];
 
 const wide = slice({
@@ -42,14 +44,16 @@ const batched: Slice = { ...wide, name: 'batched', maxUrlBytes: 1000 };
 /** What each slice has that the other has not, in a table or in what a query says of it. */
 const differing = async (of: Scenario, queryOf: (name: string) => string): Promise<string[]> => {
   const [one, other] = [queryOf('wide'), queryOf('batched')];
-  const without = (some: string, others: string): string => `(select count(*) from ((${some}) except all (${others})))`;
+  const without = (some: string, others: string): string =>
+    `(select count(*) from ((${some}) except all (${others})))`;
   return column(of, `select ${without(one, other)} || ' ' || ${without(other, one)}`);
 };
 
 const contents = [
   (name: string) => `select * exclude (_load_id) from ${name}`,
   (name: string) => `select * exclude (_load_id) from ${name}_final`,
-  (name: string) => `select * exclude (slice, load_id) from ripen.restatements where slice = '${name}'`,
+  (name: string) =>
+    `select * exclude (slice, load_id) from ripen.restatements where slice = '${name}'`,
   (name: string) =>
     `select start_day, end_day, state, rows, rejected, fetched_at, empty_runs from ripen.periods where slice = '${name}'`,
 ];
@@ -67,18 +71,24 @@ test('60 metrics in addresses of 1000 bytes are stored, final and restated over 
   expect(await column(scenario, 'select count(*) > 50 from batched')).toEqual(['true']);
   // The newest day of a night, in batches and whole.
   const isHeavy = reports({ date_period: holds('2026-06-01') });
-  scenario.simulator.script({ match: isHeavy, times: Infinity, fault: { kind: 'too_heavy', maxRows: 12 } });
+  scenario.simulator.script({
+    match: isHeavy,
+    times: Infinity,
+    fault: { kind: 'too_heavy', maxRows: 12 },
+  });
   expect((await scenario.night(nightAt(2), archived)).failures).toEqual([]);
   await expectSame(scenario);
   expect(scenario.events.filter(({ type }) => type === 'window_split').length).toBeGreaterThan(2);
-  expect(await column(scenario, "select count(*) > 0 from ripen.restatements where slice = 'batched'")).toEqual([
-    'true',
-  ]);
+  expect(
+    await column(scenario, "select count(*) > 0 from ripen.restatements where slice = 'batched'"),
+  ).toEqual(['true']);
   const before = await query(scenario, 'select * exclude (_load_id) from batched order by all');
   await loseWarehouse(scenario);
   expect((await replayInto(scenario)).failures).toEqual([]);
   await expectSame(scenario);
-  expect(await query(scenario, 'select * exclude (_load_id) from batched order by all')).toEqual(before);
+  expect(await query(scenario, 'select * exclude (_load_id) from batched order by all')).toEqual(
+    before,
+  );
 }, 300_000);
 
 /** Requests of the batch that holds a metric. */
@@ -121,7 +131,9 @@ test('a batch that is answered 204 leaves NULL in its metrics, and the others ar
     ),
   ]);
   expect(await contentOf(scenario, 'batched')).toEqual(before);
-  expect((await scenario.night(nightAt(4), {}, { ...again, acceptLoss: true })).failures).toEqual([]);
+  expect((await scenario.night(nightAt(4), {}, { ...again, acceptLoss: true })).failures).toEqual(
+    [],
+  );
   expect(await query(scenario, counts)).toEqual([{ rows: true, first: true, last: '0' }]);
 }, 60_000);
 
@@ -154,9 +166,14 @@ const losses: readonly (readonly [
 function answering(change: (rows: readonly JsonDocument[]) => readonly JsonDocument[]): Fault {
   const mutate = (report: JsonDocument): JsonDocument => {
     const rows = change(rowsOf(report));
-    const sumOf = (metric: string): number => rows.reduce((sum, row) => sum + Number(row[metric] ?? 0), 0);
+    const sumOf = (metric: string): number =>
+      rows.reduce((sum, row) => sum + Number(row[metric] ?? 0), 0);
     const names = Object.keys(isDocument(report['totals']) ? report['totals'] : {});
-    return { ...report, rows, totals: Object.fromEntries(names.map((name) => [name, sumOf(name)])) };
+    return {
+      ...report,
+      rows,
+      totals: Object.fromEntries(names.map((name) => [name, sumOf(name)])),
+    };
   };
   return { kind: 'report', mutate };
 }
@@ -164,7 +181,9 @@ function answering(change: (rows: readonly JsonDocument[]) => readonly JsonDocum
 test.each(losses)(
   'a batch that is answered %s removes no stored values of the settled days that would lose most of them',
   async (_, fault, change, quirks, [days, rows]) => {
-    scenario = await openScenario([{ ...settled, ...change }], { simulator: { world: { ...smallWorld, quirks } } });
+    scenario = await openScenario([{ ...settled, ...change }], {
+      simulator: { world: { ...smallWorld, quirks } },
+    });
     expect((await scenario.night(nightAt(1))).failures).toEqual([]);
     const values = `select day::varchar, count(*), count_if(${LAST} <> 0), sum(${LAST}) from batched group by 1 order by 1`;
     const before = await query(scenario, values);
@@ -172,7 +191,8 @@ test.each(losses)(
     const { failures } = await scenario.night(nightAt(2), {}, again);
     const text = `^DATA_SHRUNK slice batched, ${days}, \\w+ and \\d+ more metrics: the service answered ${rows} rows where \\d+ were`;
     expect(failures.length).toBeGreaterThan(0);
-    for (const { code, message } of failures) expect(`${code} ${message}`).toMatch(new RegExp(text));
+    for (const { code, message } of failures)
+      expect(`${code} ${message}`).toMatch(new RegExp(text));
     expect(await query(scenario, values)).toEqual(before);
   },
   60_000,
@@ -183,19 +203,26 @@ test('a batch that leaves out the rows in which its metrics are stored as zeros 
   const zeros = Object.fromEntries(metrics.slice(1).map((name) => [name, '0']));
   const fault = answering((rows) => rows.map((row) => ({ ...row, ...zeros })));
   const remove = scenario.simulator.script({ match: reports(), times: Infinity, fault });
-  expect((await scenario.night(nightAt(1), { slices: [{ ...settled, maxUrlBytes: 8000 }] })).failures).toEqual([]);
+  expect(
+    (await scenario.night(nightAt(1), { slices: [{ ...settled, maxUrlBytes: 8000 }] })).failures,
+  ).toEqual([]);
   remove();
   const few = answering((rows) => rows.slice(0, 1));
   scenario.simulator.script({ match: batchWith(LAST), times: Infinity, fault: few });
   expect((await scenario.night(nightAt(2), {}, again)).failures).toEqual([]);
-  expect(await column(scenario, `select count(*) > 20 and count(${LAST}) = 1 from batched`)).toEqual(['true']);
+  expect(
+    await column(scenario, `select count(*) > 20 and count(${LAST}) = 1 from batched`),
+  ).toEqual(['true']);
 }, 60_000);
 
 test('a batch whose rows do not add up to its totals fails the window, and nothing of it is loaded', async () => {
   const oneDay = { first: settled.datePeriod.first, last: settled.datePeriod.first };
   const narrow = slice({ ...settled, dimensions: ['day', 'os_name'], datePeriod: oneDay });
   scenario = await openScenario([narrow], { simulator });
-  const fault: Fault = { kind: 'report', mutate: (report) => ({ ...report, rows: rowsOf(report).slice(1) }) };
+  const fault: Fault = {
+    kind: 'report',
+    mutate: (report) => ({ ...report, rows: rowsOf(report).slice(1) }),
+  };
   scenario.simulator.script({ match: batchWith(LAST), times: Infinity, fault });
   const summary = await scenario.night(nightAt(1));
   expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
@@ -220,10 +247,19 @@ test.each(['the last batch', 'all batches'])(
   async (which) => {
     scenario = await openScenario([settled], { simulator });
     const match = which === 'all batches' ? reports() : batchWith(LAST);
-    scenario.simulator.script({ match, times: Infinity, fault: { kind: 'report', mutate: duplicatedRow(0) } });
+    scenario.simulator.script({
+      match,
+      times: Infinity,
+      fault: { kind: 'report', mutate: duplicatedRow(0) },
+    });
     expect((await scenario.night(nightAt(1))).failures).toEqual([]);
     expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['DUPLICATE_ROWS']);
-    const { stored, truth } = await storedAndTrue(scenario, settled, '2026-05-01:2026-05-02', nightAt(1));
+    const { stored, truth } = await storedAndTrue(
+      scenario,
+      settled,
+      '2026-05-01:2026-05-02',
+      nightAt(1),
+    );
     expect(stored).toEqual(truth);
   },
   60_000,
@@ -231,7 +267,11 @@ test.each(['the last batch', 'all batches'])(
 
 test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {
   scenario = await openScenario([settled], { simulator });
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'status', status: 414 } });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'status', status: 414 },
+  });
   const [failure] = (await scenario.night(nightAt(1))).failures;
   expect(failure?.message).toMatch(/report, an address of \d{3} bytes, was answered 414/);
   expect(failure?.hint).toMatch(/^Set service\.max_url_bytes below /);

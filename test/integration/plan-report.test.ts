@@ -47,7 +47,9 @@ test('before the first night all 60 days are new, in 9 requests of 7 days at mos
     requests: 9,
     rows_expected: 0,
     saved_rows: 0,
-    slices: [{ rows_expected: null, refetch_all_rows: null, unfinal_periods: 60, saved_periods: 0 }],
+    slices: [
+      { rows_expected: null, refetch_all_rows: null, unfinal_periods: 60, saved_periods: 0 },
+    ],
   });
 });
 
@@ -62,7 +64,9 @@ test('after it, the plan of the second is what the sync then asks for, and its r
       await heldRows(`start_day between '${window.first_day}' and '${window.last_day}'`),
     );
   }
-  expect(planned?.rows_expected).toBe(windows.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0));
+  expect(planned?.rows_expected).toBe(
+    windows.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0),
+  );
   expect(windows.at(-1)?.reasons).toMatchObject({ new: 1 });
   // The new day is expected to be like the others.
   const unfinal = await heldRows(`state <> 'final' and start_day >= '2026-04-03'`);
@@ -73,7 +77,10 @@ test('after it, the plan of the second is what the sync then asks for, and its r
   expect(planned?.saved_periods).toBeGreaterThan(10);
 
   const summary = await scenario.night(SECOND_NIGHT);
-  expect(summary.slices[0]).toMatchObject({ requests: plan.requests, windows: { planned: windows.length } });
+  expect(summary.slices[0]).toMatchObject({
+    requests: plan.requests,
+    windows: { planned: windows.length },
+  });
   const reasons = windows.flatMap((window) => Object.entries(window.reasons));
   const counted = Object.fromEntries(
     [...new Set(reasons.map(([reason]) => reason))].map((reason) => [
@@ -87,7 +94,10 @@ test('after it, the plan of the second is what the sync then asks for, and its r
 });
 
 test('a changed meaning is planned with the rows that its periods have under the old one, and says so', async () => {
-  const config = { ...scenario.config, slices: [slice({ ...daily, parameters: { os_name__in: 'ios' } })] };
+  const config = {
+    ...scenario.config,
+    slices: [slice({ ...daily, parameters: { os_name__in: 'ios' } })],
+  };
   const report = await explainPlan(config, {
     ...atOnce,
     planAt: SECOND_NIGHT,

@@ -12,14 +12,21 @@ import { ask } from '../support/sample-warehouse.ts';
 let installation: Installation;
 
 const slices = (metrics: readonly string[]) => [
-  { name: 'daily', dimensions: ['day', 'network'], metrics: ['installs', 'cost'], date_period: '2026-02-20:yesterday' },
+  {
+    name: 'daily',
+    dimensions: ['day', 'network'],
+    metrics: ['installs', 'cost'],
+    date_period: '2026-02-20:yesterday',
+  },
   { name: 'other', dimensions: ['day'], metrics, date_period: '2026-02-27:yesterday' },
 ];
 
 async function configure(name: string, change: object): Promise<void> {
   const settings = {
     name,
-    service: { simulator: { seed: name.length, now: '2026-03-01T06:00:00Z', apps: 1, rows_per_day: 20 } },
+    service: {
+      simulator: { seed: name.length, now: '2026-03-01T06:00:00Z', apps: 1, rows_per_day: 20 },
+    },
     warehouse: `${name}.duckdb`,
     publish: [{ delta: `mobile/${name}` }],
     partners: false,
@@ -35,19 +42,27 @@ test('two accounts below one root are one view of each slice of one shape, with 
   await configure('studio', {});
   await configure('games', { slices: slices(['installs', 'clicks']) });
   const both = ['--config', 'studio.yaml', '--config', 'games.yaml'];
-  const synced = ['studio', 'games'].map((name) => installation.run(['sync', '--config', `${name}.yaml`]));
+  const synced = ['studio', 'games'].map((name) =>
+    installation.run(['sync', '--config', `${name}.yaml`]),
+  );
   for (const { code, err } of await Promise.all(synced)) expect(code, err).toBe(0);
   const { code, out, err } = await installation.run(['publish', '--ddl', 'duckdb', ...both]);
   expect(code, err).toBe(0);
-  expect(out).toContain('-- The accounts studio, games as one, in the schema accounts: views with a column account.');
-  expect(out).toContain('-- other has no view: its columns or their types differ between studio and games');
+  expect(out).toContain(
+    '-- The accounts studio, games as one, in the schema accounts: views with a column account.',
+  );
+  expect(out).toContain(
+    '-- other has no view: its columns or their types differ between studio and games',
+  );
   const of = async (name: string, relation: string): Promise<unknown> => {
     const sql = `select '${name}' as account, count(*)::int as rows, sum(installs)::varchar as installs from ${relation}`;
     return (await ask(installation.path('mobile', name, 'catalog.duckdb'), sql))[0];
   };
   for (const relation of ['daily', 'daily_final']) {
     const sql = `select account, count(*)::int as rows, sum(installs)::varchar as installs from accounts.${relation} group by all order by 1`;
-    expect(await answersOf(out, [sql])).toEqual([[await of('games', relation), await of('studio', relation)]]);
+    expect(await answersOf(out, [sql])).toEqual([
+      [await of('games', relation), await of('studio', relation)],
+    ]);
   }
 
   const refused = await installation.run(['publish', ...both]);

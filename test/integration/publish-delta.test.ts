@@ -18,7 +18,8 @@ beforeEach(async () => {
   sample = await openSample(DAYS, 5);
 });
 
-const target = (keepMs = KEEP_MS) => ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;
+const target = (keepMs = KEEP_MS) =>
+  ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;
 const at = (table = 'network_daily'): string => join(sample.path('tables'), table);
 const held = async (slice?: string) => sortedRows(await heldRows(sample, slice));
 
@@ -32,20 +33,29 @@ test('every table holds every row of the warehouse, and the catalog the same', a
   await sample.warehouse.run(`insert into ripen.projection_errors by name
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error, true as is_projected`);
   const [published] = await sample.publish([target()]);
-  expect(published).toMatchObject({ files_written: DAYS + 25, also_written: ['version 0', 'catalog.duckdb'] });
+  expect(published).toMatchObject({
+    files_written: DAYS + 25,
+    also_written: ['version 0', 'catalog.duckdb'],
+  });
   expect(await readDelta(at())).toEqual(await held());
   const catalog = join(target().path, 'catalog.duckdb');
   expect(sortedRows(await ask(catalog, 'select * from network_daily'))).toEqual(await held());
   for (const ending of ['_maturation', '_projected']) {
-    const shown = sortedRows(await rowsOf(sample.warehouse, `select * from network_daily${ending}`));
+    const shown = sortedRows(
+      await rowsOf(sample.warehouse, `select * from network_daily${ending}`),
+    );
     expect(shown.length).toBeGreaterThan(0);
     expect(await readDelta(at(`network_daily${ending}`))).toEqual(shown);
     expect(sortedRows(await ask(catalog, `select * from network_daily${ending}`))).toEqual(shown);
   }
   for (const name of ['loads', 'periods', 'restatements', 'projection_errors']) {
     const asText = 'select columns(*)::varchar from';
-    const shown = sortedRows(await ask(':memory:', `${asText} ${await deltaRows(at(`ripen_${name}`))}`));
-    expect(shown, name).toEqual(sortedRows(await rowsOf(sample.warehouse, `${asText} ripen.${name}`)));
+    const shown = sortedRows(
+      await ask(':memory:', `${asText} ${await deltaRows(at(`ripen_${name}`))}`),
+    );
+    expect(shown, name).toEqual(
+      sortedRows(await rowsOf(sample.warehouse, `${asText} ripen.${name}`)),
+    );
     expect(sortedRows(await ask(catalog, `select count(*)::int as n from ripen_${name}`))).toEqual([
       { n: shown.length },
     ]);
@@ -56,18 +66,28 @@ test('a night of one restated day of 14, and one that came again unchanged, writ
   await sample.publish([target()]);
   await restate(sample.warehouse, '2026-01-07', 5);
   await reload(sample.warehouse, '2026-01-08');
-  const before = readdirSync(at(), { recursive: true }).filter((name) => String(name).endsWith('.parquet'));
+  const before = readdirSync(at(), { recursive: true }).filter((name) =>
+    String(name).endsWith('.parquet'),
+  );
   const [night] = await sample.publish([target()]);
-  const after = readdirSync(at(), { recursive: true }).filter((name) => String(name).endsWith('.parquet'));
+  const after = readdirSync(at(), { recursive: true }).filter((name) =>
+    String(name).endsWith('.parquet'),
+  );
   expect(after).toHaveLength(before.length + 1);
   // The slice's day; what the ledger says of loads and periods; and that both days are final now.
   expect(night?.files_written).toBe(4);
   const changed: string[] = [];
   for (const table of readdirSync(target().path).filter((name) => name !== 'catalog.duckdb')) {
-    const paths = async (version: number) => (await readLog(at(table), version)).files.map(({ path }) => path).sort();
+    const paths = async (version: number) =>
+      (await readLog(at(table), version)).files.map(({ path }) => path).sort();
     if (JSON.stringify(await paths(0)) !== JSON.stringify(await paths(1))) changed.push(table);
   }
-  expect(changed.sort()).toEqual(['network_daily', 'ripen_finality', 'ripen_loads', 'ripen_periods']);
+  expect(changed.sort()).toEqual([
+    'network_daily',
+    'ripen_finality',
+    'ripen_loads',
+    'ripen_periods',
+  ]);
   expect(await readDelta(at())).toEqual(await held());
   expect(await readDelta(at(), 0)).not.toEqual(await held());
   const [again] = await sample.publish([target()]);
@@ -77,12 +97,18 @@ test('a night of one restated day of 14, and one that came again unchanged, writ
 test('all tables bear one version each night, and every older one answers as it did', async () => {
   const nights: unknown[] = [];
   for (let night = 0; night < CHECKPOINT_EVERY + 3; night += 1) {
-    if (night === 4) await sample.warehouse.run('alter table network_daily add column added BIGINT');
+    if (night === 4)
+      await sample.warehouse.run('alter table network_daily add column added BIGINT');
     if (night === 6) await empty(sample.warehouse, '2026-01-09');
     if (night === 8) await sample.warehouse.run('alter table network_daily drop column added');
-    if (night === 10) await sample.warehouse.run('alter table network_daily add column added BIGINT');
-    if (night === 11) await sample.warehouse.run('alter table network_daily alter column installs type DECIMAL(38,0)');
-    if (night % 3 === 1) await newDay(sample.warehouse, `2026-03-${String(night + 1).padStart(2, '0')}`, '2026-01-01');
+    if (night === 10)
+      await sample.warehouse.run('alter table network_daily add column added BIGINT');
+    if (night === 11)
+      await sample.warehouse.run(
+        'alter table network_daily alter column installs type DECIMAL(38,0)',
+      );
+    if (night % 3 === 1)
+      await newDay(sample.warehouse, `2026-03-${String(night + 1).padStart(2, '0')}`, '2026-01-01');
     await restate(sample.warehouse, `2026-01-${String(night + 1).padStart(2, '0')}`, night);
     if (night === 5) await changeRows(sample.warehouse, 'added = 7', `day = DATE '2026-01-06'`);
     await sample.publish([target()]);
@@ -92,7 +118,8 @@ test('all tables bear one version each night, and every older one answers as it 
   for (const table of readdirSync(target().path).filter((name) => name !== 'catalog.duckdb')) {
     expect(versionsOf(at(table)), table).toEqual(versions);
   }
-  for (const [version, rows] of nights.entries()) expect(await readDelta(at(), version), `${version}`).toEqual(rows);
+  for (const [version, rows] of nights.entries())
+    expect(await readDelta(at(), version), `${version}`).toEqual(rows);
   const catalog = join(target().path, 'catalog.duckdb');
   expect(sortedRows(await ask(catalog, 'select * from network_daily'))).toEqual(nights.at(-1));
 });
@@ -113,7 +140,10 @@ test('a folder that was moved is read as it is, and its catalog is right again a
   renameSync(target().path, moved.path);
   expect(await readDelta(join(moved.path, 'network_daily'))).toEqual(await held());
   const [published] = await sample.publish([moved]);
-  expect(published).toMatchObject({ files_written: 0, also_written: ['version 1', 'catalog.duckdb'] });
+  expect(published).toMatchObject({
+    files_written: 0,
+    also_written: ['version 1', 'catalog.duckdb'],
+  });
   const rows = await ask(join(moved.path, 'catalog.duckdb'), 'select * from network_daily');
   expect(sortedRows(rows)).toEqual(await held());
 });
@@ -124,7 +154,8 @@ const ODD = 'net revenue, {usd} = (all); sums';
 test('a table whose name engines refuse is mapped from the night on that says so, with no such name in its files, and stays so', async () => {
   const mapping = (columnMapping: boolean) => ({ ...target(), columnMapping });
   const warnings = (): number =>
-    sample.events.filter((event) => event.type === 'warning' && event.code === 'NAMES_UNREADABLE').length;
+    sample.events.filter((event) => event.type === 'warning' && event.code === 'NAMES_UNREADABLE')
+      .length;
   await sample.warehouse.run(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
   await sample.warehouse.run(`update main.network_daily set "${ODD}" = installs % 7 + 0.25`);
   await sample.publish([mapping(false)]);
@@ -145,7 +176,9 @@ test('a table whose name engines refuse is mapped from the night on that says so
     expect(names.filter(({ name }) => /[ ,;{}()=]/.test(String(name)))).toEqual([]);
     expect(await readDelta(at())).toEqual(await held());
     const summed = `select sum("${ODD}")::varchar as s from main.network_daily`;
-    expect(await ask(join(target().path, 'catalog.duckdb'), summed)).toEqual(await rowsOf(sample.warehouse, summed));
+    expect(await ask(join(target().path, 'catalog.duckdb'), summed)).toEqual(
+      await rowsOf(sample.warehouse, summed),
+    );
     await restate(sample.warehouse, '2026-01-03', 2);
     await sample.publish([mapping(!isOn)]);
   }
@@ -162,6 +195,9 @@ test('a table that once had hours declares column mapping beside them from the n
   await sample.warehouse.run(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
   await sample.publish([{ ...target(), columnMapping: true }]);
   const { protocol } = await readLog(at());
-  expect(protocol).toMatchObject({ minReaderVersion: 3, readerFeatures: ['timestampNtz', 'columnMapping'] });
+  expect(protocol).toMatchObject({
+    minReaderVersion: 3,
+    readerFeatures: ['timestampNtz', 'columnMapping'],
+  });
   expect(await readDelta(at())).toEqual(await held());
 });

@@ -7,7 +7,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 
-import { carriedOut, flags, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import {
+  carriedOut,
+  flags,
+  recordedShell,
+  type RecordedShell,
+} from '../unit/cli-recorded-shell.ts';
 import { changeRows } from '../support/ledger-nights.ts';
 import { textWith } from '../support/matching.ts';
 import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
@@ -53,17 +58,18 @@ test('a publish says what it wrote: every file at first, one when one day change
     /^duckdb analytics\.duckdb: 1 file written\nparquet lake: (\d+) files written, _manifest\.json$/,
   );
   await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-05'`);
-  expect(await said()).toBe('duckdb analytics.duckdb: 1 file written\nparquet lake: 1 file written, _manifest.json');
+  expect(await said()).toBe(
+    'duckdb analytics.duckdb: 1 file written\nparquet lake: 1 file written, _manifest.json',
+  );
   expect(await said()).toContain('parquet lake: up to date');
 });
 
 describe('--ddl', () => {
   test('writes nothing, and describes one lake after the other, each in a schema of its own', async () => {
     const text = await printed(`${LAKE}  - parquet: s3://example-bucket/lake\n`, { ddl: 'trino' });
-    expect([...text.matchAll(/create schema if not exists hive\.("\w+")/g)].map(([, name]) => name)).toEqual([
-      '"lake"',
-      '"lake_2"',
-    ]);
+    expect(
+      [...text.matchAll(/create schema if not exists hive\.("\w+")/g)].map(([, name]) => name),
+    ).toEqual(['"lake"', '"lake_2"']);
     await expect(readFile(sample.path('lake/_manifest.json'))).rejects.toThrow('ENOENT');
   });
 
@@ -78,9 +84,9 @@ describe('--ddl', () => {
         hint: textWith('Add a delta target to publish where athena reads'),
       });
     }
-    expect(await printed(`${LAKE}  - parquet: s3://example-bucket/a\n`, { ddl: 'athena' })).not.toContain(
-      sample.directory,
-    );
+    expect(
+      await printed(`${LAKE}  - parquet: s3://example-bucket/a\n`, { ddl: 'athena' }),
+    ).not.toContain(sample.directory);
   });
 });
 
@@ -91,30 +97,45 @@ const column = z.object({
   quote: z.literal(true),
 });
 const table = z.object({ name: z.string(), columns: z.array(column) });
-const sourcesFile = z.object({ sources: z.array(z.object({ schema: z.string(), tables: z.array(table) })) });
+const sourcesFile = z.object({
+  sources: z.array(z.object({ schema: z.string(), tables: z.array(table) })),
+});
 
 test.each([
-  ['the snapshot', SNAPSHOT, 'analytics.duckdb', ['network_daily', 'network_daily_final', 'apps', 'finality', 'loads']],
-  ['the catalog of Delta tables', TABLES, 'tables/catalog.duckdb', ['network_daily', 'network_daily_final', 'apps']],
-])('--dbt states tables and columns of %s as they are there, each column quoted', async (_, target, path, names) => {
-  await printed(target, {});
-  const { sources } = sourcesFile.parse(parse(await printed(target, { dbt: '-' })));
-  const stated = sources.flatMap(({ schema, tables }) =>
-    tables.flatMap(({ name, columns }) =>
-      columns.map((column) => ({
-        schema,
-        name,
-        column: column.name,
-        type: column.data_type,
-        comment: column.description ?? null,
-      })),
-    ),
-  );
-  const declared = await ask(
-    sample.path(path),
-    `select schema_name as schema, table_name as name, column_name as column, lower(data_type) as type, comment
+  [
+    'the snapshot',
+    SNAPSHOT,
+    'analytics.duckdb',
+    ['network_daily', 'network_daily_final', 'apps', 'finality', 'loads'],
+  ],
+  [
+    'the catalog of Delta tables',
+    TABLES,
+    'tables/catalog.duckdb',
+    ['network_daily', 'network_daily_final', 'apps'],
+  ],
+])(
+  '--dbt states tables and columns of %s as they are there, each column quoted',
+  async (_, target, path, names) => {
+    await printed(target, {});
+    const { sources } = sourcesFile.parse(parse(await printed(target, { dbt: '-' })));
+    const stated = sources.flatMap(({ schema, tables }) =>
+      tables.flatMap(({ name, columns }) =>
+        columns.map((column) => ({
+          schema,
+          name,
+          column: column.name,
+          type: column.data_type,
+          comment: column.description ?? null,
+        })),
+      ),
+    );
+    const declared = await ask(
+      sample.path(path),
+      `select schema_name as schema, table_name as name, column_name as column, lower(data_type) as type, comment
      from duckdb_columns() where not internal`,
-  );
-  for (const column of stated) expect(declared).toContainEqual(column);
-  expect(stated.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
-});
+    );
+    for (const column of stated) expect(declared).toContainEqual(column);
+    expect(stated.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  },
+);

@@ -19,9 +19,19 @@ beforeEach(async () => {
 
 const nowhere = new Writable();
 
-function exportTo(name: string, change: Partial<ExportOptions> = {}, stream = nowhere): Promise<Exported> {
+function exportTo(
+  name: string,
+  change: Partial<ExportOptions> = {},
+  stream = nowhere,
+): Promise<Exported> {
   const output = name === '-' ? '-' : sample.path(name);
-  return exportSlice(sample.warehouse, { slice: 'network_daily', output, mode: 0o640, stream, ...change });
+  return exportSlice(sample.warehouse, {
+    slice: 'network_daily',
+    output,
+    mode: 0o640,
+    stream,
+    ...change,
+  });
 }
 
 describe('an export', () => {
@@ -37,7 +47,9 @@ describe('an export', () => {
         await rowsOf(sample.warehouse, `select ${exact} from network_daily`),
       );
       expect((await stat(path)).mode & 0o777).toBe(0o640);
-      expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual([]);
+      expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual(
+        [],
+      );
     },
   );
 
@@ -64,20 +76,25 @@ describe('an export', () => {
     ['month', '2026-01-01', '2026-02-01'],
     ['quarter', '2026-01-01', '2026-04-01'],
     ['year', '2026-01-01', '2027-01-01'],
-  ])('of a table by %s from %s holds each one whole of which it has a day', async (grain, one, next) => {
-    await sample.warehouse.run(
-      `create table main.buckets as select unnest([date '${one}', date '${next}']) as "${grain}", 1 as installs`,
-    );
-    for (const [from, to, rows] of [
-      [one, one, 1],
-      ['2026-01-02', '2026-01-03', 1],
-      [addDays(day(next), -1), next, 2],
-      [next, null, 1],
-    ] as const) {
-      const days = { from: day(from), to: to === null ? null : day(to) };
-      expect(await exportTo('buckets.csv', { table: 'buckets', ...days })).toMatchObject({ rows });
-    }
-  });
+  ])(
+    'of a table by %s from %s holds each one whole of which it has a day',
+    async (grain, one, next) => {
+      await sample.warehouse.run(
+        `create table main.buckets as select unnest([date '${one}', date '${next}']) as "${grain}", 1 as installs`,
+      );
+      for (const [from, to, rows] of [
+        [one, one, 1],
+        ['2026-01-02', '2026-01-03', 1],
+        [addDays(day(next), -1), next, 2],
+        [next, null, 1],
+      ] as const) {
+        const days = { from: day(from), to: to === null ? null : day(to) };
+        expect(await exportTo('buckets.csv', { table: 'buckets', ...days })).toMatchObject({
+          rows,
+        });
+      }
+    },
+  );
 
   test('of final values alone has NULL in the 10 cells that are not', async () => {
     await exportTo('rows.parquet', { finalOnly: true });
@@ -115,15 +132,20 @@ describe('a CSV', () => {
       new Set(["'=1+1", "'+1", '-1', "'@a", "'\tx", "'\rx", "'\n=1", 'a=1', '']),
     );
     expect(read[0]).toMatchObject({ installs: '-1', cost: '-0.500000', missing: true });
-    expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain('2026-01-01,"","",-1,-0.500000,,-1.5,{},');
+    expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain(
+      '2026-01-01,"","",-1,-0.500000,,-1.5,{},',
+    );
   });
 
-  test.each(['csv', 'ndjson'] as const)('of rows.%s.gz unpacks to the bytes of the plain file', async (format) => {
-    await exportTo(`rows.${format}`);
-    await exportTo(`rows.${format}.gz`);
-    const plain = await readFile(sample.path(`rows.${format}`));
-    expect(gunzipSync(await readFile(sample.path(`rows.${format}.gz`))).equals(plain)).toBe(true);
-  });
+  test.each(['csv', 'ndjson'] as const)(
+    'of rows.%s.gz unpacks to the bytes of the plain file',
+    async (format) => {
+      await exportTo(`rows.${format}`);
+      await exportTo(`rows.${format}.gz`);
+      const plain = await readFile(sample.path(`rows.${format}`));
+      expect(gunzipSync(await readFile(sample.path(`rows.${format}.gz`))).equals(plain)).toBe(true);
+    },
+  );
 });
 
 describe('exporting refuses', () => {
@@ -132,7 +154,11 @@ describe('exporting refuses', () => {
     ['an extension it does not know', 'rows.xlsx', {}],
     ['a stream without a format', '-', {}],
     ['a slice that was never loaded', 'rows.csv', { slice: 'nobody' }],
-    ['days from the 3rd to the 2nd', 'rows.csv', { from: day('2026-01-03'), to: day('2026-01-02') }],
+    [
+      'days from the 3rd to the 2nd',
+      'rows.csv',
+      { from: day('2026-01-03'), to: day('2026-01-02') },
+    ],
     ['days of a table without a date', 'rows.csv', { table: 'apps', from: day('2026-01-01') }],
   ])('%s, and writes nothing', async (_what, name, change) => {
     await expect(exportTo(name, change)).rejects.toMatchObject({ code: 'USAGE_INVALID' });

@@ -27,9 +27,24 @@ const metrics = [
 const since = (first: string): DatePeriod => ({ first: { day: day(first) }, last: { daysAgo: 1 } });
 
 const slices = [
-  slice({ name: 'by_hour', dimensions: ['hour', 'app_token'], metrics, datePeriod: since('2026-03-20') }),
-  slice({ name: 'by_day', dimensions: ['app_token', 'day'], metrics, datePeriod: since('2026-03-01') }),
-  slice({ name: 'by_week', dimensions: ['week', 'os_name'], metrics, datePeriod: since('2026-02-16') }),
+  slice({
+    name: 'by_hour',
+    dimensions: ['hour', 'app_token'],
+    metrics,
+    datePeriod: since('2026-03-20'),
+  }),
+  slice({
+    name: 'by_day',
+    dimensions: ['app_token', 'day'],
+    metrics,
+    datePeriod: since('2026-03-01'),
+  }),
+  slice({
+    name: 'by_week',
+    dimensions: ['week', 'os_name'],
+    metrics,
+    datePeriod: since('2026-02-16'),
+  }),
   slice({
     name: 'undated',
     dimensions: ['app_token'],
@@ -42,17 +57,24 @@ test('final and cohort views beside Delta tables by hour, day, week and without 
   const scenario = await openScenario(slices, { simulator: { world: smallWorld } });
   onTestFinished(async () => scenario.close());
   const lake = join(scenario.directory, 'lake');
-  const publishing = { publish: [{ kind: 'delta', path: lake, mode: 0o644, keepMs: 86_400_000 }] } as const;
+  const publishing = {
+    publish: [{ kind: 'delta', path: lake, mode: 0o644, keepMs: 86_400_000 }],
+  } as const;
   const views = slices.flatMap(({ name }) => [`${name}_final`, `${name}_cohorts`]);
   const all = (view: string): string => `select * from ${view} order by all`;
   const nights: { readonly ddl: string; readonly shown: ReadonlyMap<string, unknown> }[] = [];
   for (const night of ['2026-04-01', '2026-04-03']) {
     const summary = await scenario.night(new Date(`${night}T06:00:00Z`), publishing);
     expect(summary.status).toBe('succeeded');
-    const ddl = await scenario.inWarehouse((warehouse) => lakesDdl('duckdb', publishing, warehouse));
+    const ddl = await scenario.inWarehouse((warehouse) =>
+      lakesDdl('duckdb', publishing, warehouse),
+    );
     const shown = new Map<string, unknown>();
     for (const view of views) {
-      shown.set(view, await query(scenario, all(`(select columns(c -> c <> '_load_id') from ${view})`)));
+      shown.set(
+        view,
+        await query(scenario, all(`(select columns(c -> c <> '_load_id') from ${view})`)),
+      );
     }
     nights.push({ ddl, shown });
   }
@@ -67,8 +89,12 @@ test('final and cohort views beside Delta tables by hour, day, week and without 
   }
   const [older, tonight] = nights;
   for (const view of views) {
-    expect(await ask(join(lake, 'catalog.duckdb'), all(view)), view).toEqual(tonight?.shown.get(view));
-    expect(older?.shown.get(view), view).not.toEqual(view.startsWith('undated') ? null : tonight?.shown.get(view));
+    expect(await ask(join(lake, 'catalog.duckdb'), all(view)), view).toEqual(
+      tonight?.shown.get(view),
+    );
+    expect(older?.shown.get(view), view).not.toEqual(
+      view.startsWith('undated') ? null : tonight?.shown.get(view),
+    );
   }
   for (const { name } of slices) {
     const final = await query(scenario, `select * from ${name}_final`);
@@ -78,6 +104,9 @@ test('final and cohort views beside Delta tables by hour, day, week and without 
     }
     expect(final.some((row) => row['installs'] === null)).toBe(name !== 'undated');
   }
-  const cells = await query(scenario, 'select distinct metric, age_days, is_final from by_day_cohorts order by all');
+  const cells = await query(
+    scenario,
+    'select distinct metric, age_days, is_final from by_day_cohorts order by all',
+  );
   expect(cells.length).toBeGreaterThan(3);
 });

@@ -9,7 +9,13 @@ import { lakesDdl } from '../../src/publish/ddl.ts';
 import { ask, intoLedger, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({
-  files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.record(z.string(), z.string().nullable()) })),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      rows: z.number(),
+      sums: z.record(z.string(), z.string().nullable()),
+    }),
+  ),
 });
 
 const DAYS = 12;
@@ -36,7 +42,8 @@ const filesIn = (folder: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .sort();
 
-const parquetIn = (folder: string): string[] => filesIn(folder).filter((path) => path.endsWith('.parquet'));
+const parquetIn = (folder: string): string[] =>
+  filesIn(folder).filter((path) => path.endsWith('.parquet'));
 
 const readManifest = async (): Promise<z.infer<typeof manifestShape>> =>
   manifestShape.parse(JSON.parse(await readFile(join(root, '_manifest.json'), 'utf8')));
@@ -78,7 +85,9 @@ describe('a lake', () => {
         'day DATE, app_token VARCHAR, network VARCHAR, installs BIGINT, cost DECIMAL(18,6), revenue DECIMAL(38,10), ' +
           'ecpi DOUBLE, attr_dependency VARCHAR, _extra VARCHAR',
       );
-      const [comment] = await inViews(`select comment from duckdb_columns() where column_name = 'cost'`);
+      const [comment] = await inViews(
+        `select comment from duckdb_columns() where column_name = 'cost'`,
+      );
       expect(comment?.['comment']).toContain('money in USD');
       const finalCells = 'select count(installs)::integer as n from network_daily_final';
       expect(await inViews(finalCells)).toEqual(await rowsOf(sample.warehouse, finalCells));
@@ -89,7 +98,9 @@ describe('a lake', () => {
 
   test('states rows and exact sums of 38 digits in its manifest, equal to the warehouse', async () => {
     await publishLake();
-    const stated = (await readManifest()).files.filter(({ path }) => path.startsWith('network_daily/'));
+    const stated = (await readManifest()).files.filter(({ path }) =>
+      path.startsWith('network_daily/'),
+    );
     const expected = await rowsOf(
       sample.warehouse,
       `select 'network_daily/day=' || day || '/data.parquet' as path, count(*)::integer as rows,
@@ -97,7 +108,9 @@ describe('a lake', () => {
        from network_daily group by day order by day`,
     );
     expect(stated).toEqual(expected);
-    const [sum] = await inLake(`select sum(revenue)::varchar as revenue from '${join(root, dayFile('2026-01-07'))}'`);
+    const [sum] = await inLake(
+      `select sum(revenue)::varchar as revenue from '${join(root, dayFile('2026-01-07'))}'`,
+    );
     expect(stated[6]?.sums['revenue']).toBe(sum?.['revenue']);
   });
 });
@@ -109,7 +122,9 @@ describe('the next publish', () => {
     await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
     expect(await publishLake()).toBe(0);
     expect(existsSync(join(root, 'network_daily/day=2026-01-05'))).toBe(false);
-    expect((await readManifest()).files.map(({ path }) => path)).not.toContain(dayFile('2026-01-05'));
+    expect((await readManifest()).files.map(({ path }) => path)).not.toContain(
+      dayFile('2026-01-05'),
+    );
   });
 
   test('makes a deleted, a truncated and a never finished file again', async () => {
@@ -118,7 +133,10 @@ describe('the next publish', () => {
     await writeFile(join(root, dayFile('2026-01-06')), 'PAR1');
     await writeFile(join(root, `${dayFile('2026-01-07')}.ripen-unfinished`), 'torn');
     // What a killed publish had put in place: as many bytes, and not those the manifest speaks of.
-    await writeFile(join(root, dayFile('2026-01-08')), await readFile(join(root, dayFile('2026-01-08'))));
+    await writeFile(
+      join(root, dayFile('2026-01-08')),
+      await readFile(join(root, dayFile('2026-01-08'))),
+    );
     expect(await publishLake()).toBe(3);
     expect(filesIn(root).filter((path) => path.includes('unfinished'))).toEqual([]);
     expect(await publishLake()).toBe(0);
@@ -130,16 +148,18 @@ describe('the layout', () => {
     await sample.warehouse.run(`create table app_hourly as
         select TIMESTAMP '2026-01-01' + to_hours(r::integer) as "hour", 'app' as app_token, r as installs, 1 as _load_id from range(50) as t(r)`);
     await sample.warehouse.run(intoLedger('app_hourly'));
-    await sample.warehouse.run('create table app_totals (app_token VARCHAR, installs BIGINT, _load_id BIGINT)');
+    await sample.warehouse.run(
+      'create table app_totals (app_token VARCHAR, installs BIGINT, _load_id BIGINT)',
+    );
     await sample.warehouse.run(intoLedger('app_totals'));
     await publishLake();
     expect(parquetIn(join(root, 'app_hourly'))).toEqual(
       ['01', '02', '03'].map((day) => `day=2026-01-${day}/data.parquet`),
     );
     expect(parquetIn(join(root, 'app_totals'))).toEqual(['data.parquet']);
-    expect(await inViews(`select min("hour")::varchar as first, count(*)::integer as n from app_hourly`)).toEqual([
-      { first: '2026-01-01 00:00:00', n: 50 },
-    ]);
+    expect(
+      await inViews(`select min("hour")::varchar as first, count(*)::integer as n from app_hourly`),
+    ).toEqual([{ first: '2026-01-01 00:00:00', n: 50 }]);
     expect(await inViews('select count(*)::integer as n from app_totals')).toEqual([{ n: 0 }]);
   });
 

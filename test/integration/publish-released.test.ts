@@ -62,12 +62,14 @@ function cubeOf(cohorts: Readonly<Record<string, readonly string[]>>): Partial<S
 type Row = Record<string, unknown>;
 const byDay = (rows: readonly Row[]): Map<string, string> => {
   const found = new Map<string, Row[]>();
-  for (const row of rows) found.set(String(row['day']), [...(found.get(String(row['day'])) ?? []), row]);
+  for (const row of rows)
+    found.set(String(row['day']), [...(found.get(String(row['day'])) ?? []), row]);
   return new Map([...found].map(([key, some]) => [key, JSON.stringify(sortedRows(some))]));
 };
 const inWarehouse = async (): Promise<Map<string, string>> =>
   byDay(await query(scenario, 'select * exclude (_load_id) from main.daily'));
-const inLake = async (root: string): Promise<Map<string, string>> => byDay(await readDelta(join(root, 'daily')));
+const inLake = async (root: string): Promise<Map<string, string>> =>
+  byDay(await readDelta(join(root, 'daily')));
 
 test(`over ${NIGHTS} nights with retain: ${RETAIN}d, whose publishes fail at one step after the other, every released period stays as it was last`, async () => {
   const { root, change } = await open(RETAIN);
@@ -76,7 +78,8 @@ test(`over ${NIGHTS} nights with retain: ${RETAIN}d, whose publishes fail at one
   let total = 0;
   for (let night = 0; night < NIGHTS; night += 1) {
     // From a step on everything fails, as for a killed process; the last steps of a night are those of its publish.
-    const fromStep = night === 0 ? Infinity : Math.round(total * (0.25 + (0.5 * ((night * 7) % 11)) / 11));
+    const fromStep =
+      night === 0 ? Infinity : Math.round(total * (0.25 + (0.5 * ((night * 7) % 11)) / 11));
     const steps = await countSteps((each) => each >= fromStep);
     const hasFailed = await scenario
       .night(at(night), change)
@@ -99,9 +102,14 @@ test(`over ${NIGHTS} nights with retain: ${RETAIN}d, whose publishes fail at one
   expect(released.length).toBeGreaterThan(1);
   await scenario.night(at(NIGHTS - 1), change);
   const finality = await readDelta(join(root, 'ripen_finality'));
-  const named = finality.filter((row) => row['released'] === true).map((row) => String(row['period']));
+  const named = finality
+    .filter((row) => row['released'] === true)
+    .map((row) => String(row['period']));
   expect([...new Set(named)].sort()).toEqual(released);
-  const shown = await ask(join(root, 'catalog.duckdb'), 'select count(distinct day)::int as days from daily_final');
+  const shown = await ask(
+    join(root, 'catalog.duckdb'),
+    'select count(distinct day)::int as days from daily_final',
+  );
   expect(shown).toEqual([{ days: last.size }]);
 }, 3_600_000);
 
@@ -113,7 +121,9 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
   const released = async (): Promise<string[]> =>
     column(scenario, 'select distinct period::varchar from ripen.released order by 1');
   expect(await released()).toEqual(days);
-  const [status] = await scenario.inWarehouse(async (warehouse) => (await readStatus(config, warehouse, at(3))).slices);
+  const [status] = await scenario.inWarehouse(
+    async (warehouse) => (await readStatus(config, warehouse, at(3))).slices,
+  );
   expect(status?.released_periods).toBe(3);
   const before = await inLake(root);
 
@@ -129,24 +139,36 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
   for (const each of days) expect(after.get(each)).toBe(widened(before.get(each)));
 
   const patience = { lockWaitMs: 0, emit: () => {}, signal: AbortSignal.timeout(60_000) };
-  const dropped = await dropSlice(config, { ...patience, slice: 'daily', before: day('2026-06-03') }, async () => true);
+  const dropped = await dropSlice(
+    config,
+    { ...patience, slice: 'daily', before: day('2026-06-03') },
+    async () => true,
+  );
   expect(dropped.dropped).toMatchObject({ periods: 1 });
   expect(await released()).toEqual(days.slice(1));
   expect([...(await inLake(root)).keys()]).not.toContain('2026-06-02');
 
   const slices = [{ ...daily, retainDays: 30 }];
   const forced = { start: day('2026-06-03'), end: day('2026-06-04') };
-  const paths = async (): Promise<string[]> => (await readLog(join(root, 'daily'))).files.map(({ path }) => path);
+  const paths = async (): Promise<string[]> =>
+    (await readLog(join(root, 'daily'))).files.map(({ path }) => path);
   const old = (await paths()).find((path) => path.includes('2026-06-03'));
-  expect((await scenario.night(at(3), { ...change, slices }, { command: 'backfill', forced })).failures).toEqual([]);
+  expect(
+    (await scenario.night(at(3), { ...change, slices }, { command: 'backfill', forced })).failures,
+  ).toEqual([]);
   expect(await released()).toEqual(['2026-06-04']);
   expect((await paths()).some((path) => path.includes('2026-06-03'))).toBe(true);
   expect(old).toBeDefined();
 
-  const changed = { ...config, slices: [{ ...daily, dimensions: ['day', 'network', 'os_name'], retainDays: 30 }] };
+  const changed = {
+    ...config,
+    slices: [{ ...daily, dimensions: ['day', 'network', 'os_name'], retainDays: 30 }],
+  };
   const asking = { ...patience, planAt: at(3), slices: null };
   expect((await explainPlan(changed, asking)).slices[0]).toMatchObject({ released_periods: 1 });
-  const told = (await findingsOf(changed, { at: at(3), stated: unplaced, signal: patience.signal }, () => {}))
+  const told = (
+    await findingsOf(changed, { at: at(3), stated: unplaced, signal: patience.signal }, () => {})
+  )
     .map(({ message }) => message)
     .join('\n');
   expect(told).toContain('1 period that only Delta tables have will be deleted with it');
@@ -158,7 +180,9 @@ test('released periods are counted, dropped, brought back by a backfill, and go 
 test('a released period whose file is lost is refused with the way out, and no other table is left behind', async () => {
   const { root, change } = await open();
   for (let night = 0; night < 2; night += 1) await scenario.night(at(night), change);
-  const lost = (await readLog(join(root, 'daily'))).files.find(({ path }) => path.includes('2026-06-02'));
+  const lost = (await readLog(join(root, 'daily'))).files.find(({ path }) =>
+    path.includes('2026-06-02'),
+  );
   rmSync(join(root, 'daily', lost?.path ?? ''));
   const { failures } = await scenario.night(at(2), change);
   expect(failures).toMatchObject([{ code: 'STORAGE_FAILED' }]);
@@ -172,7 +196,10 @@ test('released days that the service no longer has stay in the lake when `retain
   const before = await inLake(root);
   const datePeriod = { ...daily.datePeriod, first: { day: day('2026-06-02') } };
   const raised = { ...change, slices: [{ ...daily, datePeriod, retainDays: 30 }] };
-  const backfill = { command: 'backfill', forced: { start: day('2026-06-02'), end: day('2026-06-05') } } as const;
+  const backfill = {
+    command: 'backfill',
+    forced: { start: day('2026-06-02'), end: day('2026-06-05') },
+  } as const;
   scenario.simulator.script({
     match: reports({ date_period: (days) => days < '2026-06-05' }),
     times: Infinity,
@@ -184,33 +211,59 @@ test('released days that the service no longer has stay in the lake when `retain
     const after = await inLake(root);
     for (const each of days) expect(after.get(each)).toBe(before.get(each));
   }
-  expect(await column(scenario, 'select distinct period::varchar from ripen.released order by 1')).toEqual(days);
-  expect((await scenario.night(at(14), raised, { ...backfill, acceptLoss: true })).failures).toEqual([]);
+  expect(
+    await column(scenario, 'select distinct period::varchar from ripen.released order by 1'),
+  ).toEqual(days);
+  expect(
+    (await scenario.night(at(14), raised, { ...backfill, acceptLoss: true })).failures,
+  ).toEqual([]);
   expect([...(await inLake(root)).keys()].sort()[0]).toBe('2026-06-05');
 });
 
 test('a released period of a cube whose values are all zero stays in the lake', async () => {
   const { root, change } = await open(3, cubeOf({ all_revenue_total: ['d0'] }));
   const zero = { all_revenue_total_d0: '0' };
-  const mutate: ReportMutation = (report) => ({ ...withEachRow(report, (row) => ({ ...row, ...zero })), totals: zero });
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  const mutate: ReportMutation = (report) => ({
+    ...withEachRow(report, (row) => ({ ...row, ...zero })),
+    totals: zero,
+  });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'report', mutate },
+  });
   for (let night = 0; night < 3; night += 1) await scenario.night(at(night), change);
-  expect(await column(scenario, 'select distinct day::varchar from daily order by 1')).not.toContain('2026-06-02');
+  expect(
+    await column(scenario, 'select distinct day::varchar from daily order by 1'),
+  ).not.toContain('2026-06-02');
   const lake = await inLake(root);
-  expect([...lake.keys()].sort()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05', '2026-06-06']);
+  expect([...lake.keys()].sort()).toEqual([
+    '2026-06-02',
+    '2026-06-03',
+    '2026-06-04',
+    '2026-06-05',
+    '2026-06-06',
+  ]);
 });
 
 test('a released period of a cube that is brought back in part stays whole in the lake until the rest of its metrics came', async () => {
   const ages = Array.from({ length: 21 }, (_, age) => `d${age}`);
   const datePeriod = { first: { day: day('2026-06-02') }, last: { day: day('2026-06-06') } };
-  const cube = { ...cubeOf({ all_revenue_total: ages, retained_users: ages }), datePeriod, maxUrlBytes: 1000 };
+  const cube = {
+    ...cubeOf({ all_revenue_total: ages, retained_users: ages }),
+    datePeriod,
+    maxUrlBytes: 1000,
+  };
   const { root, change } = await open(48, cube);
   // The next publish states what was released after the last one.
   for (const night of [45, 48, 48]) await scenario.night(at(night), change);
   const before = await inLake(root);
   const cells = 'period, metric, released, is_final';
   const finality = async (): Promise<Row[]> =>
-    ask(':memory:', `select ${cells} from ${await deltaRows(join(root, 'ripen_finality'))} order by all`);
+    ask(
+      ':memory:',
+      `select ${cells} from ${await deltaRows(join(root, 'ripen_finality'))} order by all`,
+    );
   const stated = await finality();
   const refused = scenario.simulator.script({
     match: reports({ metrics: (metrics) => metrics.includes('_d20') }),

@@ -21,7 +21,8 @@ const publishSnapshot = async (): Promise<void> => {
   await sample.publish([{ kind: 'duckdb', path: target, mode: 0o640 }]);
 };
 
-const unfinished = (): string[] => readdirSync(sample.directory).filter((name) => name.includes('.ripen-'));
+const unfinished = (): string[] =>
+  readdirSync(sample.directory).filter((name) => name.includes('.ripen-'));
 
 const INSTALLS = 'select sum(installs)::varchar as n from network_daily';
 
@@ -32,8 +33,12 @@ const addInstall = async (): Promise<void> => {
 describe('a snapshot', () => {
   test('equals the warehouse in every table, view and comment, rejected rows and ledger included', async () => {
     await publishSnapshot();
-    expect(await withDatabase(target, 'READ_ONLY', contentsOf)).toEqual(await contentsOf(sample.warehouse));
-    expect(await ask(target, 'select reason from ripen.rejected_rows')).toEqual([{ reason: 'not a number' }]);
+    expect(await withDatabase(target, 'READ_ONLY', contentsOf)).toEqual(
+      await contentsOf(sample.warehouse),
+    );
+    expect(await ask(target, 'select reason from ripen.rejected_rows')).toEqual([
+      { reason: 'not a number' },
+    ]);
     expect((await stat(target)).mode & 0o777).toBe(0o640);
     expect(unfinished()).toEqual([]);
   });
@@ -56,9 +61,12 @@ describe('a snapshot', () => {
 });
 
 describe('publishing refuses', () => {
-  const refusal = (code: string): Promise<void> => expect(publishSnapshot()).rejects.toMatchObject({ code });
+  const refusal = (code: string): Promise<void> =>
+    expect(publishSnapshot()).rejects.toMatchObject({ code });
   const foreignTable = async (path: string): Promise<void> => {
-    await withDatabase(path, 'READ_WRITE', (database) => database.run('create table mine as select 42 as answer'));
+    await withDatabase(path, 'READ_WRITE', (database) =>
+      database.run('create table mine as select 42 as answer'),
+    );
   };
 
   test('a database without a ledger that holds a table, and leaves it as it was', async () => {
@@ -89,7 +97,9 @@ describe('publishing refuses', () => {
     await refusal('USAGE_INVALID');
     // Its lock is not lost by that.
     const holder = `import('@duckdb/node-api').then(({ DuckDBInstance }) => DuckDBInstance.create(process.argv[1]))`;
-    const { stderr } = spawnSync(process.execPath, ['-e', holder, sample.warehouse.path], { encoding: 'utf8' });
+    const { stderr } = spawnSync(process.execPath, ['-e', holder, sample.warehouse.path], {
+      encoding: 'utf8',
+    });
     expect(stderr).toContain('Could not set lock');
   });
 });

@@ -55,7 +55,9 @@ async function rowsInStore(): Promise<Record<string, unknown>[]> {
 }
 
 const expectComplete = async (): Promise<void> => {
-  expect(sortedRows(await rowsInStore())).toEqual(sortedRows(await rowsOf(sample.warehouse, everything)));
+  expect(sortedRows(await rowsInStore())).toEqual(
+    sortedRows(await rowsOf(sample.warehouse, everything)),
+  );
 };
 
 test('a lake in a bucket of 12 days gets its files, at most 8 at once, and the manifest last, each stated with its digest', async () => {
@@ -132,7 +134,9 @@ describe('a store that', () => {
   test('says 503 in the HTML of a proxy, and stays so, is STORAGE_FAILED after 5 tries; the next run completes', async () => {
     const key = dayKey('2026-01-03');
     store.refuse = (request) =>
-      request.method === 'PUT' && request.key === key ? { status: 503, body: '<html>busy</html>' } : null;
+      request.method === 'PUT' && request.key === key
+        ? { status: 503, body: '<html>busy</html>' }
+        : null;
     const failure = await publishLake().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', facts: { status: 503, tries: 5 } });
     expect(String(failure)).toMatch(/The store did not take .*day=2026-01-03.*503.*5 tries/);
@@ -151,7 +155,9 @@ describe('a store that', () => {
     await changeRows(sample.warehouse, 'installs = installs + 1');
     const key = dayKey('2026-01-06');
     store.refuse = (request) =>
-      request.method === 'PUT' && request.key === key ? refusal(403, 'AccessDenied', 'Access Denied') : null;
+      request.method === 'PUT' && request.key === key
+        ? refusal(403, 'AccessDenied', 'Access Denied')
+        : null;
     store.requests.length = 0;
     const run = publish({ publish: [store.lake(PREFIX)] }, sample.warehouse, {
       emit: () => {},
@@ -159,7 +165,9 @@ describe('a store that', () => {
     });
     const { published, failures } = await run;
     expect(published).toEqual([]);
-    expect(failures).toMatchObject([{ code: 'STORAGE_FAILED', kind: 'storage', facts: { status: 403, tries: 1 } }]);
+    expect(failures).toMatchObject([
+      { code: 'STORAGE_FAILED', kind: 'storage', facts: { status: 403, tries: 1 } },
+    ]);
     expect(store.requests.filter((request) => request.key === key)).toHaveLength(1);
     expect((await store.objects()).get(`${PREFIX}/_manifest.json`)).toEqual(stated);
     const after = await rowsOf(sample.warehouse, everything);
@@ -176,16 +184,25 @@ describe('publishing to a bucket refuses', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'someoneelse');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'marked-secret-key-0123456789');
     const failure = await publishLake().catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Correct the credentials in the environment.' });
+    expect(failure).toMatchObject({
+      code: 'USAGE_INVALID',
+      hint: 'Correct the credentials in the environment.',
+    });
     expect(JSON.stringify([failure, String(failure)])).not.toContain('marked-secret');
   });
 
   test('plain http to another machine, when the environment names it', async () => {
     const target = store.lake(PREFIX);
     if (target.store === undefined) throw new Error('no store');
-    const elsewhere = { ...target, store: { ...target.store, endpoint: null, region: 'us-east-1' } };
+    const elsewhere = {
+      ...target,
+      store: { ...target.store, endpoint: null, region: 'us-east-1' },
+    };
     vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://store.example.com');
-    const failure = { code: 'USAGE_INVALID', message: textWith('was not requested over plain http') };
+    const failure = {
+      code: 'USAGE_INVALID',
+      message: textWith('was not requested over plain http'),
+    };
     await expect(sample.publish([elsewhere])).rejects.toMatchObject(failure);
   });
 
@@ -199,7 +216,8 @@ describe('publishing to a bucket refuses', () => {
       failures: [
         {
           code: 'USAGE_INVALID',
-          message: 'The lake s3://example-bucket was not opened: @aws-sdk/client-s3 is not installed.',
+          message:
+            'The lake s3://example-bucket was not opened: @aws-sdk/client-s3 is not installed.',
           hint: 'Install it beside ripen: npm install @aws-sdk/client-s3',
         },
       ],

@@ -32,7 +32,9 @@ test('rows that vanished upstream between two nights are gone after the second, 
     name: 'fine',
     dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
   });
-  scenario = await openScenario([fine], { simulator: { world: { ...smallWorld, rowsPerDay: 100 } } });
+  scenario = await openScenario([fine], {
+    simulator: { world: { ...smallWorld, rowsPerDay: 100 } },
+  });
   await runNight(scenario, FIRST);
   const before = await scenario.inWarehouse((warehouse) => storedRows(warehouse, fine));
   await runNight(scenario, SECOND);
@@ -40,12 +42,18 @@ test('rows that vanished upstream between two nights are gone after the second, 
   const { stored, truth } = await storedAndTrue(scenario, fine, '2026-05-12:2026-06-01', SECOND);
   const keyOf = (row: string): string => row.split('",').slice(0, 5).join();
   const keys = new Set(truth.map(keyOf));
-  expect(before.filter((row) => !keys.has(keyOf(row))).length, 'rows that vanished').toBeGreaterThan(0);
+  expect(
+    before.filter((row) => !keys.has(keyOf(row))).length,
+    'rows that vanished',
+  ).toBeGreaterThan(0);
   expect(stored).toEqual(truth);
 });
 
 const oids = (): Promise<string[]> =>
-  column(scenario, 'select view_oid from duckdb_views() where not internal order by schema_name, view_name');
+  column(
+    scenario,
+    'select view_oid from duckdb_views() where not internal order by schema_name, view_name',
+  );
 
 const declared = (): Promise<Record<string, unknown>[]> =>
   query(
@@ -69,7 +77,8 @@ test('a second sync at the same instant requests nothing, changes nothing, makes
   expect(again.service.requests).toBe(0);
   expect(steps.kinds.filter((kind) => /^(create|drop|alter|comment) /.test(kind))).toEqual([]);
   expect(
-    steps.kinds.filter((kind) => /^(select|with|insert|update|delete|begin|commit)\b/.test(kind)).length,
+    steps.kinds.filter((kind) => /^(select|with|insert|update|delete|begin|commit)\b/.test(kind))
+      .length,
   ).toBeLessThan(60);
   expect(await held()).toEqual(before);
   expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
@@ -106,12 +115,17 @@ test('restatements are exactly the totals that differ between two snapshots, met
       if (from !== to) moved.push(`${String(period)} ${metric} ${from} ${to}`);
     }
   }
-  const recorded = (await query(scenario, 'select period, metric, before, after, seen_at from ripen.restatements')).map(
-    (row) => `${String(row['period'])} ${String(row['metric'])} ${number(row['before'])} ${number(row['after'])}`,
+  const recorded = (
+    await query(scenario, 'select period, metric, before, after, seen_at from ripen.restatements')
+  ).map(
+    (row) =>
+      `${String(row['period'])} ${String(row['metric'])} ${number(row['before'])} ${number(row['after'])}`,
   );
   expect(moved.length).toBeGreaterThan(10);
   expect(recorded.sort()).toEqual(moved.sort());
-  expect(summary.slices[0]?.restated_periods).toBe(new Set(moved.map((line) => line.slice(0, 10))).size);
+  expect(summary.slices[0]?.restated_periods).toBe(
+    new Set(moved.map((line) => line.slice(0, 10))).size,
+  );
 });
 
 test('a backfill of 3 days asks for exactly those days and leaves the load of every other day alone', async () => {
@@ -121,13 +135,22 @@ test('a backfill of 3 days asks for exactly those days and leaves the load of ev
   const before = await contentOf(scenario, `(from daily where ${outside})`);
   scenario.simulator.requested.reset();
   const forced = { start: day('2026-05-20'), end: day('2026-05-23') };
-  const summary = await runNight(scenario, SECOND, { request: { command: 'backfill', slices: ['daily'], forced } });
+  const summary = await runNight(scenario, SECOND, {
+    request: { command: 'backfill', slices: ['daily'], forced },
+  });
 
   expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-05-20:2026-05-22']);
-  expect(summary.slices[0]).toMatchObject({ periods: { forced: 3 }, windows: { planned: 1, loaded: 1, failed: 0 } });
+  expect(summary.slices[0]).toMatchObject({
+    periods: { forced: 3 },
+    windows: { planned: 1, loaded: 1, failed: 0 },
+  });
   expect(await contentOf(scenario, `(from daily where ${outside})`)).toEqual(before);
-  expect(await column(scenario, `select distinct _load_id from daily where not (${outside})`)).toEqual(['4']);
-  expect(await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 4')).toEqual(['[forced]']);
+  expect(
+    await column(scenario, `select distinct _load_id from daily where not (${outside})`),
+  ).toEqual(['4']);
+  expect(
+    await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 4'),
+  ).toEqual(['[forced]']);
 });
 
 test('a slice without a date dimension is replaced whole when its 10 days move on, and by a backfill of 1 of them', async () => {
@@ -171,9 +194,13 @@ test('a slice without a date dimension is restated when its totals move, but not
     const summary = await runNight(scenario, new Date(Date.UTC(2026, 4, night, 2, 30)));
     restated.push(summary.slices[0]?.restated_periods);
   }
-  const grown = await runNight(scenario, new Date('2026-05-22T02:30:00Z'), { slices: [over('2026-05-10')] });
+  const grown = await runNight(scenario, new Date('2026-05-22T02:30:00Z'), {
+    slices: [over('2026-05-10')],
+  });
   expect([...restated, grown.slices[0]?.restated_periods]).toEqual([0, 1, 1, 0]);
-  expect(scenario.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))).toEqual([]);
+  expect(
+    scenario.events.flatMap((event) => (event.type === 'warning' ? [event.code] : [])),
+  ).toEqual([]);
 });
 
 const DAY_MS = 86_400_000;
@@ -216,7 +243,9 @@ async function expectOwnComputation(
   expect(view.length).toBe(all.length);
   for (const [index, row] of all.entries()) {
     const period = byDay.get(row[grain]);
-    const isWhole = period?.['asked_start'] === period?.['start_day'] && period?.['asked_end'] === period?.['end_day'];
+    const isWhole =
+      period?.['asked_start'] === period?.['start_day'] &&
+      period?.['asked_end'] === period?.['end_day'];
     const fetchedAt = Date.parse(`${String(period?.['fetched_at']).replace(' ', 'T')}Z`);
     const endedAt = Date.parse(String(row[grain])) + days * DAY_MS - offsetMs;
     const cells = Object.entries(horizonDays).map(([metric, horizon]) => {
@@ -265,8 +294,12 @@ test('a week of which the date period asks only 5 days is never final, and a who
   await runNight(scenario, new Date('2026-06-01T02:30:00Z'));
   const { final } = await expectOwnComputation('weekly', 'week', 7, 0);
   expect(final).toBeGreaterThan(20);
-  expect(await column(scenario, "select count(installs) from weekly_final where week = '2026-03-30'")).toEqual(['0']);
-  expect(await column(scenario, "select count(installs) > 0 from weekly where week = '2026-03-30'")).toEqual(['true']);
+  expect(
+    await column(scenario, "select count(installs) from weekly_final where week = '2026-03-30'"),
+  ).toEqual(['0']);
+  expect(
+    await column(scenario, "select count(installs) > 0 from weekly where week = '2026-03-30'"),
+  ).toEqual(['true']);
 });
 
 const WEDNESDAY = new Date('2026-06-03T02:30:00Z');
@@ -284,7 +317,9 @@ test.each([
   '22 windows of Monday weeks asked of a service with %s weeks end up equal to the truth, with 1 warning',
   async (name, weekStartsOn, daysAgo, days) => {
     const aligned = { ...weekly, datePeriod: { first: { daysAgo }, last: { daysAgo: 1 } } };
-    scenario = await openScenario([aligned], { simulator: { world: { ...smallWorld, weekStartsOn } } });
+    scenario = await openScenario([aligned], {
+      simulator: { world: { ...smallWorld, weekStartsOn } },
+    });
     const summary = await runNight(scenario, WEDNESDAY);
 
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
@@ -292,11 +327,14 @@ test.each([
     expect(loaded).toBe(planned);
     const { stored, truth } = await storedAndTrue(scenario, aligned, days, WEDNESDAY);
     expect(stored).toEqual(truth);
-    expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual([
-      String(weekStartsOn),
-    ]);
     expect(
-      await column(scenario, 'select count(distinct week) = (select count(*) from ripen.periods) from weekly'),
+      await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods'),
+    ).toEqual([String(weekStartsOn)]);
+    expect(
+      await column(
+        scenario,
+        'select count(distinct week) = (select count(*) from ripen.periods) from weekly',
+      ),
     ).toEqual(['true']);
     expect(await column(scenario, `select code || ' ' || message from ripen.warnings`)).toEqual([
       `WEEK_START The service begins weeks on ${name}; its windows were aligned to that day.`,
@@ -309,14 +347,22 @@ test('a service that turns from Monday to Sunday weeks changes no row: the windo
   scenario = await openScenario([lately], { simulator });
   await runNight(scenario, WEDNESDAY);
   const before = await column(scenario, 'select sum(hash(w))::varchar from weekly as w');
-  const turned = await startSimulator({ world: { ...smallWorld, weekStartsOn: 0 }, now: WEDNESDAY, token: TOKEN });
+  const turned = await startSimulator({
+    world: { ...smallWorld, weekStartsOn: 0 },
+    now: WEDNESDAY,
+    token: TOKEN,
+  });
   const service = { baseUrl: turned.url, reportsUrl: turned.url };
-  const { status, failures } = await runNight(scenario, new Date('2026-06-04T02:30:00Z'), { service });
+  const { status, failures } = await runNight(scenario, new Date('2026-06-04T02:30:00Z'), {
+    service,
+  });
   await turned.close();
 
   expect(status).toBe('failed');
   expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
-  expect(failures[0]?.message).toContain('weeks began on a Sunday, and those loaded before on a Monday.');
+  expect(failures[0]?.message).toContain(
+    'weeks began on a Sunday, and those loaded before on a Monday.',
+  );
   expect(failures[0]?.hint).toContain(
     '`ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to',
   );

@@ -44,10 +44,21 @@ describe('a lost warehouse', () => {
       grain: 'week',
       dimensions: ['week', 'partner_id', 'partner_name'],
     });
-    const whole = slice({ ...daily, name: 'whole', grain: null, dimensions: ['app_token', 'os_name'] });
-    const hourly = slice({ ...small, name: 'hourly', grain: 'hour', dimensions: ['hour', 'app_token'] });
+    const whole = slice({
+      ...daily,
+      name: 'whole',
+      grain: null,
+      dimensions: ['app_token', 'os_name'],
+    });
+    const hourly = slice({
+      ...small,
+      name: 'hourly',
+      grain: 'hour',
+      dimensions: ['hour', 'app_token'],
+    });
     scenario = await openScenario([daily, weekly, whole, hourly], { simulator });
-    for (const night of [FIRST, SECOND]) expect((await scenario.night(night, archived)).failures).toEqual([]);
+    for (const night of [FIRST, SECOND])
+      expect((await scenario.night(night, archived)).failures).toEqual([]);
     const names = ['daily', 'weekly', 'whole', 'hourly'];
     const before = await loadedState(scenario, names);
     // Without `partners` nobody looks for those that rows carry.
@@ -56,7 +67,11 @@ describe('a lost warehouse', () => {
     scenario.simulator.requested.reset();
     const summary = await replayInto(scenario);
 
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0, bytes: 0 } });
+    expect(summary).toMatchObject({
+      status: 'succeeded',
+      failures: [],
+      service: { requests: 0, bytes: 0 },
+    });
     expect(summary.slices.map(({ name }) => name)).toEqual(names);
     for (const { windows, requests } of summary.slices) {
       expect(windows).toEqual({ planned: windows.loaded, loaded: windows.loaded, failed: 0 });
@@ -75,7 +90,11 @@ describe('a lost warehouse', () => {
     await scenario.night(FIRST, archived);
     const older = `${scenario.config.warehouse}.older`;
     await copyFile(scenario.config.warehouse, older);
-    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 204, body: 'empty' } });
+    scenario.simulator.script({
+      match: reports(),
+      times: 1,
+      fault: { kind: 'status', status: 204, body: 'empty' },
+    });
     const forced = { start: day('2026-05-23'), end: day('2026-05-25') };
     await scenario.night(SECOND, archived, { command: 'backfill', forced, acceptLoss: true });
     const before = await loadedState(scenario, ['daily']);
@@ -83,16 +102,24 @@ describe('a lost warehouse', () => {
 
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await loadedState(scenario, ['daily'])).toEqual(before);
-    expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual(['0']);
+    expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual([
+      '0',
+    ]);
     await copyFile(older, scenario.config.warehouse);
     expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual(['0']);
+    expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual([
+      '0',
+    ]);
   });
 });
 
 test('the archive holds private files, no token, and nothing that did not load', async () => {
   scenario = await openScenario([small], { simulator });
-  scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'report', mutate: nullRows() } });
+  scenario.simulator.script({
+    match: reports(),
+    times: 1,
+    fault: { kind: 'report', mutate: nullRows() },
+  });
   await scenario.night(FIRST, archived);
   await scenario.night(SECOND, archived);
   const files = await archiveFiles(scenario);
@@ -118,12 +145,21 @@ test('answers of one as-of instant, into the warehouse they came from: no value 
   // Three answers, each with values of its own: for 28 to 30 May, then for the 29th and 30th, then for the 30th.
   for (const [at, first] of ['2026-05-28', '2026-05-29', '2026-05-30'].entries()) {
     const forced = { start: day(first), end: day('2026-05-31') };
-    const request = { asOf: new Date('2026-06-10T02:30:00Z'), forced, command: 'backfill' } as const;
-    const { failures } = await scenario.night(new Date(FIRST.getTime() + at * 3 * DAY_MS), archived, request);
+    const request = {
+      asOf: new Date('2026-06-10T02:30:00Z'),
+      forced,
+      command: 'backfill',
+    } as const;
+    const { failures } = await scenario.night(
+      new Date(FIRST.getTime() + at * 3 * DAY_MS),
+      archived,
+      request,
+    );
     expect(failures).toEqual([]);
   }
   const values = () => contentOf(scenario, '(select * exclude ("_load_id") from daily)');
-  const restatements = () => contentOf(scenario, '(select * exclude ("load_id") from ripen.restatements)');
+  const restatements = () =>
+    contentOf(scenario, '(select * exclude ("load_id") from ripen.restatements)');
   const [before, moved] = [await values(), await restatements()];
   expect(moved.length).toBeGreaterThan(0);
   const summary = await replayInto(scenario);
@@ -134,7 +170,9 @@ test('answers of one as-of instant, into the warehouse they came from: no value 
   });
   expect(await values()).toEqual(before);
   expect(await restatements()).toEqual(moved);
-  expect(await column(scenario, "select code from ripen.warnings where code like 'REPLAY%'")).toEqual([]);
+  expect(
+    await column(scenario, "select code from ripen.warnings where code like 'REPLAY%'"),
+  ).toEqual([]);
 });
 
 test('days before a drop come back neither into the warehouse nor into a new one, also of answers that hold later days', async () => {
@@ -144,15 +182,19 @@ test('days before a drop come back neither into the warehouse nor into a new one
   scenario = await openScenario(slices, { simulator });
   await scenario.night(FIRST, archived);
   const forced = { start: day('2026-05-22'), end: day('2026-05-28') };
-  await scenario.night(FIRST, archived, { command: 'backfill', forced, asOf: null, slices: ['daily'] });
+  await scenario.night(FIRST, archived, {
+    command: 'backfill',
+    forced,
+    asOf: null,
+    slices: ['daily'],
+  });
 
   const options = { slice: 'daily', before: day('2026-05-25'), agree: true } as const;
   const { dropped } = await drop({ ...scenario.config, ...archived }, options);
   expect(dropped).toMatchObject({ periods: 7, answers: 2 });
-  expect((await entriesOf(scenario, 'daily')).map((path) => basename(path).split('.').at(-2))).toEqual([
-    '2026-05-25_2026-05-31',
-    '2026-05-22_2026-05-27',
-  ]);
+  expect(
+    (await entriesOf(scenario, 'daily')).map((path) => basename(path).split('.').at(-2)),
+  ).toEqual(['2026-05-25_2026-05-31', '2026-05-22_2026-05-27']);
   const before = await loadedState(scenario, ['daily', 'other']);
   expect((await replayInto(scenario)).failures).toEqual([]);
   expect(await loadedState(scenario, ['daily', 'other'])).toEqual(before);

@@ -20,7 +20,8 @@ const daily = slice({
   datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
 });
 
-const days = async (): Promise<unknown> => column(scenario, 'select distinct day::varchar from daily order by 1');
+const days = async (): Promise<unknown> =>
+  column(scenario, 'select distinct day::varchar from daily order by 1');
 const periods = async (): Promise<unknown> =>
   column(scenario, "select start_day::varchar from ripen.periods where slice = 'daily' order by 1");
 
@@ -35,7 +36,12 @@ test('only periods before the first day that is kept leave the table and the led
   expect(await days()).toEqual(['2026-06-03', '2026-06-04', '2026-06-05']);
   expect(await periods()).toEqual(await days());
   expect(scenario.events).toContainEqual(
-    expect.objectContaining({ type: 'periods_deleted', slice: 'daily', periods: 2, before: '2026-06-03' }),
+    expect.objectContaining({
+      type: 'periods_deleted',
+      slice: 'daily',
+      periods: 2,
+      before: '2026-06-03',
+    }),
   );
 
   const again = await runNight(scenario, new Date('2026-06-06T02:30:00Z'), { slices });
@@ -48,12 +54,16 @@ test('a backfill covers only days that have begun and that are kept, says which,
   const now = new Date('2026-06-05T02:30:00Z');
   await runNight(scenario, now);
   const again = (start: string, end: string): ReturnType<typeof runNight> =>
-    runNight(scenario, now, { request: { command: 'backfill', forced: { start: day(start), end: day(end) } } });
+    runNight(scenario, now, {
+      request: { command: 'backfill', forced: { start: day(start), end: day(end) } },
+    });
 
   expect((await again('2026-05-30', '2026-06-20')).failures).toEqual([]);
   expect(askedReports(scenario).at(-1)?.period).toBe('2026-06-02:2026-06-05');
   expect(await periods()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05']);
-  expect(await column(scenario, "select message from ripen.warnings where code = 'BACKFILL_CUT'")).toEqual([
+  expect(
+    await column(scenario, "select message from ripen.warnings where code = 'BACKFILL_CUT'"),
+  ).toEqual([
     'Of the days 2026-05-30:2026-06-19 only 2026-06-02:2026-06-05 were requested: the others have not begun, or are older than `retain` allows.',
   ]);
 
@@ -83,12 +93,16 @@ test('a replay brings nothing back that `retain` had let go of by the newest arc
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await days()).toEqual(kept);
     expect(await periods()).toEqual(kept);
-    expect(scenario.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toEqual([
+    expect(
+      scenario.events.flatMap((event) => (event.type === 'warning' ? [event.message] : [])),
+    ).toEqual([
       '3 archived periods before 2026-06-05 were not loaded: by 2026-06-08, `retain` had removed them.',
     ]);
   }
   // A replay as of an earlier night has what that night kept.
   await loseWarehouse(scenario);
-  expect((await replayInto(scenario, {}, { asOf: new Date('2026-06-06T02:30:00Z') })).failures).toEqual([]);
+  expect(
+    (await replayInto(scenario, {}, { asOf: new Date('2026-06-06T02:30:00Z') })).failures,
+  ).toEqual([]);
   expect(await days()).toEqual(['2026-06-03', '2026-06-04', ...kept]);
 });

@@ -1,7 +1,15 @@
 /** The schedules that come with ripen, as their schedulers read and run them; `ripen` itself is a script that ends as told. */
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,12 +60,22 @@ function calls(): string[] {
 
 test('all of them run at 10:30 UTC, once a day, and say why', () => {
   expect(textOf('airflow.py')).toContain('schedule="30 10 * * *"');
-  expect(textOf('crontab').match(/^[^#\n]*\*.*$/gm)).toStrictEqual(['30 10 * * * /bin/sh /etc/ripen/ripen-nightly.sh']);
-  expect(textOf('ripen.timer').match(/^OnCalendar=.*$/gm)).toStrictEqual(['OnCalendar=*-*-* 10:30:00 UTC']);
+  expect(textOf('crontab').match(/^[^#\n]*\*.*$/gm)).toStrictEqual([
+    '30 10 * * * /bin/sh /etc/ripen/ripen-nightly.sh',
+  ]);
+  expect(textOf('ripen.timer').match(/^OnCalendar=.*$/gm)).toStrictEqual([
+    'OnCalendar=*-*-* 10:30:00 UTC',
+  ]);
   expect(textOf('kubernetes.yaml')).toMatch(/schedule: '30 10 \* \* \*'\n\s+timeZone: Etc\/UTC/);
   expect(textOf('github-actions.yaml')).toContain("- cron: '30 10 * * *'");
   expect(textOf('compose.yaml')).toContain('#   30 10 * * * docker compose');
-  for (const name of ['airflow.py', 'crontab', 'ripen.timer', 'kubernetes.yaml', 'github-actions.yaml']) {
+  for (const name of [
+    'airflow.py',
+    'crontab',
+    'ripen.timer',
+    'kubernetes.yaml',
+    'github-actions.yaml',
+  ]) {
     expect(textOf(name), name).toContain('complete by 09:00 UTC');
   }
 });
@@ -69,7 +87,10 @@ describe('ripen-nightly.sh under an empty environment', () => {
     const environment = join(directory, 'environment');
     const own = `PATH=${directory}:/usr/bin:/bin\nRIPEN_TOKEN=a-token\nRIPEN_LOG=${directory}/log\nRIPEN_PAUSE_SECONDS=0\n`;
     writeFileSync(environment, `${own}${settings}`);
-    const { status, stdout, stderr } = spawnSync('/bin/sh', [script, environment], { env: {}, encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync('/bin/sh', [script, environment], {
+      env: {},
+      encoding: 'utf8',
+    });
     return { status, said: `${stdout}${stderr}` };
   }
 
@@ -144,12 +165,20 @@ describe.skipIf(!answers('python3', '--version'))('the DAG', () => {
     3: { sdk: 'from airflow import Variable, dag, task' },
   } as const;
 
-  function runDag(version: 2 | 3, interval: string, environment: Readonly<Record<string, string>> = {}): string {
+  function runDag(
+    version: 2 | 3,
+    interval: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): string {
     const packages = join(directory, 'airflow');
     mkdirSync(packages);
     writeFileSync(join(packages, '__init__.py'), airflowStub);
-    writeFileSync(join(packages, 'exceptions.py'), 'from airflow import AirflowException, AirflowFailException');
-    for (const [name, text] of Object.entries(modules[version])) writeFileSync(join(packages, `${name}.py`), text);
+    writeFileSync(
+      join(packages, 'exceptions.py'),
+      'from airflow import AirflowException, AirflowFailException',
+    );
+    for (const [name, text] of Object.entries(modules[version]))
+      writeFileSync(join(packages, `${name}.py`), text);
     // A copy under another name: a script called airflow.py would hide the package.
     writeFileSync(join(directory, 'nightly.py'), textOf('airflow.py'));
     const env = {

@@ -40,7 +40,12 @@ describe('a report', () => {
   test('is asked for with every value encoded, ISO dates and the headers of the account', async () => {
     const headers = { 'X-Account': new Secret('account-7') };
     await serve(() => json({ rows: [] }), { headers });
-    const parameters = { dimensions: 'day,app', utc_offset: '+05:30', app__in: 'a b&c=ü', format_dates: 'true' };
+    const parameters = {
+      dimensions: 'day,app',
+      utc_offset: '+05:30',
+      app__in: 'a b&c=ü',
+      format_dates: 'true',
+    };
     await connection.service.report(parameters, saveAs, connection.signal);
     const [request] = server.received;
     expect(request?.target).toBe(
@@ -64,7 +69,9 @@ describe('a report', () => {
   });
 
   test('in gzip is saved as it came, measured plain and hashed, for the owner only', async () => {
-    const document = { rows: Array.from({ length: 5000 }, (_, row) => ({ row, cost: 0.1234567890123456 })) };
+    const document = {
+      rows: Array.from({ length: 5000 }, (_, row) => ({ row, cost: 0.1234567890123456 })),
+    };
     await serve(() => json(document, { gzip: true }));
     const saved = await connection.service.report({}, saveAs, connection.signal);
     const file = readFileSync(saveAs);
@@ -117,23 +124,29 @@ describe('a report', () => {
 });
 
 describe('filters-data', () => {
-  test.each(['v1', 'v2'])('is read from the %s example, missing fields as empty', async (version) => {
-    await serve(() => json({}, { body: fixture(`filters_data.example.${version}.json`) }));
-    const catalog = await connection.service.filtersData(
-      { filters: ['overview_metrics', 'cost_metrics'], section: 'cost' },
-      connection.signal,
-    );
-    expect(server.received[0]?.target).toBe(
-      '/reports-service/filters_data?required_filters=overview_metrics,cost_metrics&section=cost',
-    );
-    const ecpi = catalog.find(({ id }) => id === 'ecpi_all');
-    expect(ecpi).toMatchObject({
-      filter: 'overview_metrics',
-      section: 'Cost',
-    });
-    expect(ecpi?.shortName).toMatch(/^eCPI/);
-    expect(catalog.find(({ id }) => id === 'network_cost')).toMatchObject({ filter: 'cost_metrics', shortName: '' });
-  });
+  test.each(['v1', 'v2'])(
+    'is read from the %s example, missing fields as empty',
+    async (version) => {
+      await serve(() => json({}, { body: fixture(`filters_data.example.${version}.json`) }));
+      const catalog = await connection.service.filtersData(
+        { filters: ['overview_metrics', 'cost_metrics'], section: 'cost' },
+        connection.signal,
+      );
+      expect(server.received[0]?.target).toBe(
+        '/reports-service/filters_data?required_filters=overview_metrics,cost_metrics&section=cost',
+      );
+      const ecpi = catalog.find(({ id }) => id === 'ecpi_all');
+      expect(ecpi).toMatchObject({
+        filter: 'overview_metrics',
+        section: 'Cost',
+      });
+      expect(ecpi?.shortName).toMatch(/^eCPI/);
+      expect(catalog.find(({ id }) => id === 'network_cost')).toMatchObject({
+        filter: 'cost_metrics',
+        shortName: '',
+      });
+    },
+  );
 
   test('takes ids of any scalar type as text, keeps unknown fields as JSON and drops items without an id', async () => {
     const body =
@@ -156,8 +169,13 @@ describe('filters-data', () => {
     'answered 200 with %s is asked for once more, then SOURCE_GARBLED with its first words',
     async (_, body, words) => {
       await serve(() => json({}, { body }));
-      const failure = await failureFrom(connection.service.filtersData({ filters: ['apps'] }, connection.signal));
-      expect(failure).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2, status: 200 } });
+      const failure = await failureFrom(
+        connection.service.filtersData({ filters: ['apps'] }, connection.signal),
+      );
+      expect(failure).toMatchObject({
+        code: 'SOURCE_GARBLED',
+        facts: { attempts: 2, status: 200 },
+      });
       expect(failure.message).toContain(words);
     },
   );
@@ -182,6 +200,8 @@ describe('the certificate of the service', () => {
 
   test('from a file that is not there is CONFIG_INVALID', async () => {
     await serve(() => ({}));
-    expect(() => connectTo(server.origin, { caFile: join(directory, 'none.pem') })).toThrow('could not be read');
+    expect(() => connectTo(server.origin, { caFile: join(directory, 'none.pem') })).toThrow(
+      'could not be read',
+    );
   });
 });

@@ -33,27 +33,45 @@ const send = (method: 'POST' | 'PATCH', path: string, fields: unknown): Promise<
 
 test.each<[string, number, () => Promise<Told>]>([
   ['an empty report', 204, () => askReports(simulator, `${REPORT}&app_token__in=nosuchapp123`)],
-  ['an unknown metric', 400, () => askReports(simulator, `${REPORT}&metrics=clocks`.replace('&metrics=installs', ''))],
+  [
+    'an unknown metric',
+    400,
+    () => askReports(simulator, `${REPORT}&metrics=clocks`.replace('&metrics=installs', '')),
+  ],
   ['filters-data without lists', 400, () => askReports(simulator, '/reports-service/filters_data')],
   ['no token', 401, () => ask(simulator, REPORT)],
   ['the campaign form of the token for a report', 401, () => askCampaign(simulator, REPORT)],
-  ['the report form of the token for partners', 401, () => ask(simulator, '/public/v1/partners', { headers: bearer })],
+  [
+    'the report form of the token for partners',
+    401,
+    () => ask(simulator, '/public/v1/partners', { headers: bearer }),
+  ],
   ['an unknown path', 404, () => askReports(simulator, '/reports-service/reports')],
   ['an unknown app', 404, () => askCampaign(simulator, '/public/v2/apps/unknownapp12/trackers')],
-  ['another method', 404, () => askReports(simulator, '/reports-service/report', { method: 'DELETE' })],
+  [
+    'another method',
+    404,
+    () => askReports(simulator, '/reports-service/report', { method: 'DELETE' }),
+  ],
   ['a limit of 0', 422, () => askCampaign(simulator, '/public/v1/partners?limit=0')],
   ['a link without a name', 422, () => send('POST', trackers(), {})],
   [
     'a partner that is none',
     422,
-    () => send('PATCH', `${trackers()}/${simulator.links.list(app(), null)[0]?.item.token}`, { partner_id: 'three' }),
+    () =>
+      send('PATCH', `${trackers()}/${simulator.links.list(app(), null)[0]?.item.token}`, {
+        partner_id: 'three',
+      }),
   ],
 ])('%s is answered %i', async (_, status, asking) => expect((await asking()).status).toBe(status));
 
 /** The keys of a document's envelope, of its paging and of its first item. */
 function shapeOf(text: string): unknown {
   const shape = z.object({
-    data: z.looseObject({ paging: z.looseObject({}).default({}), items: z.array(z.looseObject({})) }),
+    data: z.looseObject({
+      paging: z.looseObject({}).default({}),
+      items: z.array(z.looseObject({})),
+    }),
   });
   const { data } = shape.parse(JSON.parse(text));
   return [data, data.paging, data.items[0] ?? {}].map((of) => Object.keys(of).toSorted());
@@ -61,7 +79,9 @@ function shapeOf(text: string): unknown {
 
 test('every list and write has the shape of its published example', async () => {
   const { links } = simulator;
-  const token = links.list(app(), null).find(({ item }) => links.list(app(), item.token).length > 1)?.item.token ?? '';
+  const token =
+    links.list(app(), null).find(({ item }) => links.list(app(), item.token).length > 1)?.item
+      .token ?? '';
   const get = (path: string): Promise<Told> => askCampaign(simulator, `${path}?limit=1`);
   for (const [example, told] of [
     ['partners.v1.page', await get('/public/v1/partners')],

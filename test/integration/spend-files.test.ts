@@ -7,7 +7,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
 import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-desk.ts';
-import { type Connection, failureFrom, type ScriptedServer, useService } from '../support/scripted-server.ts';
+import {
+  type Connection,
+  failureFrom,
+  type ScriptedServer,
+  useService,
+} from '../support/scripted-server.ts';
 
 let desk: SpendDesk;
 let server: ScriptedServer;
@@ -24,7 +29,9 @@ const sent = (): Record<string, string>[] =>
     .map(({ body }) => Object.fromEntries(new URLSearchParams(body)))
     .toSorted((one, other) => ((one['cost_id'] ?? '') < (other['cost_id'] ?? '') ? -1 : 1));
 const sentAmounts = (): Record<string, string> =>
-  Object.fromEntries(sent().map((fields) => [fields['cost_id'] ?? '', fields['cost_amount'] ?? '']));
+  Object.fromEntries(
+    sent().map((fields) => [fields['cost_id'] ?? '', fields['cost_amount'] ?? '']),
+  );
 const send = async (file: string) => desk.send(file, connection.service);
 const line = (number: number, change: object = {}) => ({
   ...goodLine,
@@ -46,7 +53,13 @@ describe('CSV', () => {
       ['cpi', 'EUR', 'sender-000002', '12345678901234567890.000000000000000001', 'a "b", c'],
       ['cpi', 'EUR', 'sender-000003', '1', '5" disk'],
     ]);
-    const short = { cost_id: 'short', cost_type: 'cpc', cost_currency: 'USD', cost_amount: '1', tag: 'x' };
+    const short = {
+      cost_id: 'short',
+      cost_type: 'cpc',
+      cost_currency: 'USD',
+      cost_amount: '1',
+      tag: 'x',
+    };
     const reasons = ['cost_id had 5 characters, not 12 to 256'];
     expect(await desk.rejects(file)).toEqual([{ line: 5, reasons, ...short }]);
   });
@@ -57,20 +70,32 @@ describe('CSV', () => {
       `${csvOf([line(1)])}sender-000002,cpc,USD,1\nsender-000003,cpc,USD,1,t,u,v\nsender-000004,cpc,USD,1,"t"t\n${csvOf([line(5)]).split('\n')[1]}\n"open,\n`,
     );
     expect(await send(file)).toMatchObject({ lines: 6, valid: 2, rejected: 4, accepted: 2 });
-    expect((await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join('; ')])).toEqual([
+    expect(
+      (await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join('; ')]),
+    ).toEqual([
       // What the values of a line that fell apart would break besides is not told.
       [3, 'the line had 4 values for 5 columns'],
       [4, 'the line had 7 values for 5 columns'],
       [5, 'a value went on after its closing quote'],
-      [7, 'the line had 1 values for 5 columns; a quote was never closed: all that follows it was read as one value'],
+      [
+        7,
+        'the line had 1 values for 5 columns; a quote was never closed: all that follows it was read as one value',
+      ],
     ]);
     const raw = ['sender-000003', 'cpc', 'USD', '1', 't', 'u', 'v'];
-    expect((await desk.rejects(file))?.[1]).toEqual({ line: 4, reasons: [expect.any(String)], raw });
+    expect((await desk.rejects(file))?.[1]).toEqual({
+      line: 4,
+      reasons: [expect.any(String)],
+      raw,
+    });
   });
 
   test('a value that is not UTF-8 is rejected, its neighbours are sent', async () => {
     const [head, one] = csvOf([line(1)]).split('\n');
-    const bad = Buffer.concat([Buffer.from(`${head}\n${one}\nsender-000002,cpc,USD,1,caf`), Buffer.from([0xe9, 0x0a])]);
+    const bad = Buffer.concat([
+      Buffer.from(`${head}\n${one}\nsender-000002,cpc,USD,1,caf`),
+      Buffer.from([0xe9, 0x0a]),
+    ]);
     const file = await desk.write('f.csv', bad);
     expect(await send(file)).toMatchObject({ valid: 1, rejected: 1 });
     expect((await desk.rejects(file))?.[0]?.reasons).toEqual(['tag was not UTF-8']);
@@ -83,7 +108,10 @@ describe('CSV', () => {
   ])('whose first column is %j is refused as a whole: %s', async (name, said) => {
     const file = await desk.write('f.csv', csvOf([line(1)]).replace('cost_id', name));
     const failure = await refused(file);
-    expect([failure.code, failure.message]).toEqual(['SPEND_REJECTED', expect.stringContaining(said)]);
+    expect([failure.code, failure.message]).toEqual([
+      'SPEND_REJECTED',
+      expect.stringContaining(said),
+    ]);
     expect([sent(), await desk.rejects(file), await desk.ledger()]).toEqual([[], null, []]);
   });
 });
@@ -129,10 +157,19 @@ describe('newline-delimited JSON', () => {
   });
 
   test('a key that 1 line holds 2 times, escaped or not, rejects that line with the key; texts are no keys', async () => {
-    const twice = JSON.stringify(line(2)).replace('"cost_amount"', '"cost_amount":"9","cost\\u005famount"');
+    const twice = JSON.stringify(line(2)).replace(
+      '"cost_amount"',
+      '"cost_amount":"9","cost\\u005famount"',
+    );
     const unknown = JSON.stringify(line(3)).replace('{', '{"note":1,"note":1,');
-    const fine = JSON.stringify(line(4, { tag: '{"tag":"tag": tag' })).replace('{', '{"list":[{"it":1}],');
-    const file = await desk.write('f.ndjson', `${ndjsonOf([line(1)])}${twice}\n${unknown}\n${fine}\n`);
+    const fine = JSON.stringify(line(4, { tag: '{"tag":"tag": tag' })).replace(
+      '{',
+      '{"list":[{"it":1}],',
+    );
+    const file = await desk.write(
+      'f.ndjson',
+      `${ndjsonOf([line(1)])}${twice}\n${unknown}\n${fine}\n`,
+    );
     expect(await send(file)).toMatchObject({ lines: 4, valid: 2, rejected: 2, accepted: 2 });
     expect(sent().map((fields) => fields['cost_id'])).toEqual(['sender-000001', 'sender-000004']);
     expect(await desk.rejects(file)).toEqual([
@@ -145,22 +182,37 @@ describe('newline-delimited JSON', () => {
 test.each([
   ['f.csv', csvOf, 2],
   ['f.ndjson', ndjsonOf, 1],
-] as const)('in %s a NUL in a text rejects its line, in the Cost ID and in the tag', async (name, textOf, first) => {
-  const nul = '\u0000';
-  const lines = [line(1, { tag: `a${nul}b` }), line(2, { cost_id: `sender-${nul}000002` }), line(3)];
-  const file = await desk.write(name, textOf(lines));
-  expect(await send(file)).toMatchObject({ lines: 3, rejected: 2, accepted: 1 });
-  expect((await desk.rejects(file))?.map(({ line: at, reasons, ...given }) => [at, reasons, given['tag']])).toEqual([
-    [first, ['tag held a NUL character'], `a${nul}b`],
-    [first + 1, ['cost_id held a control character'], 'spring'],
-  ]);
-});
+] as const)(
+  'in %s a NUL in a text rejects its line, in the Cost ID and in the tag',
+  async (name, textOf, first) => {
+    const nul = '\u0000';
+    const lines = [
+      line(1, { tag: `a${nul}b` }),
+      line(2, { cost_id: `sender-${nul}000002` }),
+      line(3),
+    ];
+    const file = await desk.write(name, textOf(lines));
+    expect(await send(file)).toMatchObject({ lines: 3, rejected: 2, accepted: 1 });
+    expect(
+      (await desk.rejects(file))?.map(({ line: at, reasons, ...given }) => [
+        at,
+        reasons,
+        given['tag'],
+      ]),
+    ).toEqual([
+      [first, ['tag held a NUL character'], `a${nul}b`],
+      [first + 1, ['cost_id held a control character'], 'spring'],
+    ]);
+  },
+);
 
 describe('Parquet', () => {
   const columns = `'sender-' || lpad(i::varchar, 6, '0') as cost_id, 'cpi' as cost_type, 'EUR' as cost_currency, 't' as tag`;
   const copied = async (select: string, name = 'f.parquet'): Promise<string> => {
     const file = join(desk.directory, name);
-    await desk.inWarehouse(async (warehouse) => warehouse.run(`copy (${select}) to '${file}' (format parquet)`));
+    await desk.inWarehouse(async (warehouse) =>
+      warehouse.run(`copy (${select}) to '${file}' (format parquet)`),
+    );
     return file;
   };
 
@@ -179,14 +231,22 @@ describe('Parquet', () => {
   });
 
   test('a DOUBLE amount is refused as a whole: it was rounded before', async () => {
-    const failure = await refused(await copied(`select ${columns}, 0.1::double as cost_amount from range(3) as r(i)`));
-    expect([failure.code, failure.message]).toEqual(['SPEND_REJECTED', expect.stringContaining('cost_amount DOUBLE')]);
+    const failure = await refused(
+      await copied(`select ${columns}, 0.1::double as cost_amount from range(3) as r(i)`),
+    );
+    expect([failure.code, failure.message]).toEqual([
+      'SPEND_REJECTED',
+      expect.stringContaining('cost_amount DOUBLE'),
+    ]);
     expect(sent()).toEqual([]);
   });
 
   test('a file that is no Parquet is named, and is no bug', async () => {
     const failure = await refused(await desk.write('f.parquet', 'PAR0 nonsense'));
-    expect([failure.code, failure.message]).toEqual(['SPEND_REJECTED', expect.stringContaining('as Parquet')]);
+    expect([failure.code, failure.message]).toEqual([
+      'SPEND_REJECTED',
+      expect.stringContaining('as Parquet'),
+    ]);
   });
 });
 

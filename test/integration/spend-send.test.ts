@@ -29,13 +29,22 @@ afterEach(async () => {
   await service.close();
 });
 
-const line = (id: string, change: object = {}) => ({ ...goodLine, cost_id: `sender-${id}`, ...change });
+const line = (id: string, change: object = {}) => ({
+  ...goodLine,
+  cost_id: `sender-${id}`,
+  ...change,
+});
 const accepted = () => Object.fromEntries(simulator.acceptedSpend);
 const outcomes = async () => (await desk.ledger()).map(({ cost_id: id, outcome }) => [id, outcome]);
 
 describe('a file', () => {
   test('is sent but for its 2 bad lines, and the exit is that of SPEND_REJECTED', async () => {
-    const lines = [line('000001'), line('000002', { cost_amount: '-1' }), line('x'), line('000004')];
+    const lines = [
+      line('000001'),
+      line('000002', { cost_amount: '-1' }),
+      line('x'),
+      line('000004'),
+    ];
     const file = await desk.write('f.csv', csvOf(lines));
     expect(await desk.send(file, service)).toEqual({
       lines: 4,
@@ -65,7 +74,9 @@ describe('a file', () => {
     const file = await desk.write('f.csv', csvOf(lines));
     expect(await desk.send(file, service)).toMatchObject({ rejected: 4, accepted: 1 });
     expect(accepted()).toEqual({ 'sender-equal-1': 1 });
-    expect((await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join()])).toEqual([
+    expect(
+      (await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join()]),
+    ).toEqual([
       [3, 'cost_id stood on line 2 already, with the same content'],
       [4, 'cost_id stood on 2 lines with different content, the first being line 4'],
       [5, 'cost_id stood on line 2 already, with the same content'],
@@ -76,10 +87,24 @@ describe('a file', () => {
   test('sent twice is accepted once; a second file may hold the same lines', async () => {
     const file = await desk.write('f.csv', csvOf([line('000001'), line('000002')]));
     await desk.send(file, service);
-    const summary = { sent: 0, to_send: 0, already_accepted: 2, valid: 2, rejected: 0, failures: [] };
+    const summary = {
+      sent: 0,
+      to_send: 0,
+      already_accepted: 2,
+      valid: 2,
+      rejected: 0,
+      failures: [],
+    };
     expect(await desk.send(file, service)).toMatchObject(summary);
-    const other = await desk.write('g.csv', csvOf([line('000002', { cost_amount: '0.2500' }), line('000003')]));
-    expect(await desk.send(other, service)).toMatchObject({ sent: 1, already_accepted: 1, rejected: 0 });
+    const other = await desk.write(
+      'g.csv',
+      csvOf([line('000002', { cost_amount: '0.2500' }), line('000003')]),
+    );
+    expect(await desk.send(other, service)).toMatchObject({
+      sent: 1,
+      already_accepted: 1,
+      rejected: 0,
+    });
     expect(accepted()).toEqual({ 'sender-000001': 1, 'sender-000002': 1, 'sender-000003': 1 });
   });
 
@@ -88,21 +113,28 @@ describe('a file', () => {
     ['cost_currency', 'EUR'],
     ['cost_type', 'cpi'],
     ['tag', 'autumn'],
-  ])('whose %s differs from what was accepted under its Cost ID is rejected', async (column, value) => {
-    await desk.send(await desk.write('f.csv', csvOf([line('000001')])), service);
-    const file = await desk.write('g.csv', csvOf([line('000001', { [column]: value })]));
-    expect(await desk.send(file, service)).toMatchObject({ rejected: 1, sent: 0 });
-    expect((await desk.rejects(file))?.[0]?.reasons).toEqual([
-      'cost_id was sent before with other content: cost_type cpc, cost_amount 0.25 USD, tag spring, and accepted',
-    ]);
-  });
+  ])(
+    'whose %s differs from what was accepted under its Cost ID is rejected',
+    async (column, value) => {
+      await desk.send(await desk.write('f.csv', csvOf([line('000001')])), service);
+      const file = await desk.write('g.csv', csvOf([line('000001', { [column]: value })]));
+      expect(await desk.send(file, service)).toMatchObject({ rejected: 1, sent: 0 });
+      expect((await desk.rejects(file))?.[0]?.reasons).toEqual([
+        'cost_id was sent before with other content: cost_type cpc, cost_amount 0.25 USD, tag spring, and accepted',
+      ]);
+    },
+  );
 
   test('of lines accepted in time may be sent again 8 days later; a new line of then may not', async () => {
     const change = { engaged_at: '2026-02-13' };
     const file = await desk.write('f.csv', csvOf([line('000001', change)]));
     await desk.send(file, service);
     const later = { now: new Date('2026-02-22T12:00:00Z') };
-    expect(await desk.send(file, service, later)).toMatchObject({ already_accepted: 1, rejected: 0, failures: [] });
+    expect(await desk.send(file, service, later)).toMatchObject({
+      already_accepted: 1,
+      rejected: 0,
+      failures: [],
+    });
     const other = await desk.write('g.csv', csvOf([line('000002', change)]));
     expect(await desk.send(other, service, later)).toMatchObject({ rejected: 1, sent: 0 });
   });
@@ -120,7 +152,9 @@ describe('a file', () => {
 describe('a line that was being sent when its run was killed', () => {
   const abandoned = async (file: string): Promise<void> => {
     await desk.send(file, service);
-    await desk.inWarehouse(async (warehouse) => warehouse.run("update ripen.spend set outcome = 'sending'"));
+    await desk.inWarehouse(async (warehouse) =>
+      warehouse.run("update ripen.spend set outcome = 'sending'"),
+    );
   };
 
   test('is unknown to the next run, and not sent again', async () => {
@@ -130,15 +164,24 @@ describe('a line that was being sent when its run was killed', () => {
     expect(summary).toMatchObject({ unknown: 1, sent: 0, failures: [{ code: 'SPEND_UNKNOWN' }] });
     expect(accepted()).toEqual({ 'sender-000001': 1 });
     const [row] = await desk.ledger();
-    expect([row?.outcome, row?.reason]).toEqual(['unknown', expect.stringContaining('ended before')]);
+    expect([row?.outcome, row?.reason]).toEqual([
+      'unknown',
+      expect.stringContaining('ended before'),
+    ]);
   });
 
   test('is sent again with --resend-unknown, but never with other content', async () => {
     const file = await desk.write('f.csv', csvOf([line('000001')]));
     await abandoned(file);
     const other = await desk.write('g.csv', csvOf([line('000001', { cost_amount: '9' })]));
-    expect(await desk.send(other, service, { resendUnknown: true })).toMatchObject({ rejected: 1, sent: 0 });
-    expect(await desk.send(file, service, { resendUnknown: true })).toMatchObject({ accepted: 1, unknown: 0 });
+    expect(await desk.send(other, service, { resendUnknown: true })).toMatchObject({
+      rejected: 1,
+      sent: 0,
+    });
+    expect(await desk.send(file, service, { resendUnknown: true })).toMatchObject({
+      accepted: 1,
+      unknown: 0,
+    });
     expect(accepted()).toEqual({ 'sender-000001': 2 });
     expect(await outcomes()).toEqual([['sender-000001', 'accepted']]);
   });
@@ -167,15 +210,23 @@ slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-0
     expect(shell.printed.join('\n')).toContain('Nothing was sent and nothing recorded.');
     expect(existsSync(join(desk.directory, 'warehouse.duckdb'))).toBe(false);
     expect(await send(shell, '--file', 'f.csv')).toBe(65);
-    expect(shell.printed.join('\n')).toMatch(/^sent +1\naccepted +1\nalready accepted +0\nrefused +0\n/m);
+    expect(shell.printed.join('\n')).toMatch(
+      /^sent +1\naccepted +1\nalready accepted +0\nrefused +0\n/m,
+    );
     expect(shell.told.at(-1)).toMatch(
       /^SPEND_REJECTED: 1 of 2 lines of f\.csv broke a rule and were not sent; .*\n {2}hint: /,
     );
     const logged = recordedShell({ directory: desk.directory });
     expect(await send(logged, '--file', 'f.csv', '--log', 'json')).toBe(65);
-    expect(logged.told.map((text): unknown => JSON.parse(text))).toMatchObject([{ code: 'SPEND_REJECTED' }]);
+    expect(logged.told.map((text): unknown => JSON.parse(text))).toMatchObject([
+      { code: 'SPEND_REJECTED' },
+    ]);
     expect(await send(shell, '--file', 'g.csv', '--json')).toBe(0);
-    expect(JSON.parse(shell.printed.at(-1) ?? '')).toMatchObject({ lines: 1, accepted: 1, failures: [] });
+    expect(JSON.parse(shell.printed.at(-1) ?? '')).toMatchObject({
+      lines: 1,
+      accepted: 1,
+      failures: [],
+    });
     expect(accepted()).toEqual({ 'sender-000001': 1, 'sender-000002': 1 });
   });
 });

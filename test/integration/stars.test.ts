@@ -2,7 +2,16 @@
 
 import { beforeEach, expect, test } from 'vitest';
 
-import { check, plan, readConfig, replay, status, sync, type Config, type SyncSummary } from '../../src/index.ts';
+import {
+  check,
+  plan,
+  readConfig,
+  replay,
+  status,
+  sync,
+  type Config,
+  type SyncSummary,
+} from '../../src/index.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query, type Readable } from '../support/contents.ts';
 import { type AccountLists, startAccount } from '../support/grown-account.ts';
@@ -22,13 +31,26 @@ beforeEach(async () => {
   server = await startAccount(lists);
 });
 async function configured(metrics: readonly string[], slice: object = {}): Promise<Config> {
-  const daily = { name: 'daily', dimensions: ['day', 'app'], metrics, date_period: '2026-05-22:yesterday', ...slice };
-  const rest = { warehouse: 'w.duckdb', audit: 0, partners: false, archive: '30d', slices: [daily] };
+  const daily = {
+    name: 'daily',
+    dimensions: ['day', 'app'],
+    metrics,
+    date_period: '2026-05-22:yesterday',
+    ...slice,
+  };
+  const rest = {
+    warehouse: 'w.duckdb',
+    audit: 0,
+    partners: false,
+    archive: '30d',
+    slices: [daily],
+  };
   await installation.configure({ service: serviceAt(server.origin), ...rest });
   return readConfig({ directory: installation.directory, environment: { RIPEN_TOKEN: TOKEN } });
 }
 
-const syncOn = async (config: Config, number: number): Promise<SyncSummary> => sync(config, { asOf: night(number) });
+const syncOn = async (config: Config, number: number): Promise<SyncSummary> =>
+  sync(config, { asOf: night(number) });
 
 /** The messages of the failures of a night, all of them of a wrong configuration. */
 async function refusalsOn(config: Config, number: number): Promise<string[]> {
@@ -46,11 +68,15 @@ const metricColumns = async (config: Config): Promise<string[]> =>
   );
 
 const messagesOf = async (config: Config, number: number): Promise<string> =>
-  (await check(config, { asOf: night(number) })).map(({ severity, message }) => `${severity}: ${message}`).join('\n');
+  (await check(config, { asOf: night(number) }))
+    .map(({ severity, message }) => `${severity}: ${message}`)
+    .join('\n');
 
 test('a star is the metrics that match; what is new is a column loaded for the whole coverage, what is listed no more stays', async () => {
   const config = await configured(['installs', '*_events']);
-  expect(await messagesOf(config, 0)).toContain('note: *_events stands for 2 metrics: a_events, b_events');
+  expect(await messagesOf(config, 0)).toContain(
+    'note: *_events stands for 2 metrics: a_events, b_events',
+  );
   expect(await syncOn(config, 0)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
 
@@ -58,7 +84,8 @@ test('a star is the metrics that match; what is new is a column loaded for the w
   expect(await messagesOf(config, 1)).toContain('note: metrics were added (c_events): 11 periods');
   expect(await syncOn(config, 1)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
-  const sums = 'select count(*)::integer as days, sum(b_events)::integer as b, sum(c_events)::integer as c from daily';
+  const sums =
+    'select count(*)::integer as days, sum(b_events)::integer as b, sum(c_events)::integer as c from daily';
   expect(await query(readable(config), sums)).toEqual([{ days: 11, b: 11, c: 11 }]);
   const warned = await column(
     readable(config),
@@ -68,10 +95,19 @@ test('a star is the metrics that match; what is new is a column loaded for the w
 
   const planned = await plan(config, { asOf: night(2) });
   expect(planned.slices).toMatchObject([
-    { stars: [{ pattern: '*_events', metrics: ['a_events', 'b_events', 'c_events'], new_metrics: [] }] },
+    {
+      stars: [
+        { pattern: '*_events', metrics: ['a_events', 'b_events', 'c_events'], new_metrics: [] },
+      ],
+    },
   ]);
   const [daily] = (await status(config, { asOf: night(1) })).slices;
-  expect(daily?.metrics.map(({ metric }) => metric)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
+  expect(daily?.metrics.map(({ metric }) => metric)).toEqual([
+    'installs',
+    'a_events',
+    'b_events',
+    'c_events',
+  ]);
   expect(await replay(config, { asOf: night(1) })).toMatchObject({ failures: [] });
 });
 
@@ -79,13 +115,17 @@ test('a star that matches nothing, or more than max_metrics allows, fails its sl
   const nothing = await configured(['installs', 'x_*']);
   const refusal = 'x_* matches no metric that filters-data lists';
   expect(await messagesOf(nothing, 0)).toContain(`error: ${refusal}`);
-  expect(await refusalsOn(nothing, 0)).toEqual([`slice daily: ${refusal}. Readers have no data of daily yet.`]);
+  expect(await refusalsOn(nothing, 0)).toEqual([
+    `slice daily: ${refusal}. Readers have no data of daily yet.`,
+  ]);
   await expect(plan(nothing, { asOf: night(1) })).rejects.toThrow(refusal);
 
   lists.events = Array.from({ length: 903 }, (_, number) => `e${number}_events`);
   const many = await configured(['installs', '*_events']);
   const tooMany = 'metrics, and at most 200 are allowed';
-  expect(await messagesOf(many, 1)).toContain(`error: with what *_events stands for it has 904 ${tooMany}`);
+  expect(await messagesOf(many, 1)).toContain(
+    `error: with what *_events stands for it has 904 ${tooMany}`,
+  );
   // Those that matched the night before stay.
   expect(await refusalsOn(many, 1)).toEqual([
     `slice daily: with what *_events stands for it has 906 ${tooMany}. Readers have no data of daily yet.`,

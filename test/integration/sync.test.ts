@@ -20,7 +20,11 @@ const daily = slice({
 test('the second of two nights asks for 11 of 31 days and says why: 1 new, 7 maturing, 3 that became final', async () => {
   scenario = await openScenario([daily]);
   const first = await scenario.night(new Date('2026-06-01T02:30:00Z'));
-  expect(first).toMatchObject({ status: 'succeeded', failures: [], slices: [{ periods: { new: 30 } }] });
+  expect(first).toMatchObject({
+    status: 'succeeded',
+    failures: [],
+    slices: [{ periods: { new: 30 } }],
+  });
   const second = await scenario.night(new Date('2026-06-02T02:30:00Z'));
   expect(second).toMatchObject({ status: 'succeeded', failures: [] });
   const [loaded] = second.slices;
@@ -38,7 +42,10 @@ test('420 days of hours are asked for with at most 20 calls at once, as the serv
     metrics: ['installs'],
     datePeriod: { first: { daysAgo: 420 }, last: { daysAgo: 1 } },
   });
-  scenario = await openScenario([hourly], { simulator: { answerDelayMs: 500 }, service: { maxConcurrency: cap } });
+  scenario = await openScenario([hourly], {
+    simulator: { answerDelayMs: 500 },
+    service: { maxConcurrency: cap },
+  });
   const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
   expect(summary.failures).toEqual([]);
   expect(await column(scenario, 'select count(distinct hour::date) from hourly')).toEqual(['420']);
@@ -60,10 +67,16 @@ test('an error object in the place of the catalog wipes nothing: the stored one 
   scenario = await openScenario([daily]);
   await scenario.night(new Date('2026-06-01T02:30:00Z'));
   const match = ({ path }: { readonly path: string }): boolean => path.endsWith('/filters_data');
-  scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 200, body: 'error' } });
+  scenario.simulator.script({
+    match,
+    times: Infinity,
+    fault: { kind: 'status', status: 200, body: 'error' },
+  });
   const summary = await scenario.night(new Date('2026-06-02T02:30:00Z'));
   expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(scenario.events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'CATALOG_STALE' }));
+  expect(scenario.events).toContainEqual(
+    expect.objectContaining({ type: 'warning', code: 'CATALOG_STALE' }),
+  );
   const counted = z.object({ metrics: z.coerce.number() });
   const [kept] = await scenario.inWarehouse((warehouse) =>
     warehouse.rows('select count(*) as metrics from main.metrics', [], counted),
@@ -77,8 +90,14 @@ test('what a killed run left in the spool is gone after the next one, though not
   await scenario.night(at);
   const spool = `${scenario.config.warehouse}.spool`;
   await mkdir(spool);
-  await writeFile(join(spool, 'network_daily.2026-05-01_2026-06-01.5.json.gz'), 'loaded before the kill');
+  await writeFile(
+    join(spool, 'network_daily.2026-05-01_2026-06-01.5.json.gz'),
+    'loaded before the kill',
+  );
   const again = await scenario.night(at);
-  expect(again).toMatchObject({ status: 'succeeded', slices: [{ windows: { planned: 0, loaded: 0, failed: 0 } }] });
+  expect(again).toMatchObject({
+    status: 'succeeded',
+    slices: [{ windows: { planned: 0, loaded: 0, failed: 0 } }],
+  });
   expect(existsSync(spool)).toBe(false);
 });

@@ -9,7 +9,14 @@ import { day } from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { openInstallation, type Installation } from '../support/installation.ts';
-import { isChanged, startWideWorld, totalOf, wideConfig, wideDimensions, wideMetrics } from '../support/wide-world.ts';
+import {
+  isChanged,
+  startWideWorld,
+  totalOf,
+  wideConfig,
+  wideDimensions,
+  wideMetrics,
+} from '../support/wide-world.ts';
 
 const DAYS = daysIn({ start: day('2026-09-03'), end: day('2026-11-02') });
 const NIGHTS = ['2026-11-03T06:00:00Z', '2026-11-04T06:00:00Z'];
@@ -27,7 +34,12 @@ async function ripen(...words: readonly string[]): Promise<string> {
   return out;
 }
 
-const restatement = z.object({ period: z.string(), metric: z.string(), before: z.number(), after: z.number() });
+const restatement = z.object({
+  period: z.string(),
+  metric: z.string(),
+  before: z.number(),
+  after: z.number(),
+});
 const counted = z.object({ n: z.string() });
 
 /** The nightly suite has the widest, which take minutes. */
@@ -36,7 +48,12 @@ const [MANY_METRICS, MANY_SLICES] = process.env['WIDEST'] === undefined ? [240, 
 test.each([
   { name: `${MANY_METRICS} metrics`, metrics: wideMetrics(MANY_METRICS), depth: 1, slices: 1 },
   // One metric that is final after a week, and the oldest, for which every day is requested again.
-  { name: '28 dimensions', metrics: [...wideMetrics(1), ...wideMetrics(120).slice(-7)], depth: 28, slices: 1 },
+  {
+    name: '28 dimensions',
+    metrics: [...wideMetrics(1), ...wideMetrics(120).slice(-7)],
+    depth: 28,
+    slices: 1,
+  },
   {
     name: `${MANY_SLICES} slices`,
     metrics: [...wideMetrics(1), ...wideMetrics(120).slice(-2)],
@@ -48,7 +65,13 @@ test.each([
   async ({ metrics, depth, slices }) => {
     const [rowsPerDay, dimensions] = [2, wideDimensions(depth)];
     const world = await startWideWorld({ metrics, dimensions, rowsPerDay });
-    const text = wideConfig({ world, metrics, dimensions, slices, period: '2026-09-03:2026-11-01' });
+    const text = wideConfig({
+      world,
+      metrics,
+      dimensions,
+      slices,
+      period: '2026-09-03:2026-11-01',
+    });
     const publish = ['duckdb', 'parquet', 'delta']
       .map((kind) => `  - ${kind}: copies/${kind}${kind === 'duckdb' ? '/wide.duckdb' : ''}`)
       .join('\n');

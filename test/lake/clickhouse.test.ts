@@ -55,7 +55,15 @@ const slices = [
   }),
 ];
 /** Beside the slices. */
-const others = ['apps', 'metrics', 'dimensions', 'partners', 'partners_history', 'links', 'links_history'];
+const others = [
+  'apps',
+  'metrics',
+  'dimensions',
+  'partners',
+  'partners_history',
+  'links',
+  'links_history',
+];
 
 let clickhouse: ClickHouse;
 let store: RunningStore;
@@ -73,7 +81,9 @@ beforeEach(async () => {
 test('the installed engine is the one the statements name', async () => {
   const [found] = await clickhouse.rows('select version() as version');
   const engine = /^\d+\.\d+/.exec(found?.['version'] ?? '')?.[0];
-  expect(lakeDdl('clickhouse', onDisk)).toContain(`in chDB ${clickhouse.version}, which is ClickHouse ${engine},`);
+  expect(lakeDdl('clickhouse', onDisk)).toContain(
+    `in chDB ${clickhouse.version}, which is ClickHouse ${engine},`,
+  );
 });
 
 describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
@@ -81,10 +91,20 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
   let target: PublishTarget;
 
   const ddl = async (): Promise<string> =>
-    scenario.inWarehouse(async (warehouse) => lakesDdl('clickhouse', { publish: [target] }, warehouse));
+    scenario.inWarehouse(async (warehouse) =>
+      lakesDdl('clickhouse', { publish: [target] }, warehouse),
+    );
   const night = async (asOf: string, chosen: readonly Slice[] = slices): Promise<void> => {
-    const change = { slices: chosen, publish: [target], partners: true, links: { apps: 'all', maxLevel: 4 } } as const;
-    expect(await scenario.night(new Date(asOf), change)).toMatchObject({ status: 'succeeded', failures: [] });
+    const change = {
+      slices: chosen,
+      publish: [target],
+      partners: true,
+      links: { apps: 'all', maxLevel: 4 },
+    } as const;
+    expect(await scenario.night(new Date(asOf), change)).toMatchObject({
+      status: 'succeeded',
+      failures: [],
+    });
   };
 
   beforeEach(async () => {
@@ -92,7 +112,8 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     const above = 'installs/day';
     const root = join(scenario.directory, above, 'lake');
     await mkdir(root, { recursive: true });
-    target = place === 'S3' ? store.lake(`${above}/lake`) : { kind: 'parquet', path: root, mode: 0o644 };
+    target =
+      place === 'S3' ? store.lake(`${above}/lake`) : { kind: 'parquet', path: root, mode: 0o644 };
     await night('2026-04-01T06:00:00Z');
     await night('2026-04-02T06:00:00Z');
     await clickhouse.runAll(`drop database if exists lake;\n${await ddl()}`);
@@ -103,9 +124,14 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     let rows = 0;
     for (const name of tables) {
       const isSlice = !others.includes(name);
-      const inWarehouse = await query(scenario, `select ${isSlice ? '* exclude (_load_id)' : '*'} from ${name}`);
+      const inWarehouse = await query(
+        scenario,
+        `select ${isSlice ? '* exclude (_load_id)' : '*'} from ${name}`,
+      );
       const hasDay = name.startsWith('by_hour') && !name.endsWith('_final');
-      const inLake = await clickhouse.rows(`select * ${hasDay ? 'except (day)' : ''} from lake.${name}`);
+      const inLake = await clickhouse.rows(
+        `select * ${hasDay ? 'except (day)' : ''} from lake.${name}`,
+      );
       expect(comparable(inLake), name).toEqual(comparable(inWarehouse));
       rows += inLake.length;
     }

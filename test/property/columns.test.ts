@@ -11,7 +11,13 @@ import { beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { canonicalJson } from '../../src/model/canonical-json.ts';
-import { capacityOf, type ColumnType, digitsOf, formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
+import {
+  capacityOf,
+  type ColumnType,
+  digitsOf,
+  formatDecimal,
+  parseDecimal,
+} from '../../src/model/column-type.ts';
 import { type DateDimension, isDateDimension } from '../../src/model/dimension.ts';
 import { choose, mix } from '../../src/simulator/world/hash.ts';
 import {
@@ -62,7 +68,8 @@ function takeDocument(columns: SliceColumns, seed: number, folder: string): Take
   const read = reading.finish();
   const because = read.envelopes[0]?.because ?? null;
   if (because === null) return [{ seed, body, file, read }];
-  if (!isOdd) throw new Error(`Did not take ${JSON.stringify({ seed, because, body: String(body) })}`);
+  if (!isOdd)
+    throw new Error(`Did not take ${JSON.stringify({ seed, because, body: String(body) })}`);
   return [];
 }
 
@@ -78,7 +85,8 @@ const inText = (value: unknown): string | null =>
       ? value
       : canonicalJson(stringify(value) ?? '');
 
-const inJson = (value: unknown): string | null => (typeof value === 'string' ? JSON.stringify(value) : inText(value));
+const inJson = (value: unknown): string | null =>
+  typeof value === 'string' ? JSON.stringify(value) : inText(value);
 
 function refuseDuplicate({ key }: { readonly key: string }): never {
   throw new SyntaxError(`Duplicate key ${key}`);
@@ -95,13 +103,16 @@ function rowsByOracle({ body, seed }: Taken, requested: readonly string[]): Row[
     if (error instanceof SyntaxError && error.message.startsWith('Duplicate key')) return null;
     throw error;
   }
-  if (!isRecord(document) || !Array.isArray(document['rows'])) throw new Error(`No document: ${seed}`);
+  if (!isRecord(document) || !Array.isArray(document['rows']))
+    throw new Error(`No document: ${seed}`);
   return document['rows'].map((row: unknown): Row => {
     const cells = isRecord(row) ? row : {};
     const known = new Set([...requested, 'attr_dependency']);
     const extra = Object.entries(cells).filter(([name]) => !known.has(name));
     const named = [
-      ...requested.map((name) => [name, Object.hasOwn(cells, name) ? inText(cells[name]) : null] as const),
+      ...requested.map(
+        (name) => [name, Object.hasOwn(cells, name) ? inText(cells[name]) : null] as const,
+      ),
       ['attr_dependency', inJson(cells['attr_dependency'])] as const,
       ['_extra', extra.length === 0 ? null : inText(Object.fromEntries(extra))] as const,
     ];
@@ -113,7 +124,8 @@ const plainNumber = /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/;
 
 /** Bare numbers and objects are taken as they are written, equal members too, which the oracle forgets. */
 function respelled(text: string | null): string | null {
-  if (text !== null && /^[{[]/.test(text) && isOfOracle(text)) return canonicalJson(stringify(parse(text)) ?? '');
+  if (text !== null && /^[{[]/.test(text) && isOfOracle(text))
+    return canonicalJson(stringify(parse(text)) ?? '');
   return text !== null && plainNumber.test(text) ? canonicalJson(text) : text;
 }
 
@@ -140,7 +152,8 @@ function numberOf(text: string | null, type: ColumnType): string | null {
   if (text === null || /^ *$/.test(text)) return null;
   const decimal = parseDecimal(text);
   if (decimal === null) return 'rejected';
-  if (type.kind === 'DOUBLE') return Number.isFinite(Number(text)) ? String(Number(text)) : 'rejected';
+  if (type.kind === 'DOUBLE')
+    return Number.isFinite(Number(text)) ? String(Number(text)) : 'rejected';
   const [{ whole, fraction }, holds] = [digitsOf(decimal), capacityOf(type)];
   return whole > holds.whole || fraction > holds.fraction ? 'unfit' : formatDecimal(decimal);
 }
@@ -179,12 +192,15 @@ async function compared(
     const held = stored[at] ?? {};
     const rejected = held[REJECTED] ?? null;
     const rejecting =
-      rejected === null ? [] : rejectedShape.parse(JSON.parse(rejected)).reasons.map(({ metric }) => metric);
+      rejected === null
+        ? []
+        : rejectedShape.parse(JSON.parse(rejected)).reasons.map(({ metric }) => metric);
     const cells = dimensions.map((name) => {
       const [text, value] = [row[name] ?? null, held[name] ?? null];
       if (!isDateDimension(name)) return [name, respelled(text), respelled(value)];
       // A dimension that rows lack fails the window by itself.
-      if (value === null) isWrongByOracle = isWrong || envelopes.every(({ commonKeys }) => commonKeys.includes(name));
+      if (value === null)
+        isWrongByOracle = isWrong || envelopes.every(({ commonKeys }) => commonKeys.includes(name));
       return [
         name,
         value === null ? null : name === 'week' ? text?.slice(0, 10) : text,
@@ -192,9 +208,13 @@ async function compared(
       ];
     });
     const numbers = metrics.map(({ id: name, type }) => {
-      const [number, value] = [numberOf(row[name] ?? null, type), storedNumber(held[name] ?? null, type)];
+      const [number, value] = [
+        numberOf(row[name] ?? null, type),
+        storedNumber(held[name] ?? null, type),
+      ];
       if (number === 'unfit') unfitOf.add(name);
-      if (number === 'rejected') return [name, number, rejecting.includes(name) ? 'rejected' : value];
+      if (number === 'rejected')
+        return [name, number, rejecting.includes(name) ? 'rejected' : value];
       return [name, number, number === 'unfit' ? 'unfit' : value];
     });
     const objects = [ATTR_DEPENDENCY, EXTRA].map((name) => [
@@ -204,11 +224,18 @@ async function compared(
     ]);
     return [...cells, ...numbers, ...objects];
   });
-  const side = (place: 1 | 2): unknown => rows.map((row) => row.map((cell) => [cell[0], cell[place]]));
+  const side = (place: 1 | 2): unknown =>
+    rows.map((row) => row.map((cell) => [cell[0], cell[place]]));
   const hasExtraByOracle = expected.some((row) => (row[EXTRA] ?? null) !== null);
   return {
     found: [side(2), stored.length, [...unfit.keys()].toSorted(), isWrong, hasExtra],
-    expected: [side(1), expected.length, [...unfitOf].toSorted(), isWrongByOracle, hasExtraByOracle],
+    expected: [
+      side(1),
+      expected.length,
+      [...unfitOf].toSorted(),
+      isWrongByOracle,
+      hasExtraByOracle,
+    ],
   };
 }
 
@@ -226,7 +253,10 @@ test(`of ${DOCUMENTS} random documents, those that are whole reports are stored 
     if (slice === undefined) throw new RangeError('No slice.');
     const folder = join(directory, String(first));
     await mkdir(folder);
-    const seeds = Array.from({ length: Math.min(BATCH, DOCUMENTS - first) }, (_, at) => SEED * 10_000_000 + first + at);
+    const seeds = Array.from(
+      { length: Math.min(BATCH, DOCUMENTS - first) },
+      (_, at) => SEED * 10_000_000 + first + at,
+    );
     const all = seeds.flatMap((seed) => takeDocument(slice, seed, folder));
     for (const taken of all) {
       const { seed } = taken;
@@ -235,7 +265,10 @@ test(`of ${DOCUMENTS} random documents, those that are whole reports are stored 
       expect({ seed, is: both.found }).toEqual({ seed, is: both.expected });
       if (taken.read.envelopes[0]?.badLabel !== null) continue;
       const isRepeating = await repeats(slice, taken.file);
-      expect({ seed, isDistinct: taken.read.isDistinct }).toEqual({ seed, isDistinct: !isRepeating });
+      expect({ seed, isDistinct: taken.read.isDistinct }).toEqual({
+        seed,
+        isDistinct: !isRepeating,
+      });
       if (isRepeating) repeating += 1;
     }
     accepted += all.length;

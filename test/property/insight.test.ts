@@ -3,7 +3,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { type Cohort, type Development, maturationOf, scoresOf, standings } from '../../src/insight/ripening.ts';
+import {
+  type Cohort,
+  type Development,
+  maturationOf,
+  scoresOf,
+  standings,
+} from '../../src/insight/ripening.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
 import { always } from '../support/always.ts';
 
@@ -93,12 +99,17 @@ test(
   'no history makes a number that is none: refunds, zeros and missing fetches are refused or projected with finite ends',
   always([any], { numRuns: 200 }, (own) => {
     const standingOn = standings(own);
-    for (const { reach, is_projected: isProjected, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(
-      own,
-      standingOn,
-    )) {
+    for (const {
+      reach,
+      is_projected: isProjected,
+      median_abs_error,
+      coverage,
+      cohorts,
+      age_days: age,
+    } of scoresOf(own, standingOn)) {
       expect(reach !== null).toBe(isProjected);
-      for (const each of [median_abs_error, coverage]) expect(each === null || Number.isFinite(each)).toBe(true);
+      for (const each of [median_abs_error, coverage])
+        expect(each === null || Number.isFinite(each)).toBe(true);
       expect(cohorts).toBeLessThanOrEqual(own.length);
       if (reach === null) continue;
       expect(standingOn(Infinity).factors.get(age)?.value).toBeGreaterThan(0);

@@ -2,7 +2,13 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { always } from '../support/always.ts';
-import { openLinksScene, storedTree, trueTree, type LinksScene, type StoredLink } from '../support/links-scene.ts';
+import {
+  openLinksScene,
+  storedTree,
+  trueTree,
+  type LinksScene,
+  type StoredLink,
+} from '../support/links-scene.ts';
 
 interface Change {
   readonly kind: 'rename' | 'archive' | 'remove' | 'add' | 'partner';
@@ -17,7 +23,11 @@ const change = fc.record({
   label: fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }),
 });
 
-function apply({ simulator }: LinksScene, tree: readonly StoredLink[], { kind, at, label }: Change): void {
+function apply(
+  { simulator }: LinksScene,
+  tree: readonly StoredLink[],
+  { kind, at, label }: Change,
+): void {
   const { links, world } = simulator;
   const link = tree[Math.floor(at * tree.length)];
   const token = String(link?.['token']);
@@ -26,7 +36,8 @@ function apply({ simulator }: LinksScene, tree: readonly StoredLink[], { kind, a
   if (kind === 'archive') links.archive(token);
   if (kind === 'remove') links.remove(token);
   if (kind === 'partner') links.change(token, { partnerId: world.partners[0]?.id ?? 0 });
-  if (kind === 'add' && Number(link['level']) < 4) links.add(String(link['app_token']), token, { name: label });
+  if (kind === 'add' && Number(link['level']) < 4)
+    links.add(String(link['app_token']), token, { name: label });
 }
 
 test(

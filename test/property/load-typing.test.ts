@@ -42,7 +42,14 @@ beforeAll(async () => {
 
 afterAll(async () => reader.close());
 
-const everyType = ['BIGINT', 'DECIMAL(18,6)', 'DOUBLE', 'DECIMAL(5,2)', 'DECIMAL(38,10)', 'DECIMAL(18,0)'];
+const everyType = [
+  'BIGINT',
+  'DECIMAL(18,6)',
+  'DOUBLE',
+  'DECIMAL(5,2)',
+  'DECIMAL(38,10)',
+  'DECIMAL(18,0)',
+];
 
 function typeOf(text: string): ColumnType {
   const type = parseColumnType(text);
@@ -53,19 +60,33 @@ function typeOf(text: string): ColumnType {
 type Stored = Readonly<Record<string, string | null>>;
 
 /** An answer of one row for each text and type, in quotes or as it is. */
-async function spooledOf(texts: readonly string[], columns: Columns, isBare: boolean): Promise<Spooled> {
+async function spooledOf(
+  texts: readonly string[],
+  columns: Columns,
+  isBare: boolean,
+): Promise<Spooled> {
   made += 1;
   const path = join(directory, `answer ${made}`);
   const rows = texts.flatMap((text, no) =>
     columns.metrics.map(({ id }, at) => {
       const value = isBare ? text : JSON.stringify(text);
-      const others = columns.metrics.flatMap((other) => (other.id === id ? [] : [`${JSON.stringify(other.id)}:null`]));
-      const cells = [`"no":"${no * columns.metrics.length + at}"`, ...others, `${JSON.stringify(id)}:${value}`];
+      const others = columns.metrics.flatMap((other) =>
+        other.id === id ? [] : [`${JSON.stringify(other.id)}:null`],
+      );
+      const cells = [
+        `"no":"${no * columns.metrics.length + at}"`,
+        ...others,
+        `${JSON.stringify(id)}:${value}`,
+      ];
       return `{${cells.join(',')}}`;
     }),
   );
   await writeFile(path, `{"rows":[${rows.join(',')}]}`);
-  const daily = slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) });
+  const daily = slice({
+    name: 'daily',
+    dimensions: columns.dimensions,
+    metrics: columns.metrics.map(({ id }) => id),
+  });
   return {
     window: windowOfDays(daily, '2026-01-05'),
     answers: [
@@ -95,7 +116,9 @@ async function store(
     dimensions: ['no'],
     metrics: typeTexts.map((id) => ({ ...countMetric(id, 7), type: typeOf(id) })),
   };
-  await warehouse.run(createTable('held', columns).replace('create table', 'create or replace temp table'));
+  await warehouse.run(
+    createTable('held', columns).replace('create table', 'create or replace temp table'),
+  );
   const spooled = await spooledOf(texts, columns, isBare);
   const target: Target = {
     slice: spooled.window.slice,
@@ -120,7 +143,9 @@ async function store(
   await answers.discard(spooled.answers);
   const found = new Map(stored.map(({ no, value }) => [Number(no), value]));
   return texts.map((_, no) =>
-    Object.fromEntries(typeTexts.map((type, at) => [type, found.get(no * typeTexts.length + at) ?? null])),
+    Object.fromEntries(
+      typeTexts.map((type, at) => [type, found.get(no * typeTexts.length + at) ?? null]),
+    ),
   );
 }
 
@@ -131,7 +156,8 @@ function expectedIn(typeText: string, text: string, stored: string | null): stri
   if (text.replaceAll(' ', '') === '') return null;
   const decimal = parseDecimal(text);
   if (decimal === null) return 'rejected';
-  if (isOfDoubles(typeText)) return Number.isFinite(Number(text)) ? `double ${Number(text)}` : 'rejected';
+  if (isOfDoubles(typeText))
+    return Number.isFinite(Number(text)) ? `double ${Number(text)}` : 'rejected';
   const holds = capacityOf(typeOf(typeText));
   const { whole, fraction } = digitsOf(decimal);
   // A number that fits its column is stored; another one may take more digits than any column has.
@@ -152,7 +178,9 @@ async function comparison(
   typeTexts: readonly string[] = everyType,
 ): Promise<{ readonly found: unknown; readonly expected: unknown }> {
   const stored = await store(texts, typeTexts);
-  const each = (side: (type: string, text: string, value: string | null) => string | null): unknown[] =>
+  const each = (
+    side: (type: string, text: string, value: string | null) => string | null,
+  ): unknown[] =>
     texts.map((text, index) => [
       text,
       ...typeTexts.map((type) => `${type}: ${side(type, text, stored[index]?.[type] ?? null)}`),
@@ -181,10 +209,13 @@ test.each([
   ['BIGINT', ['1e-7', '9007199254740993', '1234567890123', '12']],
   ['DECIMAL(18,0)', ['0.001', '9007199254740993', '999999999999999999']],
   ['DECIMAL(18,2)', ['0.001', '1234567890123456.78', '1234567890123456']],
-])('in a %s column that widens for one of %j, the ordinary long ones stay what they were', async (type, texts) => {
-  const { found, expected } = await comparison(texts, [type]);
-  expect(found).toEqual(expected);
-});
+])(
+  'in a %s column that widens for one of %j, the ordinary long ones stay what they were',
+  async (type, texts) => {
+    const { found, expected } = await comparison(texts, [type]);
+    expect(found).toEqual(expected);
+  },
+);
 
 test('a number of 300 digits with an exponent of 99 is set aside, and the batch is not lost', async () => {
   const { found, expected } = await comparison([`${'9'.repeat(300)}e99`, '7'], ['DOUBLE']);
@@ -219,7 +250,9 @@ const text = fc.oneof(
         fc.constantFrom('', 'e0', 'e-3', 'E5', 'e+2'),
         fc.constantFrom('', ' '),
       )
-      .map(([sign, whole, part, power, blank]) => `${blank}${sign}${whole}.${part}${power}${blank}`),
+      .map(
+        ([sign, whole, part, power, blank]) => `${blank}${sign}${whole}.${part}${power}${blank}`,
+      ),
   },
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }).map(String) },
   { weight: 1, arbitrary: fc.constantFrom('', ' ', 'NaN', 'n/a', '1,5', '0x1', '1e999', '-') },
@@ -251,8 +284,24 @@ const oddNumber = fc.oneof(
   fc
     .tuple(fc.double({ noNaN: true, min: -1e15, max: 1e15 }), fc.integer({ min: 15, max: 20 }))
     .map(([value, places]) => value.toPrecision(places)),
-  fc.constantFrom('700000000000000.2', '700000000000000.3', '600000000000000.7', '600000000000000.125'),
-  fc.constantFrom('-0', '-0.0', '0', '1e308', '-1e308', '9e308', '5e-324', '3e-324', '9007199254740993', '4.9e-324'),
+  fc.constantFrom(
+    '700000000000000.2',
+    '700000000000000.3',
+    '600000000000000.7',
+    '600000000000000.125',
+  ),
+  fc.constantFrom(
+    '-0',
+    '-0.0',
+    '0',
+    '1e308',
+    '-1e308',
+    '9e308',
+    '5e-324',
+    '3e-324',
+    '9007199254740993',
+    '4.9e-324',
+  ),
 );
 
 /** A number that JSON has without quotes. */
@@ -260,11 +309,15 @@ const bareForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 test(
   'numbers for columns of doubles are stored as the same bits in quotes and bare, or set aside',
-  always([fc.array(oddNumber, { minLength: 40, maxLength: 80 })], { numRuns: 25, seed: 20_260_601 }, async (texts) => {
-    const types = ['DOUBLE'];
-    const { found, expected } = await comparison(texts, types);
-    expect(found).toEqual(expected);
-    const numbers = texts.filter((each) => bareForm.test(each));
-    expect(await store(numbers, types, true)).toEqual(await store(numbers, types));
-  }),
+  always(
+    [fc.array(oddNumber, { minLength: 40, maxLength: 80 })],
+    { numRuns: 25, seed: 20_260_601 },
+    async (texts) => {
+      const types = ['DOUBLE'];
+      const { found, expected } = await comparison(texts, types);
+      expect(found).toEqual(expected);
+      const numbers = texts.filter((each) => bareForm.test(each));
+      expect(await store(numbers, types, true)).toEqual(await store(numbers, types));
+    },
+  ),
 );

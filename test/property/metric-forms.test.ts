@@ -15,7 +15,13 @@ import { metricFilterNames } from '../../src/model/catalog.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import { formatColumnType } from '../../src/model/column-type.ts';
 import { documentedForms } from '../../src/model/metric-forms.ts';
-import { globMatches, isMetricItem, metricItems, metricOf, metricsOf } from '../../src/model/metric.ts';
+import {
+  globMatches,
+  isMetricItem,
+  metricItems,
+  metricOf,
+  metricsOf,
+} from '../../src/model/metric.ts';
 import { slice } from '../support/slice.ts';
 
 interface GlossaryRow {
@@ -73,13 +79,20 @@ function partsOf({ id, formula }: GlossaryRow): GlossaryRow[] {
         .replaceAll('{event slug}', '{event_slug}')
         .replaceAll('{cohort period}', '{cohort_period}')
         .split(/[-+*/()|]/)
-        .map((part) => part.trim().toLowerCase().replaceAll(' ', '_').replace('general_revenue_', 'general revenue_'))
+        .map((part) =>
+          part
+            .trim()
+            .toLowerCase()
+            .replaceAll(' ', '_')
+            .replace('general_revenue_', 'general revenue_'),
+        )
         .filter((part) => part !== '' && !/^[\d.]+$/.test(part));
   return named
     .filter((part) => part !== id)
     .map((part) => {
       const row = byId.get(part);
-      if (row === undefined) throw new Error(`${id} is computed from ${part}, which the glossary lacks`);
+      if (row === undefined)
+        throw new Error(`${id} is computed from ${part}, which the glossary lacks`);
       return row;
     });
 }
@@ -89,7 +102,10 @@ function fewestDays(row: GlossaryRow, age: string): number | null {
   const { id, type, section } = row;
   if (lifetimes.has(id) || id.startsWith('cohort_ad_revenue')) return null;
   const own = [7, id.includes('{cohort_period}') ? (completeDays[age] ?? 0) : 0];
-  if (type === 'skad_network_metric' || /(^|_)ska[dn]_|(?<!non)_skan$|_(events|revenue)_(min|max|est)$/.test(id))
+  if (
+    type === 'skad_network_metric' ||
+    /(^|_)ska[dn]_|(?<!non)_skan$|_(events|revenue)_(min|max|est)$/.test(id)
+  )
     own.push(42);
   if (section === 'Cost' || type === 'ad_spend_metric') own.push(14);
   const all = [...own, ...partsOf(row).map((part) => fewestDays(part, age))];
@@ -98,7 +114,13 @@ function fewestDays(row: GlossaryRow, age: string): number | null {
 
 function isSum(row: GlossaryRow): boolean {
   const { id, type, formatting, formula } = row;
-  if (type === 'mavg' || formatting === 'percent' || /(^|_)[dwm]aus$/.test(id) || id.endsWith('_bits')) return false;
+  if (
+    type === 'mavg' ||
+    formatting === 'percent' ||
+    /(^|_)[dwm]aus$/.test(id) ||
+    id.endsWith('_bits')
+  )
+    return false;
   if (!formula.startsWith('[') && /[/|*]/.test(formula)) return false;
   return partsOf(row).every(isSum);
 }
@@ -112,7 +134,16 @@ const idOf = (row: GlossaryRow, age: string, event: string): string =>
     .replace('{base_metric}', 'installs');
 
 const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): CatalogItem => {
-  return { filter, id, name: '', shortName: '', section: '', formatting: '', description: '', ...change };
+  return {
+    filter,
+    id,
+    name: '',
+    shortName: '',
+    section: '',
+    formatting: '',
+    description: '',
+    ...change,
+  };
 };
 
 const days = (id: string, listed?: CatalogItem): number | null => {
@@ -122,14 +153,21 @@ const days = (id: string, listed?: CatalogItem): number | null => {
 
 describe('the documented forms', () => {
   test('say of each of the 624 of the glossary how its values are formatted', () => {
-    const wrong = glossary.filter((row) => metricOf(idOf(row, 'd7', 'purchase'), undefined).kind === 'unknown');
+    const wrong = glossary.filter(
+      (row) => metricOf(idOf(row, 'd7', 'purchase'), undefined).kind === 'unknown',
+    );
     expect(glossary).toHaveLength(624);
     expect(wrong.map(({ id }) => id)).toEqual([]);
   });
 
   test('are final no earlier than their latest part and add up only as sums, with any event, any age, in any list', () => {
     const anyEvent = oneof(constantFrom(...hostileEvents), string({ minLength: 1, maxLength: 12 }));
-    const cases = [constantFrom(...glossary), constantFrom(...ages), anyEvent, constantFrom(...otherLists)] as const;
+    const cases = [
+      constantFrom(...glossary),
+      constantFrom(...ages),
+      anyEvent,
+      constantFrom(...otherLists),
+    ] as const;
     const isSafe = property(...cases, (row, age, event, list) => {
       const id = idOf(row, age, event);
       const { horizonMs, additive } = metricOf(id, list === null ? undefined : item(list, id));
@@ -194,7 +232,11 @@ describe('a metric', () => {
     ['brand_new_metric', null, false, 'DOUBLE'],
   ])('%s is final after %j days, adds up: %j, is stored as %s', (id, horizon, additive, type) => {
     const known = metricOf(id, undefined);
-    expect([days(id), known.additive, formatColumnType(known.type)]).toEqual([horizon, additive, type]);
+    expect([days(id), known.additive, formatColumnType(known.type)]).toEqual([
+      horizon,
+      additive,
+      type,
+    ]);
   });
 
   test('of a form that only events have is of none where the service lists it, but not among the events', () => {
@@ -207,7 +249,11 @@ describe('a metric', () => {
     const known = ['integer', 'money', 'percent'].map((formatting) =>
       metricOf('new', item('cost_metrics', 'new', { formatting })),
     );
-    expect(known.map(({ type }) => formatColumnType(type))).toEqual(['BIGINT', 'DECIMAL(18,6)', 'DOUBLE']);
+    expect(known.map(({ type }) => formatColumnType(type))).toEqual([
+      'BIGINT',
+      'DECIMAL(18,6)',
+      'DOUBLE',
+    ]);
     const horizonFrom = 'no documented form: never final unless the slice states a horizon';
     expect(known[0]).toMatchObject({ kind: 'unknown', horizonFrom, additivity: 'assumed' });
   });
@@ -224,14 +270,20 @@ describe('a metric', () => {
   });
 
   test('is what the most specific of the 6 lists says, and only what one of them holds', () => {
-    const order = ['event', 'cohort', 'skad', 'cost', 'overview', 'etl'].map((name) => `${name}_metrics`);
+    const order = ['event', 'cohort', 'skad', 'cost', 'overview', 'etl'].map(
+      (name) => `${name}_metrics`,
+    );
     for (const [rank, best] of order.entries()) {
       const catalog = order.slice(rank).map((filter) => item(filter, 'installs'));
       expect(metricItems(catalog.toReversed()).get('installs')?.filter).toBe(best);
       expect(metricItems(catalog).get('installs')?.filter).toBe(best);
     }
     expect(order.map((filter) => isMetricItem(item(filter, 'a')))).toEqual(Array(6).fill(true));
-    expect(['dimensions', 'apps', 'cohort_metric_names'].some((filter) => isMetricItem(item(filter, 'a')))).toBe(false);
+    expect(
+      ['dimensions', 'apps', 'cohort_metric_names'].some((filter) =>
+        isMetricItem(item(filter, 'a')),
+      ),
+    ).toBe(false);
   });
 });
 
@@ -254,7 +306,14 @@ describe('a slice', () => {
 
   test('states horizons (the first that matches counts), types and additivity over what is documented', () => {
     const known = metricsOf(declared, catalog);
-    expect(known.map(({ horizonMs }) => horizonMs && horizonMs / MS_PER_DAY)).toEqual([7, null, 21, 3, 90, 31]);
+    expect(known.map(({ horizonMs }) => horizonMs && horizonMs / MS_PER_DAY)).toEqual([
+      7,
+      null,
+      21,
+      3,
+      90,
+      31,
+    ]);
     expect(known[2]?.horizonFrom).toBe('horizons of the slice');
     expect(formatColumnType(known[0]?.type ?? { kind: 'DOUBLE' })).toBe('DECIMAL(38,10)');
     expect(known[5]).toMatchObject({ additive: true, additivity: 'stated' });
@@ -265,7 +324,14 @@ describe('a slice', () => {
     const known = metricsOf(declared, catalog, seen);
     const told = known.map(({ additive, additivity }) => `${additivity} ${additive}`);
     const documented = 'documented true';
-    expect(told).toEqual([documented, 'seen false', documented, documented, 'documented false', 'stated true']);
+    expect(told).toEqual([
+      documented,
+      'seen false',
+      documented,
+      documented,
+      'documented false',
+      'stated true',
+    ]);
   });
 });
 

@@ -9,7 +9,8 @@ import { always } from '../support/always.ts';
 /** A value in one of the ways to write it: its keys turned round, blanks between its tokens, every letter escaped. */
 function spelled(value: unknown, isOther: boolean): string {
   const blank = isOther ? ' \n' : '';
-  if (Array.isArray(value)) return `[${blank}${value.map((each) => spelled(each, isOther)).join(`,${blank}`)}]`;
+  if (Array.isArray(value))
+    return `[${blank}${value.map((each) => spelled(each, isOther)).join(`,${blank}`)}]`;
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value).map(
       ([key, each]) => `${spelled(key, isOther)}${blank}:${spelled(each, isOther)}`,
@@ -17,7 +18,9 @@ function spelled(value: unknown, isOther: boolean): string {
     return `{${(isOther ? members.toReversed() : members).join(`${blank},`)}${blank}}`;
   }
   if (typeof value !== 'string' || !isOther) return JSON.stringify(value);
-  const units = Array.from({ length: value.length }, (_, at) => value.charCodeAt(at).toString(16).padStart(4, '0'));
+  const units = Array.from({ length: value.length }, (_, at) =>
+    value.charCodeAt(at).toString(16).padStart(4, '0'),
+  );
   return `"${units.map((unit) => String.raw`\u${unit.toUpperCase()}`).join('')}"`;
 }
 
@@ -28,7 +31,9 @@ test(
     expect(canonicalJson(spelled(value, true))).toBe(text);
     expect(canonicalJson(text)).toBe(text);
     // Of numbers only the sign of a zero is lost.
-    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value), (_, each: unknown) => (each === 0 ? 0 : each)));
+    expect(JSON.parse(text)).toEqual(
+      JSON.parse(JSON.stringify(value), (_, each: unknown) => (each === 0 ? 0 : each)),
+    );
   }),
 );
 

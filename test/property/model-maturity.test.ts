@@ -26,7 +26,10 @@ const runs = { numRuns: 2000 };
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 const metrics = fc
-  .uniqueArray(fc.option(fc.integer({ min: 0, max: 400 }), { nil: null }), { minLength: 1, maxLength: 4 })
+  .uniqueArray(fc.option(fc.integer({ min: 0, max: 400 }), { nil: null }), {
+    minLength: 1,
+    maxLength: 4,
+  })
   .map((horizons) => horizons.map((days, index) => countMetric(`metric_${index}`, days)));
 
 const offsets = fc
@@ -48,7 +51,11 @@ const settlings = (refresh: fc.Arbitrary<Refresh>): fc.Arbitrary<Settling> =>
     refresh,
   });
 
-const anyRefresh = fc.oneof<fc.Arbitrary<Refresh>[]>(fc.constant('milestones'), fc.constant('nightly'), ages);
+const anyRefresh = fc.oneof<fc.Arbitrary<Refresh>[]>(
+  fc.constant('milestones'),
+  fc.constant('nightly'),
+  ages,
+);
 const byAge = fc.oneof<fc.Arbitrary<Refresh>[]>(fc.constant('milestones'), ages);
 
 const periods = fc
@@ -72,7 +79,12 @@ const answers: fc.Arbitrary<Answer> = fc
     emptyRuns: fc.integer({ min: 1, max: 3 }),
     verdict: fc.constantFrom(...verdicts),
   })
-  .map(({ rows, rejected, emptyRuns, verdict }) => ({ rows, rejected, emptyRuns: rows > 0 ? 0 : emptyRuns, verdict }));
+  .map(({ rows, rejected, emptyRuns, verdict }) => ({
+    rows,
+    rejected,
+    emptyRuns: rows > 0 ? 0 : emptyRuns,
+    verdict,
+  }));
 const soundAnswers = answers.filter(isSound);
 
 function isSound({ rows, rejected, emptyRuns, verdict }: Answer): boolean {
@@ -89,14 +101,27 @@ const sinceEnd = fc.oneof(
 
 /** A period, fetched at some instant with some answer. */
 const situations = (refresh: fc.Arbitrary<Refresh>, answered: fc.Arbitrary<Answer>) =>
-  fc.tuple(periods, metrics, settlings(refresh), sinceEnd, answered).map(([period, having, slice, since, answer]) => {
-    const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-    const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
-    const loaded: LoadedPeriod = { ...period, ...held, requestedAt: fetchedAt };
-    const reasonAt = (ms: number): DueReason | null => dueReason(period, loaded, having, slice, new Date(ms));
-    const next = nextRefreshAt(period, having, slice, loaded)?.getTime() ?? null;
-    return { period, having, slice, since, answer, held, fetchedMs: fetchedAt.getTime(), reasonAt, next };
-  });
+  fc
+    .tuple(periods, metrics, settlings(refresh), sinceEnd, answered)
+    .map(([period, having, slice, since, answer]) => {
+      const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+      const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
+      const loaded: LoadedPeriod = { ...period, ...held, requestedAt: fetchedAt };
+      const reasonAt = (ms: number): DueReason | null =>
+        dueReason(period, loaded, having, slice, new Date(ms));
+      const next = nextRefreshAt(period, having, slice, loaded)?.getTime() ?? null;
+      return {
+        period,
+        having,
+        slice,
+        since,
+        answer,
+        held,
+        fetchedMs: fetchedAt.getTime(),
+        reasonAt,
+        next,
+      };
+    });
 const anySituation = situations(anyRefresh, answers);
 
 test(
@@ -114,11 +139,15 @@ const part = fc.double({ min: 0, max: 1, noNaN: true });
 
 test(
   'by milestones or ages, a period that is over and not doubted is due at no instant before its next refresh',
-  always([situations(byAge, soundAnswers), part], runs, ({ since, fetchedMs, reasonAt, next }, share) => {
-    fc.pre(since >= 0 && next !== null);
-    expect(reasonAt(fetchedMs + Math.floor((next - 1 - fetchedMs) * share))).toBeNull();
-    expect(reasonAt(next - 1)).toBeNull();
-  }),
+  always(
+    [situations(byAge, soundAnswers), part],
+    runs,
+    ({ since, fetchedMs, reasonAt, next }, share) => {
+      fc.pre(since >= 0 && next !== null);
+      expect(reasonAt(fetchedMs + Math.floor((next - 1 - fetchedMs) * share))).toBeNull();
+      expect(reasonAt(next - 1)).toBeNull();
+    },
+  ),
 );
 
 test(
@@ -131,29 +160,43 @@ test(
 
 test(
   'a period that became due stays due until it is fetched, and is due at no instant twice',
-  always([anySituation, fc.nat(4000), fc.nat(4000)], runs, ({ fetchedMs, reasonAt }, first, second) => {
-    const early = fetchedMs + first * HOUR_MS;
-    const [before, after] = [reasonAt(early), reasonAt(early + second * HOUR_MS)];
-    expect(before !== null && after === null).toBe(false);
-    expect(reasonAt(fetchedMs)).toBeNull();
-  }),
+  always(
+    [anySituation, fc.nat(4000), fc.nat(4000)],
+    runs,
+    ({ fetchedMs, reasonAt }, first, second) => {
+      const early = fetchedMs + first * HOUR_MS;
+      const [before, after] = [reasonAt(early), reasonAt(early + second * HOUR_MS)];
+      expect(before !== null && after === null).toBe(false);
+      expect(reasonAt(fetchedMs)).toBeNull();
+    },
+  ),
 );
 
 const order = ['open', 'empty', 'maturing', 'final'];
 
 test(
   'a period is final exactly when each of its cells is, never when it is doubted, and a later fetch never makes it less so',
-  always([anySituation, fc.nat(4000)], runs, ({ period, having, slice, answer, held, fetchedMs }, hours) => {
-    const [first, ...others] = held.metrics;
-    const lacking = { ...held, metrics: others };
-    expect(stateOf(period, having, slice, lacking)).not.toBe('final');
-    expect(having.some((metric) => metric.id === first && isFinal(period, metric, slice, lacking))).toBe(false);
-    const state = stateOf(period, having, slice, held);
-    expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));
-    expect(state === 'final' && !isSound(answer)).toBe(false);
-    const later = { ...held, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
-    expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
-  }),
+  always(
+    [anySituation, fc.nat(4000)],
+    runs,
+    ({ period, having, slice, answer, held, fetchedMs }, hours) => {
+      const [first, ...others] = held.metrics;
+      const lacking = { ...held, metrics: others };
+      expect(stateOf(period, having, slice, lacking)).not.toBe('final');
+      expect(
+        having.some((metric) => metric.id === first && isFinal(period, metric, slice, lacking)),
+      ).toBe(false);
+      const state = stateOf(period, having, slice, held);
+      expect(state === 'final').toBe(
+        having.every((metric) => isFinal(period, metric, slice, held)),
+      );
+      expect(state === 'final' && !isSound(answer)).toBe(false);
+      const later = { ...held, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
+      expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(
+        order.indexOf(state),
+      );
+    },
+  ),
 );
 
 test(
@@ -161,7 +204,8 @@ test(
   always([periods, metrics, settlings(anyRefresh)], runs, (period, having, slice) => {
     const signed = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(1, 3));
     const halves = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(4));
-    const midnight = Date.parse(`${period.bucket.end}T00:00:00Z`) - signed * HOUR_MS - halves * 60_000;
+    const midnight =
+      Date.parse(`${period.bucket.end}T00:00:00Z`) - signed * HOUR_MS - halves * 60_000;
     const expected = having.map(({ horizonMs }) =>
       horizonMs === null ? null : new Date(midnight + horizonMs + slice.settleMs),
     );
@@ -171,8 +215,12 @@ test(
 
 test(
   'a period is 1 day old when it is over, and a day older every 24 hours',
-  always([periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1)], {}, (period, offset, days, ms) => {
-    const at = new Date(endOf(period, offset).getTime() + days * MS_PER_DAY + ms);
-    expect(ageOf(period, at, offset)).toBe(days + 1);
-  }),
+  always(
+    [periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1)],
+    {},
+    (period, offset, days, ms) => {
+      const at = new Date(endOf(period, offset).getTime() + days * MS_PER_DAY + ms);
+      expect(ageOf(period, at, offset)).toBe(days + 1);
+    },
+  ),
 );

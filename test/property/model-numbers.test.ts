@@ -42,7 +42,8 @@ const written: fc.Arbitrary<Written> = fc
   })
   .filter(({ whole, fraction }) => whole !== '' || (fraction ?? '') !== '')
   .map(({ sign, whole, fraction, exponent, letter, plus, before, after }) => {
-    const power = exponent === null ? '' : `${letter}${plus && exponent >= 0 ? '+' : ''}${exponent}`;
+    const power =
+      exponent === null ? '' : `${letter}${plus && exponent >= 0 ? '+' : ''}${exponent}`;
     const text = `${before}${sign}${whole}${fraction === null ? '' : `.${fraction}`}${power}${after}`;
     const shift = SCALE + (exponent ?? 0) - (fraction ?? '').length;
     const size = BigInt(`0${whole}${fraction ?? ''}`) * 10n ** BigInt(shift);
@@ -79,7 +80,9 @@ test(
   }),
 );
 
-const foreign = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !/^[\d+\-.eE\s]*$/.test(text));
+const foreign = fc
+  .string({ minLength: 1, maxLength: 3 })
+  .filter((text) => !/^[\d+\-.eE\s]*$/.test(text));
 
 test(
   'a text that holds any character but digits, sign, point, exponent and blanks at its ends is refused',
@@ -94,7 +97,11 @@ const exactType: fc.Arbitrary<ColumnType> = fc.oneof(
   fc.constant(MONEY),
   fc
     .tuple(fc.integer({ min: 1, max: 38 }), fc.nat(38))
-    .map(([width, scale]): ColumnType => ({ kind: 'DECIMAL', width, scale: Math.min(scale, width) })),
+    .map(([width, scale]): ColumnType => ({
+      kind: 'DECIMAL',
+      width,
+      scale: Math.min(scale, width),
+    })),
 );
 const need = fc.record({ whole: fc.nat(45), fraction: fc.nat(45) });
 
@@ -107,12 +114,17 @@ test(
     const held = type.kind === 'BIGINT' && wider?.kind === 'DECIMAL' ? 19 : before.whole;
     const after = wider === null ? null : capacityOf(wider);
     const most =
-      Math.max(type.kind === 'BIGINT' ? 19 : before.whole, needed.whole) + Math.max(before.fraction, needed.fraction);
+      Math.max(type.kind === 'BIGINT' ? 19 : before.whole, needed.whole) +
+      Math.max(before.fraction, needed.fraction);
     const fits = needed.whole <= before.whole && needed.fraction <= before.fraction;
     expect(wider === null).toBe(!fits && most > 38);
     expect(after === null || (after.whole >= held && after.fraction >= before.fraction)).toBe(true);
-    expect(after === null || (after.whole >= needed.whole && after.fraction >= needed.fraction)).toBe(true);
-    expect(wider?.kind !== 'DECIMAL' || (wider.width <= 38 && wider.scale <= wider.width)).toBe(true);
+    expect(
+      after === null || (after.whole >= needed.whole && after.fraction >= needed.fraction),
+    ).toBe(true);
+    expect(wider?.kind !== 'DECIMAL' || (wider.width <= 38 && wider.scale <= wider.width)).toBe(
+      true,
+    );
   }),
 );
 
@@ -126,7 +138,9 @@ test(
     const step = (from: ColumnType | null, to: typeof first): ColumnType | null =>
       from === null ? null : widen(from, to);
     const [oneWay, otherWay] = [step(widen(type, first), second), step(widen(type, second), first)];
-    expect(oneWay === null || otherWay === null ? null : oneWay).toEqual(oneWay === null ? null : otherWay);
+    expect(oneWay === null || otherWay === null ? null : oneWay).toEqual(
+      oneWay === null ? null : otherWay,
+    );
   }),
 );
 

@@ -24,14 +24,22 @@ import { slice } from '../support/slice.ts';
 
 const runs = { numRuns: 120 };
 
-const drawn = (plan: SlicePlan, draws: Draws, asOf: Date): Draw[] => drawAudits([plan], draws, asOf);
+const drawn = (plan: SlicePlan, draws: Draws, asOf: Date): Draw[] =>
+  drawAudits([plan], draws, asOf);
 
 /** A long history after the random nights, so that something is final. */
-const histories = fc.tuple(slices, nights, fc.integer({ min: 1, max: 100 })).map(([of, series, wait]) => {
-  const { ledger, asOf: last } = live(of, [wholeNight(24), ...series, wholeNight(400), wholeNight(24)]);
-  const asOf = later(last, wait);
-  return { of, ledger, asOf, plan: planAt(of, ledger, asOf) };
-});
+const histories = fc
+  .tuple(slices, nights, fc.integer({ min: 1, max: 100 }))
+  .map(([of, series, wait]) => {
+    const { ledger, asOf: last } = live(of, [
+      wholeNight(24),
+      ...series,
+      wholeNight(400),
+      wholeNight(24),
+    ]);
+    const asOf = later(last, wait);
+    return { of, ledger, asOf, plan: planAt(of, ledger, asOf) };
+  });
 
 test('a night draws at most so many periods, each once, with a final cell and kept, and requests those by themselves that the night does not request anyway', () => {
   let found = 0;
@@ -46,15 +54,24 @@ test('a night draws at most so many periods, each once, with a final cell and ke
       expect(added.map(({ replaced }) => replaced.start).toSorted()).toEqual(
         draws
           .map(({ period }) => period.bucket.start)
-          .filter((start) => !plan.windows.some(({ periods: due }) => due.some((d) => d.period.bucket.start === start)))
+          .filter(
+            (start) =>
+              !plan.windows.some(({ periods: due }) =>
+                due.some((d) => d.period.bucket.start === start),
+              ),
+          )
           .toSorted(),
       );
       expect(added.every((window) => window.periods.length === 1)).toBe(true);
       for (const { period } of draws) {
         const held = plan.table?.periods.get(period.bucket.start);
-        expect(period.bucket.start >= (firstKeptDay(of, asOf, 1) ?? period.bucket.start)).toBe(true);
+        expect(period.bucket.start >= (firstKeptDay(of, asOf, 1) ?? period.bucket.start)).toBe(
+          true,
+        );
         const metrics = metricsOf(of);
-        expect(held !== undefined && metrics.some((metric) => isFinal(period, metric, of, held))).toBe(true);
+        expect(
+          held !== undefined && metrics.some((metric) => isFinal(period, metric, of, held)),
+        ).toBe(true);
       }
     }),
     runs,
@@ -74,16 +91,24 @@ test(
 
 test(
   'a run after one that was killed draws the same periods, whatever other windows the killed run had loaded',
-  always([histories, fc.infiniteStream(fc.boolean())], runs, ({ of, ledger, plan, asOf }, isLoaded) => {
-    const draws = drawn(plan, { periods: 2, done: 0 }, asOf);
-    const starts = (some: readonly Draw[]): string[] => some.map(({ period }) => period.bucket.start);
-    const before = plan.windows.filter(
-      ({ periods }) =>
-        !periods.some(({ period }) => starts(draws).includes(period.bucket.start)) && isLoaded.next().value,
-    );
-    const loaded = withLoaded(ledger, plan, before, { ...inFull, fetchedAt: asOf });
-    expect(starts(drawn(planAt(of, loaded, asOf), { periods: 2, done: 0 }, asOf))).toEqual(starts(draws));
-  }),
+  always(
+    [histories, fc.infiniteStream(fc.boolean())],
+    runs,
+    ({ of, ledger, plan, asOf }, isLoaded) => {
+      const draws = drawn(plan, { periods: 2, done: 0 }, asOf);
+      const starts = (some: readonly Draw[]): string[] =>
+        some.map(({ period }) => period.bucket.start);
+      const before = plan.windows.filter(
+        ({ periods }) =>
+          !periods.some(({ period }) => starts(draws).includes(period.bucket.start)) &&
+          isLoaded.next().value,
+      );
+      const loaded = withLoaded(ledger, plan, before, { ...inFull, fetchedAt: asOf });
+      expect(starts(drawn(planAt(of, loaded, asOf), { periods: 2, done: 0 }, asOf))).toEqual(
+        starts(draws),
+      );
+    },
+  ),
 );
 
 const daily = slice({

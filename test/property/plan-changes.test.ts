@@ -41,7 +41,9 @@ const changes: fc.Arbitrary<Partial<Slice>> = fc.record(
   {
     datePeriod: datePeriods,
     metrics: someMetrics,
-    parameters: fc.constantFrom('all', 'click').map((type) => ({ attribution_type: type, utc_offset: '+00:00' })),
+    parameters: fc
+      .constantFrom('all', 'click')
+      .map((type) => ({ attribution_type: type, utc_offset: '+00:00' })),
     grain: fc.constantFrom(...grains).filter((grain) => grain !== null),
   },
   { requiredKeys: [] },
@@ -73,13 +75,15 @@ function configured(
   });
 }
 
-const daysOf = (periods: Iterable<LoadedPeriod>): Day[] => [...periods].flatMap(({ requested }) => daysIn(requested));
+const daysOf = (periods: Iterable<LoadedPeriod>): Day[] =>
+  [...periods].flatMap(({ requested }) => daysIn(requested));
 const inTable = (table: SliceTable | null): LoadedPeriod[] => [...(table?.periods.values() ?? [])];
 
 /** Days with rows, each with whether it is still held with rows, or its emptiness was confirmed. */
 function holdsRows(table: SliceTable | null, each: Day): boolean {
   return inTable(table).some(
-    ({ requested, rows, emptyRuns }) => requested.start <= each && each < requested.end && (rows > 0 || emptyRuns >= 2),
+    ({ requested, rows, emptyRuns }) =>
+      requested.start <= each && each < requested.end && (rows > 0 || emptyRuns >= 2),
   );
 }
 
@@ -118,22 +122,33 @@ test(
     expect(done.ledger.building).toBeNull();
     expect(done.ledger.live?.fingerprint).toBe(fingerprintOf(newest));
     expect([plan.windows, swapBlockedBy(plan, done.ledger.live) === null]).toEqual([[], true]);
-    const [held, kept] = [new Set(daysOf(inTable(done.ledger.live))), firstKeptDay(newest, done.asOf, 1)];
+    const [held, kept] = [
+      new Set(daysOf(inTable(done.ledger.live))),
+      firstKeptDay(newest, done.asOf, 1),
+    ];
     const today = dayAt(done.asOf, newest.utcOffset);
     const stated = resolveDatePeriod(newest.datePeriod, done.asOf, newest.utcOffset);
     // What was let go for a while, under a grain whose oldest bucket begins later, is gone.
     fc.pre(kept === null);
-    const wanted = [...ever, ...(stated === null ? [] : daysIn(stated))].filter((each) => each <= today);
+    const wanted = [...ever, ...(stated === null ? [] : daysIn(stated))].filter(
+      (each) => each <= today,
+    );
     expect(wanted.filter((each) => !held.has(each))).toEqual([]);
   }),
 );
 
-const moved = fc.integer({ min: 1, max: 500 }).map((daysAgo) => ({ first: { daysAgo }, last: { daysAgo: 1 } }));
+const moved = fc
+  .integer({ min: 1, max: 500 })
+  .map((daysAgo) => ({ first: { daysAgo }, last: { daysAgo: 1 } }));
 
 test(
   'a date period moved anywhere, by any number of days, leaves what was loaded ripening until it is final',
   always(
-    [dated.filter(({ retainDays }) => retainDays === null), nights.filter((series) => series.length > 0), moved],
+    [
+      dated.filter(({ retainDays }) => retainDays === null),
+      nights.filter((series) => series.length > 0),
+      moved,
+    ],
     runs,
     (of, series, datePeriod) => {
       const old = live(of, [...series, wholeNight(24)]);
@@ -143,12 +158,16 @@ test(
       const loaded = [...(far.ledger.live?.periods ?? [])];
       expect(
         daysOf(inTable(old.ledger.live)).filter(
-          (each) => !loaded.some(([, { requested }]) => requested.start <= each && each < requested.end),
+          (each) =>
+            !loaded.some(([, { requested }]) => requested.start <= each && each < requested.end),
         ),
       ).toEqual([]);
       const unripe = inTable(old.ledger.live)
         .map(({ bucket }) => far.ledger.live?.periods.get(bucket.start))
-        .filter((held) => held !== undefined && isWhole(held) && stateOf(held, metrics, of, held) !== 'final');
+        .filter(
+          (held) =>
+            held !== undefined && isWhole(held) && stateOf(held, metrics, of, held) !== 'final',
+        );
       expect(unripe).toEqual([]);
     },
   ),
@@ -163,14 +182,16 @@ test(
     const newer = inTable(lived.ledger.live).filter(({ fetchedAt }) => fetchedAt > asOf);
     const replaced = plan.windows.map((window) => window.replaced);
     expect(
-      replaced.filter(({ start, end }) => newer.some(({ bucket }) => bucket.start < end && start < bucket.end)),
+      replaced.filter(({ start, end }) =>
+        newer.some(({ bucket }) => bucket.start < end && start < bucket.end),
+      ),
     ).toEqual([]);
     const tomorrow = addDays(dayAt(asOf, of.utcOffset), 1);
     expect(plan.windows.filter(({ requested }) => requested.end > tomorrow)).toEqual([]);
-    expect([plan.storedNewer, swapBlockedBy(plan, lived.ledger.live) === null && newer.length > 0]).toEqual([
-      newer.length,
-      false,
-    ]);
+    expect([
+      plan.storedNewer,
+      swapBlockedBy(plan, lived.ledger.live) === null && newer.length > 0,
+    ]).toEqual([newer.length, false]);
   }),
 );
 
@@ -196,7 +217,9 @@ test(
       whole.map(({ period, reason }) => [period, reason]),
     );
     expect(
-      requested.filter(({ period }) => endOf(period, of.utcOffset) < later(asOf, -24 * (retainDays + 366))),
+      requested.filter(
+        ({ period }) => endOf(period, of.utcOffset) < later(asOf, -24 * (retainDays + 366)),
+      ),
     ).toEqual([]);
   }),
 );

@@ -34,9 +34,16 @@ test('rectangles hold every due cell, no cell twice, no period without a due age
         const periods = due.flatMap((some, at) => {
           const bucket = { start: addDays(START, at), end: addDays(START, at + 1) };
           const reasons = some.map((age): [string, DueReason] => [age, 'maturing']);
-          return some.length === 0 ? [] : [{ period: { bucket, requested: bucket }, ages: new Map(reasons) }];
+          return some.length === 0
+            ? []
+            : [{ period: { bucket, requested: bucket }, ages: new Map(reasons) }];
         });
-        const found = rectanglesOf(periods, { metrics, maxDays, maxBytes, foremost: () => 'maturing' });
+        const found = rectanglesOf(periods, {
+          metrics,
+          maxDays,
+          maxBytes,
+          foremost: () => 'maturing',
+        });
         const cells = found.flatMap((each) =>
           cellsOf(
             each.periods.map(({ period }) => period.bucket.start),
@@ -49,7 +56,10 @@ test('rectangles hold every due cell, no cell twice, no period without a due age
         );
         expect(wanted.filter((cell) => !cells.includes(cell))).toEqual([]);
         for (const { periods: some, metrics: names } of found) {
-          const [first, last] = [some.at(0)?.period.requested.start, some.at(-1)?.period.requested.end];
+          const [first, last] = [
+            some.at(0)?.period.requested.start,
+            some.at(-1)?.period.requested.end,
+          ];
           expect(some).toHaveLength(daysBetween(first ?? START, last ?? START));
           expect(some.length).toBeLessThanOrEqual(maxDays);
           const bytes = encodeURIComponent(names.join(',')).length;
@@ -80,7 +90,13 @@ class LoadFacts {
   get ledger(): SliceLedger {
     const periods = periodsTogether(this.#ages);
     if (periods.size === 0) return emptyLedger;
-    const table = { state: 'live', weekStartsOn: null, size: null, periods, ages: this.#ages } as const;
+    const table = {
+      state: 'live',
+      weekStartsOn: null,
+      size: null,
+      periods,
+      ages: this.#ages,
+    } as const;
     return { live: { fingerprint: fingerprintOf(curve), ...table }, building: null };
   }
 
@@ -89,9 +105,15 @@ class LoadFacts {
     for (const { slice: of, periods } of windows) {
       for (const age of new Set(of.metrics.map(ageIn(curve)))) {
         const ids = byAge.get(age)?.map(({ id }) => id) ?? [];
-        if (!ids.every((id) => of.metrics.includes(id))) throw new RangeError(`The age ${age} was divided.`);
+        if (!ids.every((id) => of.metrics.includes(id)))
+          throw new RangeError(`The age ${age} was divided.`);
         for (const { period } of periods) {
-          this.#ages.get(age)?.set(period.bucket.start, loadedPeriod({ ...period, fetchedAt: planAt, metrics: ids }));
+          this.#ages
+            .get(age)
+            ?.set(
+              period.bucket.start,
+              loadedPeriod({ ...period, fetchedAt: planAt, metrics: ids }),
+            );
         }
       }
     }
@@ -117,7 +139,9 @@ test('60 nights of 363 metrics request at most 0.15 of the cells of all maturing
     // The first night loads the history.
     if (night === 0) continue;
     const again =
-      night % 20 === 1 ? planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null }) : null;
+      night % 20 === 1
+        ? planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null })
+        : null;
     expect(again?.windows ?? []).toEqual([]);
     const maturing = held.maturing(plan);
     totals.cells += plan.windows.reduce(

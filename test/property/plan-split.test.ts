@@ -11,11 +11,25 @@ import { slice, windowOfDays } from '../support/slice.ts';
 const dimensions = ['network', 'os_name'] as const;
 
 /** Values the service may have: ordinary, empty, with a comma or a blank, and ones nobody knew of. */
-const values = ['ios', 'android', 'unknown', '', 'Name (1,2)', ' padded', 'Ünï', 'x', 'y', 'z', 'never seen'] as const;
+const values = [
+  'ios',
+  'android',
+  'unknown',
+  '',
+  'Name (1,2)',
+  ' padded',
+  'Ünï',
+  'x',
+  'y',
+  'z',
+  'never seen',
+] as const;
 
 type Row = Readonly<Record<(typeof dimensions)[number], string>>;
 
-const rows: readonly Row[] = values.flatMap((network) => values.map((osName) => ({ network, os_name: osName })));
+const rows: readonly Row[] = values.flatMap((network) =>
+  values.map((osName) => ({ network, os_name: osName })),
+);
 
 const knownOf = fc.uniqueArray(
   fc.record({
@@ -53,7 +67,12 @@ function isAnswered(row: Row, filters: Readonly<Record<string, string>>): boolea
 }
 
 function windowWith(parameters: Record<string, string>): Window {
-  const declared = slice({ name: 'any', dimensions: ['day', ...dimensions], metrics: ['installs'], parameters });
+  const declared = slice({
+    name: 'any',
+    dimensions: ['day', ...dimensions],
+    metrics: ['installs'],
+    parameters,
+  });
   return windowOfDays(declared, '2026-01-01', 3);
 }
 
@@ -80,7 +99,9 @@ test(
   always([knownValues, ownFilters, choices], { numRuns: 300 }, (known, own, picks) => {
     const window = windowWith(own);
     const divided = divide(window, known, picks);
-    const answers = rows.map((row) => divided.parts.filter((part) => isAnswered(row, filtersOf(divided, part))).length);
+    const answers = rows.map(
+      (row) => divided.parts.filter((part) => isAnswered(row, filtersOf(divided, part))).length,
+    );
     expect(answers).toEqual(rows.map((row) => (isAnswered(row, window.slice.parameters) ? 1 : 0)));
   }),
 );
@@ -121,7 +142,9 @@ test(
     const said = divided.parts.flatMap((part) =>
       Object.values(part).flatMap(({ in: wanted, notIn }) => (wanted ?? []).concat(notIn)),
     );
-    expect(said.filter((value) => value === '' || value.includes(',') || value !== value.trim())).toEqual([]);
+    expect(
+      said.filter((value) => value === '' || value.includes(',') || value !== value.trim()),
+    ).toEqual([]);
   }),
 );
 
@@ -136,11 +159,20 @@ test(
 
 test('a window of 200 or 1000 known networks is divided into 64 parts at most, each with an address of at most 8000 characters', () => {
   const knownNetworks = (count: number, name: string): KnownValues =>
-    new Map([['network', Array.from({ length: count }, (_, index) => ({ value: `${name}${index}`, rows: 1 }))]]);
+    new Map([
+      [
+        'network',
+        Array.from({ length: count }, (_, index) => ({ value: `${name}${index}`, rows: 1 })),
+      ],
+    ]);
   // Each time the first part that can be divided is, and then the last: the worst for either kind of list.
   const first = (window: Window, known: KnownValues): Window | null =>
-    window.parts.reduce<Window | null>((divided, _, partNo) => divided ?? divideOne(window, partNo, known), null);
-  const last = (window: Window, known: KnownValues): Window | null => divideOne(window, window.parts.length - 1, known);
+    window.parts.reduce<Window | null>(
+      (divided, _, partNo) => divided ?? divideOne(window, partNo, known),
+      null,
+    );
+  const last = (window: Window, known: KnownValues): Window | null =>
+    divideOne(window, window.parts.length - 1, known);
   const exhaust = (step: typeof first, known: KnownValues, window = windowWith({})): Window => {
     const divided = step(window, known);
     return divided === null ? window : exhaust(step, known, divided);
@@ -148,7 +180,9 @@ test('a window of 200 or 1000 known networks is divided into 64 parts at most, e
   expect(exhaust(first, knownNetworks(200, 'n')).parts).toHaveLength(64);
   const long = knownNetworks(1000, 'network number ');
   for (const divided of [exhaust(first, long), exhaust(last, long)]) {
-    const addresses = divided.parts.map((part) => new URLSearchParams(filtersOf(divided, part)).toString().length);
+    const addresses = divided.parts.map(
+      (part) => new URLSearchParams(filtersOf(divided, part)).toString().length,
+    );
     expect(divided.parts.length).toBeGreaterThan(1);
     expect(divided.parts.length).toBeLessThanOrEqual(64);
     expect(Math.max(...addresses)).toBeLessThanOrEqual(8000);

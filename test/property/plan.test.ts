@@ -44,7 +44,9 @@ const moments = fc.tuple(slices, nights, hours).map(([of, series, wait]) => {
 function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
   const stated = resolveDatePeriod(of.datePeriod, asOf, of.utcOffset);
   const statedDays = stated === null ? [] : daysIn(stated);
-  const held = [...(ledger.live?.periods.values() ?? [])].flatMap(({ requested }) => daysIn(requested));
+  const held = [...(ledger.live?.periods.values() ?? [])].flatMap(({ requested }) =>
+    daysIn(requested),
+  );
   if (of.grain === null) return stated === null ? held : statedDays;
   // A rolling start that has passed a fixed end leaves that end standing.
   const { first: from, last } = of.datePeriod;
@@ -62,7 +64,9 @@ test(
   'what is requested and what is settled are disjoint, and together everything stated or ever loaded, holes too',
   always([moments], runs, ({ of, ledger, asOf, plan }) => {
     const requested = plan.windows.flatMap((window) => daysIn(window.requested));
-    const due = new Set(plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)));
+    const due = new Set(
+      plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)),
+    );
     const settled = plan.periods
       .filter(({ bucket }) => !due.has(bucket.start))
       .flatMap(({ requested }) => daysIn(requested));
@@ -81,7 +85,10 @@ test(
         parts.slice(0, -1).map(({ bucket }) => bucket.end),
       );
       expect(parts.flatMap((part) => daysIn(part.requested))).toEqual(daysIn(requested));
-      expect([replaced.start, replaced.end]).toEqual([parts.at(0)?.bucket.start, parts.at(-1)?.bucket.end]);
+      expect([replaced.start, replaced.end]).toEqual([
+        parts.at(0)?.bucket.start,
+        parts.at(-1)?.bucket.end,
+      ]);
       expect(parts.every(({ bucket }) => buckets.get(bucket.start) === bucket.end)).toBe(true);
       expect(parts.length === 1 || daysBetween(requested.start, requested.end) <= most).toBe(true);
     }
@@ -95,7 +102,12 @@ test(
     const wasteful = plan.windows.slice(1).filter((window, index) => {
       const before = plan.windows[index];
       const last = before?.periods.at(-1);
-      if (before === undefined || last === undefined || before.requested.end !== window.requested.start) return false;
+      if (
+        before === undefined ||
+        last === undefined ||
+        before.requested.end !== window.requested.start
+      )
+        return false;
       return daysBetween(last.period.requested.start, window.requested.end) <= most;
     });
     expect(wasteful).toEqual([]);
@@ -118,10 +130,16 @@ test(
       expect((halves ?? [window]).flatMap(({ periods }) => periods)).toEqual(window.periods);
       const [first, second] = (halves ?? []).map(({ periods }) => periods.length);
       expect([0, 1]).toContain((first ?? 0) - (second ?? 0));
-      expect(pieces.flatMap(({ requested }) => daysIn(requested))).toEqual(daysIn(window.requested));
+      expect(pieces.flatMap(({ requested }) => daysIn(requested))).toEqual(
+        daysIn(window.requested),
+      );
       expect(pieces.flatMap(({ replaced }) => daysIn(replaced))).toEqual(daysIn(window.replaced));
       expect(pieces.every(({ periods }) => periods.length === 1)).toBe(true);
-      expect(pieces.every((each) => each.slice === window.slice && each.fingerprint === window.fingerprint)).toBe(true);
+      expect(
+        pieces.every(
+          (each) => each.slice === window.slice && each.fingerprint === window.fingerprint,
+        ),
+      ).toBe(true);
     }
   }),
 );
@@ -129,7 +147,11 @@ test(
 test(
   'once everything is loaded, the plan for the same instant is empty and the table complete',
   always([moments], runs, ({ of, ledger, asOf, plan }) => {
-    const after = planAt(of, withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf }), asOf);
+    const after = planAt(
+      of,
+      withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf }),
+      asOf,
+    );
     expect(after.windows).toEqual([]);
     expect(swapBlockedBy(after, ledger.live)).toBeNull();
   }),
@@ -179,7 +201,9 @@ test(
   }),
 );
 
-const fixed = slices.filter(({ datePeriod }) => 'day' in datePeriod.first && 'day' in datePeriod.last);
+const fixed = slices.filter(
+  ({ datePeriod }) => 'day' in datePeriod.first && 'day' in datePeriod.last,
+);
 
 test(
   'of a fixed date period nothing is due any more long after it, once 2 runs have met the same empty days',
@@ -190,7 +214,9 @@ test(
     const once = live(of, [...before, { ...empty, afterHours: FAR_HOURS }]);
     const plan = planAt(of, once.ledger, later(once.asOf, 24));
     const doubted = plan.windows.flatMap(({ periods }) => periods);
-    expect(new Set(doubted.map(({ reason }) => reason))).toEqual(new Set(doubted.length === 0 ? [] : ['empty']));
+    expect(new Set(doubted.map(({ reason }) => reason))).toEqual(
+      new Set(doubted.length === 0 ? [] : ['empty']),
+    );
     const twice = live(of, [empty], once);
     expect(planAt(of, twice.ledger, later(twice.asOf, FAR_HOURS)).windows).toEqual([]);
   }),
@@ -213,9 +239,11 @@ test(
       const plan = planAt(february, ledger, asOf);
       for (const { period } of plan.windows.flatMap(({ periods }) => periods)) {
         const isOver = endOf(period, february.utcOffset) <= asOf;
-        if (isOver) requested.set(period.bucket.start, (requested.get(period.bucket.start) ?? 0) + 1);
+        if (isOver)
+          requested.set(period.bucket.start, (requested.get(period.bucket.start) ?? 0) + 1);
       }
-      if (plan.windows.length > 0) ledger = withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf });
+      if (plan.windows.length > 0)
+        ledger = withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf });
     }
     // A run within an hour of midnight meets no horizon on the night of a milestone: it settles the night after.
     const most = milestoneAges.length + horizonDays.length;
@@ -233,9 +261,9 @@ test(
     const changed: Slice = { ...of, parameters: { ...of.parameters, attribution_type: 'click' } };
     const fingerprint = fingerprintOf(changed);
     const first = planAt(changed, old.ledger, old.asOf);
-    expect(new Set(first.windows.flatMap(({ periods }) => periods.map(({ reason }) => reason)))).toEqual(
-      new Set(first.periods.length === 0 ? [] : ['meaning changed']),
-    );
+    expect(
+      new Set(first.windows.flatMap(({ periods }) => periods.map(({ reason }) => reason))),
+    ).toEqual(new Set(first.periods.length === 0 ? [] : ['meaning changed']));
     const { ledger, asOf } = live(changed, after, old);
     const done = live(changed, [wholeNight(1)], { ledger, asOf });
     const isEmpty = planAt(changed, done.ledger, done.asOf).periods.length === 0;
@@ -246,7 +274,12 @@ test(
 test(
   'a backfill asks for exactly the periods that touch those of its days that have begun and are kept, whatever their state, and for no fewer days than are held',
   always(
-    [slices.filter(({ grain }) => grain !== null), nights, fc.nat(250), fc.integer({ min: 1, max: 60 })],
+    [
+      slices.filter(({ grain }) => grain !== null),
+      nights,
+      fc.nat(250),
+      fc.integer({ min: 1, max: 60 }),
+    ],
     runs,
     (of, series, after, length) => {
       const { ledger, asOf } = live(of, series);
@@ -255,17 +288,25 @@ test(
       const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: asOf, forced });
       const periods = plan.windows.flatMap((window) => window.periods);
       const kept = firstKeptDay(of, asOf, 1) ?? forced.start;
-      const begun = daysIn(forced).filter((each) => each >= kept && each <= dayAt(asOf, of.utcOffset));
-      expect(new Set(periods.map(({ reason }) => reason))).toEqual(new Set(begun.length > 0 ? ['forced'] : []));
+      const begun = daysIn(forced).filter(
+        (each) => each >= kept && each <= dayAt(asOf, of.utcOffset),
+      );
+      expect(new Set(periods.map(({ reason }) => reason))).toEqual(
+        new Set(begun.length > 0 ? ['forced'] : []),
+      );
       const requested = new Set(plan.windows.flatMap((window) => daysIn(window.requested)));
       expect(begun.filter((each) => !requested.has(each))).toEqual([]);
       expect([...requested].filter((each) => each > dayAt(asOf, of.utcOffset))).toEqual([]);
       expect(
-        periods.filter(({ period }) => period.bucket.end <= forced.start || period.bucket.start >= forced.end),
+        periods.filter(
+          ({ period }) => period.bucket.end <= forced.start || period.bucket.start >= forced.end,
+        ),
       ).toEqual([]);
       const lost = periods.flatMap(({ period }) => {
         const held = plan.table?.periods.get(period.bucket.start);
-        return held === undefined ? [] : daysIn(held.requested).filter((each) => !requested.has(each));
+        return held === undefined
+          ? []
+          : daysIn(held.requested).filter((each) => !requested.has(each));
       });
       expect(lost).toEqual([]);
     },

@@ -8,7 +8,12 @@ import { swiftClock } from '../support/scripted-server.ts';
 
 const life = new AbortController().signal;
 
-function lane(maxConcurrency: number, maxStartsPerSecond = 50, clock = swiftClock(), events: RunEvent[] = []): Lane {
+function lane(
+  maxConcurrency: number,
+  maxStartsPerSecond = 50,
+  clock = swiftClock(),
+  events: RunEvent[] = [],
+): Lane {
   return new Lane({
     origin: 'https://reports.example.com',
     maxConcurrency,
@@ -32,7 +37,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('leave' as const),
       which,
-      how: fc.constantFrom<Sign>('answered', 'answered', 'overloaded', 'alive', 'outage', 'unclear'),
+      how: fc.constantFrom<Sign>(
+        'answered',
+        'answered',
+        'overloaded',
+        'alive',
+        'outage',
+        'unclear',
+      ),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('abort' as const), which }) },
@@ -74,17 +86,26 @@ describe('the lane', () => {
           const before = pace.inFlight;
           if (action.do === 'enter') {
             void enter(number);
-            hold(pace.inFlight === before || pace.inFlight <= pace.limit, 'who enters does so within the limit');
+            hold(
+              pace.inFlight === before || pace.inFlight <= pace.limit,
+              'who enters does so within the limit',
+            );
           } else if (action.do === 'leave' && inside.length > 0) {
             const [slot] = inside.splice(action.which % inside.length, 1);
             slot?.leave(action.how);
             slot?.leave(action.how);
-            hold(pace.inFlight < before || pace.inFlight <= pace.limit, 'who follows does so within the limit');
+            hold(
+              pace.inFlight < before || pace.inFlight <= pace.limit,
+              'who follows does so within the limit',
+            );
           } else if (action.do === 'abort' && waiting.size > 0) {
             [...waiting.values()][action.which % waiting.size]?.controller.abort(new Error('left'));
           }
           if (number % 3 === 0) await settled();
-          hold(pace.inFlight <= max && pace.inFlight >= inside.length, 'all who are inside are counted');
+          hold(
+            pace.inFlight <= max && pace.inFlight >= inside.length,
+            'all who are inside are counted',
+          );
         }
         for (let round = 0; waiting.size > 0 || inside.length > 0; round += 1) {
           expect(round).toBeLessThan(1000);
@@ -162,7 +183,11 @@ describe('outages', () => {
   test('7 and a sign of life pause nothing, 8 in a row do, and exactly one probe follows', async () => {
     const events: RunEvent[] = [];
     const calls = lane(10, 50, swiftClock(), events);
-    for (const sign of [...Array<Sign>(7).fill('outage'), 'alive', ...Array<Sign>(7).fill('outage')] as const) {
+    for (const sign of [
+      ...Array<Sign>(7).fill('outage'),
+      'alive',
+      ...Array<Sign>(7).fill('outage'),
+    ] as const) {
       (await calls.enter(life)).leave(sign, '503');
     }
     expect(events).toEqual([]);
@@ -206,7 +231,9 @@ describe('outages', () => {
     const waiting = calls.enter(life);
     last.leave('outage', 'ECONNREFUSED');
     await expect(waiting).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
-    await expect(calls.enter(life)).rejects.toThrow('6 probes in a row failed, the last with ECONNREFUSED');
+    await expect(calls.enter(life)).rejects.toThrow(
+      '6 probes in a row failed, the last with ECONNREFUSED',
+    );
     const waits = events.map((event) => (event.type === 'breaker_opened' ? event.waitMs : null));
     expect(waits).toEqual([5000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   });

@@ -12,7 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-export const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'ripen', AWS_SECRET_ACCESS_KEY: 'of-this-test-alone' } as const;
+export const CREDENTIALS = {
+  AWS_ACCESS_KEY_ID: 'ripen',
+  AWS_SECRET_ACCESS_KEY: 'of-this-test-alone',
+} as const;
 const STARTED_WITHIN_MS = 60_000;
 /** Room for what the suite stores; it lies in memory. */
 const STORE_BYTES = 2 * 1024 ** 3;
@@ -32,19 +35,34 @@ export async function startCeph(): Promise<Ceph> {
   const at = (name: string): string => join(folder, name);
   const environment = { ...process.env, CEPH_CONF: at('ceph.conf') };
   const run = (command: string, ...words: readonly string[]): void => {
-    execFileSync(command, words, { cwd: folder, env: environment, stdio: 'ignore', timeout: STARTED_WITHIN_MS });
+    execFileSync(command, words, {
+      cwd: folder,
+      env: environment,
+      stdio: 'ignore',
+      timeout: STARTED_WITHIN_MS,
+    });
   };
   const started: ChildProcess[] = [];
   const start = (command: string, ...words: readonly string[]): void => {
     const log = openSync(at(`${command}.out`), 'w');
-    started.push(spawn(command, [...words, '-f'], { cwd: folder, env: environment, stdio: ['ignore', log, log] }));
+    started.push(
+      spawn(command, [...words, '-f'], {
+        cwd: folder,
+        env: environment,
+        stdio: ['ignore', log, log],
+      }),
+    );
   };
   await mkdir(at('monitor'));
   await mkdir(at('disk'));
   await writeFile(at('ceph.conf'), configuration({ cluster, monitor, folder, web }));
 
   const key = (name: string, caps: Readonly<Record<string, string>>): void => {
-    const allowed = Object.entries(caps).flatMap(([service, right]) => ['--cap', service, `allow ${right}`]);
+    const allowed = Object.entries(caps).flatMap(([service, right]) => [
+      '--cap',
+      service,
+      `allow ${right}`,
+    ]);
     const created = name === 'mon.' ? ['--create-keyring'] : [];
     run('ceph-authtool', 'keyring', ...created, '--gen-key', '-n', name, ...allowed);
   };
@@ -128,7 +146,9 @@ async function answering(url: string): Promise<void> {
     const response = await fetch(url).catch(() => null);
     if (response?.ok === true) return;
     if (Date.now() > until)
-      throw new Error(`The S3 server at ${url} did not answer within ${STARTED_WITHIN_MS / 1000} s.`);
+      throw new Error(
+        `The S3 server at ${url} did not answer within ${STARTED_WITHIN_MS / 1000} s.`,
+      );
     await sleep(100);
   }
 }

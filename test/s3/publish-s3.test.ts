@@ -3,7 +3,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { CreateBucketCommand, GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  paginateListObjectsV2,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
@@ -64,7 +69,10 @@ const opened = async (prefix: string) => {
 async function downloaded(prefix: string): Promise<string> {
   downloads += 1;
   const folder = sample.path(`download-${downloads}`);
-  for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket: BUCKET, Prefix: `${prefix}/` })) {
+  for await (const { Contents = [] } of paginateListObjectsV2(
+    { client },
+    { Bucket: BUCKET, Prefix: `${prefix}/` },
+  )) {
     for (const { Key = '' } of Contents) {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
       const path = join(folder, Key.slice(prefix.length + 1));
@@ -104,14 +112,21 @@ test('of 16 puts of one new key at once, one is made and 15 are told that it is 
 
 test('a folder of 1,100 keys is listed whole, with sizes and times', async () => {
   const store = await opened('many');
-  const paths = Array.from({ length: 1100 }, (_, nth) => `folder/${String(nth).padStart(4, '0')}.txt`);
+  const paths = Array.from(
+    { length: 1100 },
+    (_, nth) => `folder/${String(nth).padStart(4, '0')}.txt`,
+  );
   for (const path of paths) {
     await draftText(store, path, path);
     await store.place(path);
   }
   const listed = await store.list('folder');
   expect([...listed.keys()].toSorted()).toStrictEqual(paths);
-  expect([...listed.values()].every(({ bytes, modifiedMs }) => bytes === 15 && Number.isFinite(modifiedMs))).toBe(true);
+  expect(
+    [...listed.values()].every(
+      ({ bytes, modifiedMs }) => bytes === 15 && Number.isFinite(modifiedMs),
+    ),
+  ).toBe(true);
   await store.close();
 });
 
@@ -130,7 +145,8 @@ describe.each(['plain', 'a b/c+d=100%/ü'])('below the prefix %j', (prefix) => {
       nights.push(await held());
     }
     const folder = `${await downloaded(`${prefix}/tables`)}/network_daily`;
-    for (const version of versionsOf(folder)) expect(await readDelta(folder, version)).toEqual(nights[version]);
+    for (const version of versionsOf(folder))
+      expect(await readDelta(folder, version)).toEqual(nights[version]);
     expect(nights).toHaveLength(versionsOf(folder).length);
     expect(await inFiles(await downloaded(`${prefix}/files`))).toEqual(await inWarehouse());
     const again = await sample.publish(targets);
@@ -147,7 +163,9 @@ test(`${KILLS} publishers killed at any moment: the next publish makes both copi
     if (await publisher.publishAndKill(sample, targets, () => performance.now() > end)) kills += 1;
     if (nth % 4 !== 3) continue;
     await sample.publish(targets);
-    expect(await readDelta(`${await downloaded('killed/tables')}/network_daily`)).toEqual(await held());
+    expect(await readDelta(`${await downloaded('killed/tables')}/network_daily`)).toEqual(
+      await held(),
+    );
     expect(await inFiles(await downloaded('killed/files'))).toEqual(await inWarehouse());
   }
   expect(kills).toBeGreaterThan(KILLS / 3);

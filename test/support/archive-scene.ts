@@ -55,7 +55,9 @@ export async function archiveFiles(
   scenario: Scenario,
 ): Promise<readonly { readonly path: string; readonly mode: string; readonly text: string }[]> {
   const found = await readdir(archiveOf(scenario), { recursive: true, withFileTypes: true });
-  const paths = found.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+  const paths = found
+    .filter((each) => each.isFile())
+    .map((each) => join(each.parentPath, each.name));
   return Promise.all(
     paths.map(async (path) => {
       const bytes = await readFile(path);
@@ -66,7 +68,10 @@ export async function archiveFiles(
 }
 
 /** What a slice's table and the ledger say, but for the numbers of the loads: sorted, comparable text. */
-export async function loadedState(scenario: Scenario, slices: readonly string[]): Promise<readonly string[][]> {
+export async function loadedState(
+  scenario: Scenario,
+  slices: readonly string[],
+): Promise<readonly string[][]> {
   const selections = [
     ...slices.map((slice) => `select * exclude ("_load_id") from main.${slice}`),
     ...slices.map((slice) => `select * exclude ("_load_id") from main.${slice}_final`),
@@ -78,6 +83,7 @@ export async function loadedState(scenario: Scenario, slices: readonly string[])
     'select * from main.partners',
   ];
   const contents: string[][] = [];
-  for (const sql of selections) contents.push((await query(scenario, sql)).map((row) => JSON.stringify(row)).sort());
+  for (const sql of selections)
+    contents.push((await query(scenario, sql)).map((row) => JSON.stringify(row)).sort());
   return contents;
 }

@@ -15,9 +15,18 @@ export interface Told {
   readonly text: string;
 }
 
-export async function ask(simulator: Simulator, path: string, question: Question = {}): Promise<Told> {
+export async function ask(
+  simulator: Simulator,
+  path: string,
+  question: Question = {},
+): Promise<Told> {
   const { method = 'GET', headers = {}, body = null } = question;
-  const answer = await request(new URL(path, simulator.url), { method, headers, body, reset: true });
+  const answer = await request(new URL(path, simulator.url), {
+    method,
+    headers,
+    body,
+    reset: true,
+  });
   return { status: answer.statusCode, text: await answer.body.text() };
 }
 

@@ -39,7 +39,11 @@ export interface Page {
   close(): Promise<void>;
 }
 
-const inspection = z.object({ complaints: z.array(z.string()), texts: z.number(), marks: z.number() });
+const inspection = z.object({
+  complaints: z.array(z.string()),
+  texts: z.number(),
+  marks: z.number(),
+});
 export type Inspection = z.infer<typeof inspection>;
 
 /** As much of the library as is used here; it comes without its types. */
@@ -60,7 +64,11 @@ interface ForeignBrowser {
   close(): Promise<void>;
 }
 interface Launcher {
-  launch(options: { args: readonly string[]; executablePath: string; headless: 'shell' }): Promise<ForeignBrowser>;
+  launch(options: {
+    args: readonly string[];
+    executablePath: string;
+    headless: 'shell';
+  }): Promise<ForeignBrowser>;
 }
 interface Chromium {
   readonly args: readonly string[];
@@ -69,8 +77,10 @@ interface Chromium {
 
 const defaultOf = <T>(isIt: (value: unknown) => value is T) =>
   z.object({ default: z.custom<T>((value) => isIt(value)) }).transform((module) => module.default);
-const isLauncher = (value: unknown): value is Launcher => value instanceof Object && 'launch' in value;
-const isChromium = (value: unknown): value is Chromium => value instanceof Object && 'executablePath' in value;
+const isLauncher = (value: unknown): value is Launcher =>
+  value instanceof Object && 'launch' in value;
+const isChromium = (value: unknown): value is Chromium =>
+  value instanceof Object && 'executablePath' in value;
 
 async function installed<T>(name: string, isIt: (value: unknown) => value is T): Promise<T> {
   const path = createRequire(join(browserFolder, 'index.js')).resolve(name);
@@ -119,7 +129,8 @@ async function openPage(page: ForeignPage, url: string, { width, scheme }: Windo
     picture: async (name, height) => {
       await mkdir(PICTURES, { recursive: true });
       const path = join(PICTURES, `${name}-${width}-${scheme}.png`);
-      const part = height === undefined ? { fullPage: true } : { clip: { x: 0, y: 0, width, height } };
+      const part =
+        height === undefined ? { fullPage: true } : { clip: { x: 0, y: 0, width, height } };
       await page.screenshot({ path, ...part });
     },
     close: () => page.close(),
@@ -144,12 +155,17 @@ export async function openTour(): Promise<Installation> {
 }
 
 /** Serves a folder on loopback, as any web server does. */
-export async function serveFolder(folder: string): Promise<{ url: string; close(): Promise<void> }> {
+export async function serveFolder(
+  folder: string,
+): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const path = join(folder, pathname.endsWith('/') ? `${pathname}index.html` : pathname);
     readFile(path).then(
-      (body) => response.writeHead(200, { 'content-type': mediaTypes[extname(path)] ?? 'text/plain' }).end(body),
+      (body) =>
+        response
+          .writeHead(200, { 'content-type': mediaTypes[extname(path)] ?? 'text/plain' })
+          .end(body),
       () => response.writeHead(404).end(),
     );
   });

@@ -7,10 +7,25 @@ export function writeCertificate(
   host: string,
   { key, cert }: { readonly key: string; readonly cert: string },
 ): boolean {
-  const subject = ['-subj', `/CN=${host.replace(/^\w+:/, '')}`, '-addext', `subjectAltName=${host}`];
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const subject = [
+    '-subj',
+    `/CN=${host.replace(/^\w+:/, '')}`,
+    '-addext',
+    `subjectAltName=${host}`,
+  ];
+  const kind = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+  ];
   try {
-    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
+    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], {
+      stdio: 'ignore',
+    });
     return true;
   } catch {
     return false;

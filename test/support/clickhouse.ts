@@ -29,7 +29,10 @@ function isSessionClass(value: unknown): value is new () => Session {
   return typeof value === 'function';
 }
 
-const row = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable().transform(asText));
+const row = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean()]).nullable().transform(asText),
+);
 
 function asText(value: string | number | boolean | null): string | null {
   return value === null ? null : String(value);
@@ -58,11 +61,14 @@ export function openClickHouse(): ClickHouse {
     async runAll(statements) {
       for (const sql of statements.split(/;$/m)) {
         // A statement that is a comment alone is none.
-        if (/^\s*[a-z]/im.test(sql.replaceAll(/^--.*$/gm, ''))) await session.queryAsync(sql, { format: 'CSV' });
+        if (/^\s*[a-z]/im.test(sql.replaceAll(/^--.*$/gm, '')))
+          await session.queryAsync(sql, { format: 'CSV' });
       }
     },
     async rows(sql) {
-      const result = await session.queryAsync(`select * from (${sql}) settings ${AS_TEXT}`, { format: 'JSONEachRow' });
+      const result = await session.queryAsync(`select * from (${sql}) settings ${AS_TEXT}`, {
+        format: 'JSONEachRow',
+      });
       return result
         .text()
         .split('\n')
@@ -80,8 +86,12 @@ export type ComparableRow = Record<string, string | null>;
 /** Rows as text, sorted with their columns; instants without a fraction that is zero. */
 export function comparable(rows: readonly Readonly<Record<string, unknown>>[]): ComparableRow[] {
   const textOf = (value: unknown): string | null =>
-    value === null ? null : (typeof value === 'string' ? value : JSON.stringify(value)).replace(/(:\d\d)\.0+$/, '$1');
-  const sorted = rows.map((row) => Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1)));
+    value === null
+      ? null
+      : (typeof value === 'string' ? value : JSON.stringify(value)).replace(/(:\d\d)\.0+$/, '$1');
+  const sorted = rows.map((row) =>
+    Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
   return sorted
     .map((cells) => Object.fromEntries(cells.map(([name, value]) => [name, textOf(value)])))
     .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));

@@ -24,11 +24,16 @@ export async function column(scenario: Readable, sql: string): Promise<string[]>
 
 /** Every row of a table or view with every column, as sorted text. */
 export async function contentOf(scenario: Readable, table: string): Promise<string[]> {
-  return (await query(scenario, `select * from ${table}`)).map((each) => JSON.stringify(each)).sort();
+  return (await query(scenario, `select * from ${table}`))
+    .map((each) => JSON.stringify(each))
+    .sort();
 }
 
 /** A slice's table and all that the ledger says of it. */
-export async function stateOf(scenario: Readable, slice: string): Promise<readonly (readonly string[])[]> {
+export async function stateOf(
+  scenario: Readable,
+  slice: string,
+): Promise<readonly (readonly string[])[]> {
   const parts = [
     `main.${identifier(slice)}`,
     'ripen.periods',
@@ -42,8 +47,13 @@ export async function stateOf(scenario: Readable, slice: string): Promise<readon
 }
 
 /** The newest entry of `ripen.runs`. */
-export async function lastRun(scenario: Readable): Promise<{ status: unknown; exit_code: unknown }> {
-  const [last] = await query(scenario, 'select status, exit_code from ripen.runs order by run_number desc limit 1');
+export async function lastRun(
+  scenario: Readable,
+): Promise<{ status: unknown; exit_code: unknown }> {
+  const [last] = await query(
+    scenario,
+    'select status, exit_code from ripen.runs order by run_number desc limit 1',
+  );
   return { status: last?.['status'], exit_code: last?.['exit_code'] };
 }
 

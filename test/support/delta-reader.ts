@@ -45,7 +45,9 @@ const line = z.object({
 });
 type Line = z.infer<typeof line>;
 const schema = z.object({
-  fields: z.array(z.object({ name: z.string(), type: z.string(), metadata: z.record(z.string(), z.unknown()) })),
+  fields: z.array(
+    z.object({ name: z.string(), type: z.string(), metadata: z.record(z.string(), z.unknown()) }),
+  ),
 });
 
 /** The versions there are, rising. */
@@ -60,13 +62,16 @@ export function versionsOf(table: string): number[] {
 export async function readLog(table: string, requested?: number) {
   const names = readdirSync(join(table, '_delta_log'));
   const numbered = (pattern: RegExp): number[] =>
-    names.flatMap((name) => (pattern.test(name) ? [Number(name.slice(0, 20))] : [])).sort((a, b) => a - b);
+    names
+      .flatMap((name) => (pattern.test(name) ? [Number(name.slice(0, 20))] : []))
+      .sort((a, b) => a - b);
   const commits = numbered(/^\d{20}\.json$/);
   const checkpoints = numbered(/^\d{20}\.checkpoint\.parquet$/);
   const version = requested ?? Math.max(commits.at(-1) ?? -1, checkpoints.at(-1) ?? -1);
   const checkpoint = checkpoints.findLast((each) => each <= version) ?? -1;
   const lines: Line[] = [];
-  const at = (number: number): string => join(table, '_delta_log', String(number).padStart(20, '0'));
+  const at = (number: number): string =>
+    join(table, '_delta_log', String(number).padStart(20, '0'));
   if (checkpoint >= 0) {
     const found = await ask(
       ':memory:',
@@ -98,10 +103,17 @@ export async function readLog(table: string, requested?: number) {
   if (fields.some(({ type }) => type === 'timestamp_ntz') && protocol.minReaderVersion < 3)
     throw new Error('timestamp_ntz');
   if (configuration['delta.columnMapping.mode'] === 'name') {
-    const ids = fields.map(({ metadata }) => z.number().positive().parse(metadata['delta.columnMapping.id']));
-    const isListed = protocol.minReaderVersion < 3 || protocol.readerFeatures?.includes('columnMapping') === true;
-    if (protocol.minReaderVersion < 2 || protocol.minWriterVersion < 5 || !isListed) throw new Error('column mapping');
-    if (new Set(ids).size < ids.length || Math.max(...ids) > Number(configuration['delta.columnMapping.maxColumnId']))
+    const ids = fields.map(({ metadata }) =>
+      z.number().positive().parse(metadata['delta.columnMapping.id']),
+    );
+    const isListed =
+      protocol.minReaderVersion < 3 || protocol.readerFeatures?.includes('columnMapping') === true;
+    if (protocol.minReaderVersion < 2 || protocol.minWriterVersion < 5 || !isListed)
+      throw new Error('column mapping');
+    if (
+      new Set(ids).size < ids.length ||
+      Math.max(...ids) > Number(configuration['delta.columnMapping.maxColumnId'])
+    )
       throw new Error('column mapping ids');
   }
   return { version, files: [...files.values()], fields, partitionColumns, configuration, protocol };
@@ -131,12 +143,16 @@ export async function deltaRows(table: string, requested?: number): Promise<stri
     ]),
   );
   const parts: string[] = [];
-  const fileOf = (path: string): string => text(join(table, decodeURIComponent(path)).replaceAll(/[*?[]/g, '[$&]'));
+  const fileOf = (path: string): string =>
+    text(join(table, decodeURIComponent(path)).replaceAll(/[*?[]/g, '[$&]'));
   const list = files.map(({ path }) => fileOf(path)).join(', ');
   const columns =
     files.length === 0
       ? []
-      : await ask(':memory:', `select file_name, name from parquet_schema([${list}]) where num_children is null`);
+      : await ask(
+          ':memory:',
+          `select file_name, name from parquet_schema([${list}]) where num_children is null`,
+        );
   const inFile = new Map<unknown, Set<unknown>>();
   for (const { file_name: name, name: column } of columns)
     inFile.set(name, (inFile.get(name) ?? new Set()).add(column));
@@ -164,7 +180,9 @@ export async function answersOf(ddl: string, queries: readonly string[]): Promis
   const instance = await DuckDBInstance.create(':memory:');
   onTestFinished(() => instance.closeSync());
   const connection = await instance.connect();
-  for (const statement of ddl.split(/;$/m).filter((each) => !/^\s*(install|load) delta/m.test(each))) {
+  for (const statement of ddl
+    .split(/;$/m)
+    .filter((each) => !/^\s*(install|load) delta/m.test(each))) {
     const scan = /delta_scan\('([^']+)', version => (\d+)\)/.exec(statement);
     const rows = scan === null ? '' : await deltaRows(scan[1] ?? '', Number(scan[2]));
     if (statement.trim() !== '')

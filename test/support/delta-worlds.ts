@@ -14,11 +14,22 @@ export function draws(seed: number): (most: number) => number {
 }
 
 /** Does to a warehouse what a night may do; says whether the totals of apps are a slice of it after that. */
-export async function passNight(warehouse: Warehouse, night: number, draw: (most: number) => number): Promise<boolean> {
-  const found = await rowsOf(warehouse, 'select distinct day::varchar as day from network_daily order by day');
+export async function passNight(
+  warehouse: Warehouse,
+  night: number,
+  draw: (most: number) => number,
+): Promise<boolean> {
+  const found = await rowsOf(
+    warehouse,
+    'select distinct day::varchar as day from network_daily order by day',
+  );
   const days = found.map(({ day }) => String(day));
   const any = (): string => days[draw(days.length)] ?? '';
-  await newDay(warehouse, new Date(Date.UTC(2026, 5, 1 + night)).toISOString().slice(0, 10), days[0] ?? '');
+  await newDay(
+    warehouse,
+    new Date(Date.UTC(2026, 5, 1 + night)).toISOString().slice(0, 10),
+    days[0] ?? '',
+  );
   for (let each = draw(3); each >= 0; each -= 1) await restate(warehouse, any(), 1 + draw(9));
   await reload(warehouse, any());
   const what = draw(8);
@@ -37,7 +48,8 @@ export async function passNight(warehouse: Warehouse, night: number, draw: (most
     await warehouse.run(
       `alter table network_daily ${hasAdded ? 'drop' : 'add'} column added${hasAdded ? '' : ' BIGINT'}`,
     );
-  if (what === 3 && hasAdded) await changeRows(warehouse, `added = ${night}`, `day = DATE '${any()}'`);
+  if (what === 3 && hasAdded)
+    await changeRows(warehouse, `added = ${night}`, `day = DATE '${any()}'`);
   await warehouse.run(
     `create or replace table app_totals as
      select app_token, count(*)::bigint as installs, ${-1 - night}::bigint as _load_id from network_daily group by 1`,

@@ -53,7 +53,8 @@ export async function countSteps(fails: (step: number) => boolean = () => false)
 
   const handle = await files.open(fileURLToPath(import.meta.url));
   const handles: unknown = Object.getPrototypeOf(handle);
-  if (typeof handles !== 'object' || handles === null) throw new TypeError('file handles have no common prototype');
+  if (typeof handles !== 'object' || handles === null)
+    throw new TypeError('file handles have no common prototype');
   await handle.close();
   watch(DuckDBInstance, 'create', databaseFull);
   watch(DuckDBConnection.prototype, 'run', databaseFull, ([sql]) => kindOfStatement(sql));
@@ -63,7 +64,9 @@ export async function countSteps(fails: (step: number) => boolean = () => false)
     texts.set(prepared, sql);
     return prepared;
   });
-  watch(DuckDBPreparedStatement.prototype, 'run', databaseFull, (_, prepared) => kindOfStatement(texts.get(prepared)));
+  watch(DuckDBPreparedStatement.prototype, 'run', databaseFull, (_, prepared) =>
+    kindOfStatement(texts.get(prepared)),
+  );
   for (const method of ['write', 'sync']) watch(handles, method, fileFull);
   for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'link', 'rename', 'rm', 'rmdir'])
     watch(files, method, fileFull);
@@ -93,5 +96,8 @@ function databaseFull(kind: string): Error {
 }
 
 function fileFull(kind: string): Error {
-  return Object.assign(new Error(`ENOSPC: no space left on device, ${kind}`), { code: 'ENOSPC', syscall: kind });
+  return Object.assign(new Error(`ENOSPC: no space left on device, ${kind}`), {
+    code: 'ENOSPC',
+    syscall: kind,
+  });
 }

@@ -1,6 +1,12 @@
 /** An account over real HTTP with any number of apps and event metrics, which may grow; every value of every report is 1. */
 
-import { json, startScriptedServer, type Received, type Reply, type ScriptedServer } from './scripted-server.ts';
+import {
+  json,
+  startScriptedServer,
+  type Received,
+  type Reply,
+  type ScriptedServer,
+} from './scripted-server.ts';
 
 export interface AccountLists {
   readonly apps: readonly Readonly<Record<string, string>>[];
@@ -15,7 +21,11 @@ export async function startAccount(lists: AccountLists): Promise<ScriptedServer>
   return startScriptedServer((request) => replyTo(request, lists));
 }
 
-const item = (id: string, formatting = 'integer', section = 'Events'): Readonly<Record<string, string>> => ({
+const item = (
+  id: string,
+  formatting = 'integer',
+  section = 'Events',
+): Readonly<Record<string, string>> => ({
   id,
   name: id,
   short_name: '',
@@ -24,11 +34,24 @@ const item = (id: string, formatting = 'integer', section = 'Events'): Readonly<
   description: '',
 });
 
-const dimensions = 'hour day app app_token network campaign os_name country_code partner_name partner_id'.split(' ');
+const dimensions =
+  'hour day app app_token network campaign os_name country_code partner_name partner_id'.split(' ');
 
-function itemsOf({ apps, events, ages }: AccountLists): Readonly<Record<string, readonly object[]>> {
-  const cohorts = ['all_revenue_total', 'revenue_total', 'cohort_size', 'retained_users', 'roas'].flatMap((name) =>
-    ages.map((age) => item(`${name}_${age}`, name.includes('revenue') ? 'money' : 'integer', 'Revenue')),
+function itemsOf({
+  apps,
+  events,
+  ages,
+}: AccountLists): Readonly<Record<string, readonly object[]>> {
+  const cohorts = [
+    'all_revenue_total',
+    'revenue_total',
+    'cohort_size',
+    'retained_users',
+    'roas',
+  ].flatMap((name) =>
+    ages.map((age) =>
+      item(`${name}_${age}`, name.includes('revenue') ? 'money' : 'integer', 'Revenue'),
+    ),
   );
   return {
     apps,
@@ -52,9 +75,12 @@ function replyTo({ path, query }: Received, lists: AccountLists): Reply {
     const wanted = (query.get('required_filters') ?? '').split(',');
     return json(Object.fromEntries(wanted.map((list) => [list, items[list] ?? []])), { headers });
   }
-  if (!path.endsWith('/report')) return json({ data: { items: [], paging: { cursors: {} } } }, { headers });
+  if (!path.endsWith('/report'))
+    return json({ data: { items: [], paging: { cursors: {} } } }, { headers });
   const metrics = (query.get('metrics') ?? '').split(',');
-  const labels = (query.get('dimensions') ?? '').split(',').filter((name) => name !== 'day' && name !== 'hour');
+  const labels = (query.get('dimensions') ?? '')
+    .split(',')
+    .filter((name) => name !== 'day' && name !== 'hour');
   const isHourly = (query.get('dimensions') ?? '').split(',').includes('hour');
   const rows = daysOf(query.get('date_period') ?? '').map((day) => {
     const row: Record<string, string> = isHourly ? { hour: `${day}T00:00:00` } : { day };
@@ -69,6 +95,7 @@ function replyTo({ path, query }: Received, lists: AccountLists): Reply {
 function daysOf(period: string): string[] {
   const [first = '', last = ''] = period.split(':').map((day) => Date.parse(day));
   const days: string[] = [];
-  for (let at = Number(first); at <= Number(last); at += 86_400_000) days.push(new Date(at).toISOString().slice(0, 10));
+  for (let at = Number(first); at <= Number(last); at += 86_400_000)
+    days.push(new Date(at).toISOString().slice(0, 10));
   return days;
 }

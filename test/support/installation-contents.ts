@@ -13,11 +13,21 @@ import type { Installation } from './installation.ts';
 const INCIDENTAL = new Set(['_load_id', 'load_id', 'run_id', 'created_at', 'live_at']);
 
 /** What the ledger says of the loaded state; the rest of it tells how the state came about. */
-const STATE_OF_LEDGER = new Set(['ripen.periods', 'ripen.restatements', 'ripen.slice_tables', 'ripen.slice_metrics']);
+const STATE_OF_LEDGER = new Set([
+  'ripen.periods',
+  'ripen.restatements',
+  'ripen.slice_tables',
+  'ripen.slice_metrics',
+]);
 
-const relationRow = z.object({ name: z.string(), columns: z.array(z.object({ name: z.string(), type: z.string() })) });
+const relationRow = z.object({
+  name: z.string(),
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+});
 const manifestShape = z.object({
-  files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.unknown(), content: z.string() })),
+  files: z.array(
+    z.object({ path: z.string(), rows: z.number(), sums: z.unknown(), content: z.string() }),
+  ),
 });
 
 /** By name, every table and view of `main` and every table of the ledger that holds state, as lines in sorted order. */
@@ -41,7 +51,10 @@ export async function contentsOf(path: string): Promise<Record<string, string>> 
         `select ${kept.map((column) => identifier(column.name)).join(', ')} from ${relation}`,
       );
       const lines = rows.getRowsJson().map((row) => JSON.stringify(row));
-      contents[name] = [kept.map((column) => `${column.name} ${column.type}`).join(', '), ...lines.sort()].join('\n');
+      contents[name] = [
+        kept.map((column) => `${column.name} ${column.type}`).join(', '),
+        ...lines.sort(),
+      ].join('\n');
     }
     return contents;
   });
@@ -60,14 +73,19 @@ export async function valuesIn(path: string): Promise<string> {
         .parse(name)
         .map((part) => identifier(part))
         .join('.');
-      texts.push(JSON.stringify((await connection.runAndReadAll(`select * from ${relation}`)).getRowsJson()));
+      texts.push(
+        JSON.stringify((await connection.runAndReadAll(`select * from ${relation}`)).getRowsJson()),
+      );
     }
     return texts.join('\n');
   });
 }
 
 /** An open connection keeps the file locked, also after its instance was closed. */
-async function reading<T>(path: string, use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+async function reading<T>(
+  path: string,
+  use: (connection: DuckDBConnection) => Promise<T>,
+): Promise<T> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
   try {
@@ -80,7 +98,9 @@ async function reading<T>(path: string, use: (connection: DuckDBConnection) => P
 
 /** What a lake's manifest states of its files: paths, rows, exact sums and content. */
 async function manifestOf(lake: string): Promise<string> {
-  const { files } = manifestShape.parse(JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')));
+  const { files } = manifestShape.parse(
+    JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')),
+  );
   return files.map((file) => JSON.stringify(file)).join('\n');
 }
 
@@ -93,7 +113,9 @@ export async function everythingIn(installation: Installation): Promise<Record<s
   const databases = ['warehouse.duckdb', 'snapshot.duckdb'];
   const contents = await Promise.all(
     databases.map(async (name) =>
-      Object.entries(await contentsOf(data(name))).map(([table, text]) => [`${name} ${table}`, text] as const),
+      Object.entries(await contentsOf(data(name))).map(
+        ([table, text]) => [`${name} ${table}`, text] as const,
+      ),
     ),
   );
   return {
@@ -104,13 +126,18 @@ export async function everythingIn(installation: Installation): Promise<Record<s
 }
 
 /** What differs, a line for each thing: its name and the first lines that are not alike. Empty for equals. */
-export function differences(expected: Record<string, string>, found: Record<string, string>): string[] {
+export function differences(
+  expected: Record<string, string>,
+  found: Record<string, string>,
+): string[] {
   const names = [...new Set([...Object.keys(expected), ...Object.keys(found)])].sort();
   return names.flatMap((name) => {
     const [wanted, got] = [(expected[name] ?? '').split('\n'), (found[name] ?? '').split('\n')];
     const at = wanted.findIndex((line, index) => line !== got[index]);
     if (at === -1 && wanted.length === got.length) return [];
     const line = at === -1 ? wanted.length : at;
-    return [`${name}: ${wanted.length} lines, found ${got.length}; expected ${wanted[line]}, found ${got[line]}`];
+    return [
+      `${name}: ${wanted.length} lines, found ${got.length}; expected ${wanted[line]}, found ${got[line]}`,
+    ];
   });
 }

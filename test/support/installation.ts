@@ -60,7 +60,8 @@ export async function openInstallation(root = tmpdir()): Promise<Installation> {
   return {
     directory,
     path: (...names) => join(directory, ...names),
-    configure: (settings) => writeFile(join(directory, 'ripen.yaml'), JSON.stringify(settings, null, 2)),
+    configure: (settings) =>
+      writeFile(join(directory, 'ripen.yaml'), JSON.stringify(settings, null, 2)),
     start,
     run: async (argv, environment) => endedInTime(start(argv, environment)),
     files: () => filesBelow(directory),
@@ -83,7 +84,13 @@ async function endedInTime(running: Running): Promise<Ended> {
 
 /** The `service` settings that reach a server on loopback with the token of the environment. */
 export function serviceAt(url: string): Readonly<Record<string, unknown>> {
-  return { base_url: url, reports_url: url, cost_url: url, token: '${RIPEN_TOKEN}', max_starts_per_second: 1000 };
+  return {
+    base_url: url,
+    reports_url: url,
+    cost_url: url,
+    token: '${RIPEN_TOKEN}',
+    max_starts_per_second: 1000,
+  };
 }
 
 /** Starts any program in a directory, its output captured. */
@@ -108,7 +115,8 @@ export function startProcess(
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;
-    for (let lines = text.split('\n').length - 1; lines > 0; lines -= 1) linesAtMs.push(performance.now() - startedAt);
+    for (let lines = text.split('\n').length - 1; lines > 0; lines -= 1)
+      linesAtMs.push(performance.now() - startedAt);
     tell();
   });
   const ended = once(child, 'close').then(() => {
@@ -133,7 +141,9 @@ export function startProcess(
     until: async (words) => {
       await untilTrue(() => err.includes(words));
       if (!err.includes(words))
-        throw new Error(`the process ended with ${child.exitCode} and never said "${words}": ${err}`);
+        throw new Error(
+          `the process ended with ${child.exitCode} and never said "${words}": ${err}`,
+        );
     },
     said: () => err,
     kill: (signal) => void child.kill(signal),

@@ -10,7 +10,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 
 /** What every statement goes through: the command line holds the rest of the engine's client in its own files. */
-const bindings = new URL('../../node_modules/@duckdb/node-bindings/duckdb.js', import.meta.url).href;
+const bindings = new URL('../../node_modules/@duckdb/node-bindings/duckdb.js', import.meta.url)
+  .href;
 
 const HOOK = `
 import fs from 'node:fs';

@@ -27,7 +27,8 @@ export function drawInstants(count: number, { linesAtMs, ms }: Timeline, seed: n
 /** Steps of kinds as different as can be: no kind comes again before every other was drawn. */
 export function drawSteps(count: number, { steps }: Timeline, seed: number): Moment[] {
   const random = randomFrom(seed);
-  const oneOf = <T>(choices: readonly T[]): T | undefined => choices[Math.floor(random() * choices.length)];
+  const oneOf = <T>(choices: readonly T[]): T | undefined =>
+    choices[Math.floor(random() * choices.length)];
   let left: string[] = [];
   return Array.from({ length: count }, () => {
     if (left.length === 0) left = [...new Set(steps)];

@@ -4,22 +4,35 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { rowsOf, type Sample } from './sample-warehouse.ts';
 
 /** Replaces a day of a slice by what a query of its rows gives (`from held`), as one load. */
-export async function loadDay(warehouse: Warehouse, day: string, rows: string, slice = 'network_daily'): Promise<void> {
-  await warehouse.run(`create or replace temp table held as select * from main.${slice} where day = DATE '${day}'`);
-  await warehouse.run(`create or replace temp table brought as select nextval('ripen_internal.load_ids') as load_id`);
+export async function loadDay(
+  warehouse: Warehouse,
+  day: string,
+  rows: string,
+  slice = 'network_daily',
+): Promise<void> {
+  await warehouse.run(
+    `create or replace temp table held as select * from main.${slice} where day = DATE '${day}'`,
+  );
+  await warehouse.run(
+    `create or replace temp table brought as select nextval('ripen_internal.load_ids') as load_id`,
+  );
   const [brought] = await rowsOf(warehouse, 'select load_id from brought');
   const id = String(brought?.['load_id']);
   await warehouse.run(`create or replace temp table loading as ${rows}`);
   await warehouse.transact(async () => {
     await warehouse.run(`delete from main.${slice} where day = DATE '${day}'`);
-    await warehouse.run(`insert into main.${slice} by name select * replace (${id} as _load_id) from loading`);
+    await warehouse.run(
+      `insert into main.${slice} by name select * replace (${id} as _load_id) from loading`,
+    );
     await warehouse.run(`insert into ripen.loads by name
       select ${id} as load_id, 'run ' || uuid()::varchar as run_id, '${slice}' as slice, 'f1' as fingerprint, DATE '${day}' as start_day,
           DATE '${day}' + 1 as end_day, ['nightly'] as reasons, '{}' as parameters, ['installs'] as metrics, 1 as requests,
           1 as bytes, count(*) as rows_fetched, count(*) as rows_loaded, 0 as rows_rejected, 'proven' as verdict,
           '{}' as proof, now()::timestamp as requested_at, now()::timestamp as received_at, now()::timestamp as loaded_at
       from loading`);
-    await warehouse.run(`delete from ripen.periods where slice = '${slice}' and start_day = DATE '${day}'`);
+    await warehouse.run(
+      `delete from ripen.periods where slice = '${slice}' and start_day = DATE '${day}'`,
+    );
     await warehouse.run(`insert into ripen.periods by name
       select '${slice}' as slice, 'f1' as fingerprint, DATE '${day}' as start_day, DATE '${day}' + 1 as end_day,
           DATE '${day}' as asked_start, DATE '${day}' + 1 as asked_end, ${id} as load_id, now()::timestamp as fetched_at, now()::timestamp as sound_at,
@@ -46,7 +59,9 @@ export async function changeRows(warehouse: Warehouse, set: string, where = 'tru
     select nextval('ripen_internal.load_ids') as load_id, list(distinct day) as days from main.network_daily where ${where}`);
   const id = '(select load_id from brought)';
   const changed = (day: string): string => `list_contains((select days from brought), ${day})`;
-  await warehouse.run(`insert into ripen.loads select * replace (${id} as load_id) from ripen.loads limit 1`);
+  await warehouse.run(
+    `insert into ripen.loads select * replace (${id} as load_id) from ripen.loads limit 1`,
+  );
   await warehouse.run(`update main.network_daily set ${set} where ${where}`);
   await warehouse.run(`update main.network_daily set _load_id = ${id} where ${changed('day')}`);
   await warehouse.run(
@@ -73,6 +88,9 @@ export const empty = async (warehouse: Warehouse, day: string): Promise<void> =>
   loadDay(warehouse, day, 'select * from held where false');
 
 /** Rows of a slice as its copies hold them. */
-export async function heldRows(sample: Sample, slice = 'network_daily'): Promise<Record<string, unknown>[]> {
+export async function heldRows(
+  sample: Sample,
+  slice = 'network_daily',
+): Promise<Record<string, unknown>[]> {
   return rowsOf(sample.warehouse, `select * exclude (_load_id) from main.${slice}`);
 }

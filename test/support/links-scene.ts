@@ -41,7 +41,11 @@ export async function openLinksScene(
   const events: RunEvent[] = [];
   const emit = (event: RunEvent): void => void events.push(event);
   const service = connect(httpService(simulator, { maxStartsPerSecond: 100_000, ...change }), emit);
-  const warehouse = await openWarehouse(join(directory, 'warehouse.duckdb'), { mode: 'write', lockWaitMs: 0, emit });
+  const warehouse = await openWarehouse(join(directory, 'warehouse.duckdb'), {
+    mode: 'write',
+    lockWaitMs: 0,
+    emit,
+  });
   const run = (asOf: string, signal = new AbortController().signal): Refreshing => ({
     warehouse,
     service,
@@ -81,7 +85,12 @@ export async function storedTree(scene: LinksScene): Promise<StoredLink[]> {
 export function trueTree({ simulator }: LinksScene, maxLevel = 4): StoredLink[] {
   const { links, world } = simulator;
   const found: StoredLink[] = [];
-  const collect = (appToken: string, parent: string | null, labels: readonly string[], root: string | null): void => {
+  const collect = (
+    appToken: string,
+    parent: string | null,
+    labels: readonly string[],
+    root: string | null,
+  ): void => {
     if (labels.length === maxLevel) return;
     for (const { item } of links.list(appToken, parent)) {
       const path = [...labels, item.label];
@@ -115,9 +124,14 @@ export function trueTree({ simulator }: LinksScene, maxLevel = 4): StoredLink[] 
 }
 
 /** Tokens whose link differs between two trees, or is in one of them only. */
-export function changedTokens(before: readonly StoredLink[], after: readonly StoredLink[]): Set<string> {
+export function changedTokens(
+  before: readonly StoredLink[],
+  after: readonly StoredLink[],
+): Set<string> {
   const texts = (tree: readonly StoredLink[]): Map<string, string> =>
     new Map(tree.map((link) => [String(link['token']), JSON.stringify(link)]));
   const [old, fresh] = [texts(before), texts(after)];
-  return new Set([...old.keys(), ...fresh.keys()].filter((token) => old.get(token) !== fresh.get(token)));
+  return new Set(
+    [...old.keys(), ...fresh.keys()].filter((token) => old.get(token) !== fresh.get(token)),
+  );
 }

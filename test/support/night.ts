@@ -22,7 +22,12 @@ import { swiftClock } from './scripted-server.ts';
 import { plainRequest } from './plain-request.ts';
 
 /** Some ten rows a day by app and system: enough to lose one, few enough to read. */
-export const smallWorld: Partial<WorldOptions> = { apps: 2, partners: 3, links: 12, rowsPerDay: 24 };
+export const smallWorld: Partial<WorldOptions> = {
+  apps: 2,
+  partners: 3,
+  links: 12,
+  rowsPerDay: 24,
+};
 
 export interface Circumstances {
   readonly slices?: readonly Slice[];
@@ -58,7 +63,11 @@ export async function runNight(
       { ...config, slices: slices ?? config.slices },
       { ...plainRequest, command: 'sync', asOf: asOf === 'now' ? null : asOf, ...request },
       fromService(service),
-      { emit, signal: signal ?? AbortSignal.timeout(150_000), ...(look === undefined ? {} : { look }) },
+      {
+        emit,
+        signal: signal ?? AbortSignal.timeout(150_000),
+        ...(look === undefined ? {} : { look }),
+      },
     );
   } finally {
     await service.close();
@@ -102,6 +111,8 @@ export function askedReports({ simulator }: Scenario) {
 export function passingDeadline(ms: number): AbortController {
   const deadline = new AbortController();
   const timeout = AbortSignal.timeout.bind(AbortSignal);
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation((given) => (given === ms ? deadline.signal : timeout(given)));
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((given) =>
+    given === ms ? deadline.signal : timeout(given),
+  );
   return deadline;
 }

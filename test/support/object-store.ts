@@ -22,7 +22,10 @@ import type { PublishTarget } from '../../src/config/config.ts';
 
 const BUCKET = 'example-bucket';
 /** The one pair of credentials the server knows; it checks every signature. */
-export const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' } as const;
+export const CREDENTIALS = {
+  AWS_ACCESS_KEY_ID: 'S3RVER',
+  AWS_SECRET_ACCESS_KEY: 'S3RVER',
+} as const;
 
 export interface StoreRequest {
   readonly method: string;
@@ -63,7 +66,11 @@ export interface RunningStore {
 }
 
 /** What S3 says of an error, as XML. */
-export function refusal(status: number, code: string, message = 'refused by the test'): StoreRefusal {
+export function refusal(
+  status: number,
+  code: string,
+  message = 'refused by the test',
+): StoreRefusal {
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
   return { status, body };
 }
@@ -77,7 +84,11 @@ export async function useObjectStore(): Promise<RunningStore> {
   // The client would warn of this Node once in every test file.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const directory = await mkdtemp(join(tmpdir(), 'ripen-store-'));
-  const s3 = new S3rver({ silent: true, directory, configureBuckets: [{ name: BUCKET, configs: [] }] });
+  const s3 = new S3rver({
+    silent: true,
+    directory,
+    configureBuckets: [{ name: BUCKET, configs: [] }],
+  });
   await s3.configureBuckets();
   storeWhole(s3);
   const serve = s3.callback();
@@ -170,7 +181,10 @@ export async function useObjectStore(): Promise<RunningStore> {
  * The server seals the place where a listing of more than 1,000 keys goes on with a cipher that this OpenSSL no longer has;
  * here it stays legible.
  */
-const legible = { update: (text: string | Buffer) => Buffer.from(text), final: () => Buffer.alloc(0) };
+const legible = {
+  update: (text: string | Buffer) => Buffer.from(text),
+  final: () => Buffer.alloc(0),
+};
 for (const name of ['createCipheriv', 'createDecipheriv'] as const) {
   const original = crypto[name];
   Reflect.set(crypto, name, (algorithm: string, ...others: readonly unknown[]): unknown => {
@@ -187,10 +201,19 @@ function requestOf({ method = '', url = '', headers }: IncomingMessage): StoreRe
   const path = decodeURIComponent(new URL(url, 'http://store').pathname);
   const md5 = headers['content-md5'];
   const isConditional = headers['if-none-match'] === '*';
-  return { method, key: path.slice(`/${BUCKET}/`.length), md5: typeof md5 === 'string' ? md5 : null, isConditional };
+  return {
+    method,
+    key: path.slice(`/${BUCKET}/`.length),
+    md5: typeof md5 === 'string' ? md5 : null,
+    isConditional,
+  };
 }
 
-function refuseWith({ status, body }: StoreRefusal, request: IncomingMessage, response: ServerResponse): void {
+function refuseWith(
+  { status, body }: StoreRefusal,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   request.resume();
   if (status === 0) {
     request.socket.destroy();
@@ -223,7 +246,12 @@ interface Shelf {
 }
 
 function isShelf(value: unknown): value is Shelf {
-  return typeof value === 'object' && value !== null && 'putObject' in value && 'getResourcePath' in value;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'putObject' in value &&
+    'getResourcePath' in value
+  );
 }
 
 function storeWhole(s3: S3rver): void {

@@ -53,7 +53,10 @@ export const slices: fc.Arbitrary<Slice> = fc
       fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 4 }),
     ),
     metrics: someMetrics,
-    retainDays: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.integer({ min: 10, max: 150 })),
+    retainDays: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(null) },
+      fc.integer({ min: 10, max: 150 }),
+    ),
   })
   .map(({ grain, ...given }) =>
     slice({ ...given, name: 'any', dimensions: grain === null ? ['app'] : [grain, 'app'] }),
@@ -106,7 +109,8 @@ export function withLoaded(
   windows: readonly Window[],
   answered: Answering & { readonly fetchedAt: Date },
 ): SliceLedger {
-  const state = ledger.live === null || ledger.live.fingerprint === plan.fingerprint ? 'live' : 'building';
+  const state =
+    ledger.live === null || ledger.live.fingerprint === plan.fingerprint ? 'live' : 'building';
   const before = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
   const periods = new Map(before);
   const { fetchedAt, verdict } = answered;
@@ -134,9 +138,15 @@ function rowsAt(start: Day, { rows }: Answering): number {
 
 /** What is loaded of a window that was asked for twice: the guard keeps settled periods that lost most of their rows. */
 function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedAt: Date): Window[] {
-  const come = new Map(window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]));
+  const come = new Map(
+    window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]),
+  );
   const known = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
-  return sharesOf(window, { answered: come, known }, { fetchedAt, acceptLoss: false, isRepeated: true })
+  return sharesOf(
+    window,
+    { answered: come, known },
+    { fetchedAt, acceptLoss: false, isRepeated: true },
+  )
     .filter(({ fate }) => fate === 'load')
     .map((share) => share.window);
 }
@@ -144,7 +154,8 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
 /** The ledger after a run, which ends by swapping a new table that is complete, also where nothing was left to load. */
 function swapped(ledger: SliceLedger, plan: SlicePlan): SliceLedger {
   const { building: table, live: old } = ledger;
-  const isDone = table?.fingerprint === plan.fingerprint && swapBlockedBy({ ...plan, table }, old) === null;
+  const isDone =
+    table?.fingerprint === plan.fingerprint && swapBlockedBy({ ...plan, table }, old) === null;
   return isDone && table !== null ? { live: { ...table, state: 'live' }, building: null } : ledger;
 }
 
@@ -162,7 +173,8 @@ export function pass(of: Slice, { ledger, asOf: before }: Lived, night: Night): 
   const plan = planAt(of, ledger, asOf);
   const answered = plan.windows.filter((_, index) => night.loads[index % night.loads.length]);
   const loaded = answered.flatMap((window) => believed(window, plan, night, asOf));
-  const after = loaded.length === 0 ? ledger : withLoaded(ledger, plan, loaded, { ...night, fetchedAt: asOf });
+  const after =
+    loaded.length === 0 ? ledger : withLoaded(ledger, plan, loaded, { ...night, fetchedAt: asOf });
   return { ledger: swapped(after, plan), asOf };
 }
 

@@ -19,7 +19,11 @@ export interface Publisher {
   /** Publishes once and returns what the process printed: what was published and what failed, as JSON. */
   publish(sample: Sample, targets: readonly PublishTarget[]): Promise<string>;
   /** Kills the process, with no chance to tidy up, as soon as the moment has come; false when it had ended before. */
-  publishAndKill(sample: Sample, targets: readonly PublishTarget[], moment: () => boolean): Promise<boolean>;
+  publishAndKill(
+    sample: Sample,
+    targets: readonly PublishTarget[],
+    moment: () => boolean,
+  ): Promise<boolean>;
   /** Removes the program. */
   remove(): Promise<void>;
 }
@@ -45,12 +49,20 @@ export async function compilePublisher({
   symlinkSync(join(repository, 'sql'), join(built, 'sql'));
   mkdirSync(join(built, 'node_modules'));
   for (const name of readdirSync(join(repository, 'node_modules'))) {
-    if (!without.includes(name)) symlinkSync(join(repository, 'node_modules', name), join(built, 'node_modules', name));
+    if (!without.includes(name))
+      symlinkSync(join(repository, 'node_modules', name), join(built, 'node_modules', name));
   }
   await cp(join(repository, 'package.json'), join(built, 'package.json'));
   const compiler = join(repository, 'node_modules/typescript/bin/tsc');
   const project = join(repository, 'config/tooling/tsconfig.build.json');
-  execFileSync(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', join(built, 'dist')]);
+  execFileSync(process.execPath, [
+    compiler,
+    '-p',
+    project,
+    '--noCheck',
+    '--outDir',
+    join(built, 'dist'),
+  ]);
 
   const start = (warehouse: string, targets: readonly PublishTarget[]) => {
     const given = ['--', warehouse, JSON.stringify(targets)];

@@ -67,7 +67,9 @@ class Chance {
 const listed = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split('|'));
 
 const pieces = listed('a|Network |€|日本|😀|é|\\n|\\"|\\\\|\\/|\\u00e9|\\ud83d\\ude00');
-const morePieces = listed('\\u20ac|}|{|,|:|[]| |\u0301|\u2028|\\b\\f\\r\\t|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
+const morePieces = listed(
+  '\\u20ac|}|{|,|:|[]| |\u0301|\u2028|\\b\\f\\r\\t|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+);
 const oddTexts = listed(
   '"\\ud800"|"\\udc00x"|"\\ud800\\u0041"|"\\x"|"\\u12g4"|"\\u0000"|5|true|["a"]|{"a":1}|"a\tb"|"a\u0000b"',
   '""""|\'a\'|"\\u00"|1.50|nul|"unfinished|',
@@ -83,7 +85,8 @@ function dateLabel(chance: Chance, kind: string): string {
   const year = 2020 + chance.number(8);
   const month = String(1 + chance.number(12)).padStart(2, '0');
   const day = `${year}-${month}-${String(1 + chance.number(28)).padStart(2, '0')}`;
-  const week = (days: number): string => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+  const week = (days: number): string =>
+    new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
   const two = (below: number): string => String(chance.number(below)).padStart(2, '0');
   switch (kind) {
     case 'hour':
@@ -110,10 +113,12 @@ const oddDates = listed(
 /** A number that the column holds, in one of the forms a service may choose. */
 function numberText(chance: Chance, type: ColumnType): string {
   const sign = chance.one('', '', '', '-');
-  if (type.kind === 'BIGINT') return `${sign}${chance.digits(chance.one(3, 9, 18))}${chance.one('', '', '.0', '.000')}`;
+  if (type.kind === 'BIGINT')
+    return `${sign}${chance.digits(chance.one(3, 9, 18))}${chance.one('', '', '.0', '.000')}`;
   if (type.kind === 'DOUBLE')
     return `${sign}${chance.digits(chance.one(2, 9, 25))}.${chance.digits(chance.one(3, 9, 25))}`;
-  const whole = type.width === type.scale ? '0' : chance.digits(chance.one(3, type.width - type.scale));
+  const whole =
+    type.width === type.scale ? '0' : chance.digits(chance.one(3, type.width - type.scale));
   if (type.scale === 0) return sign + whole.slice(0, type.width);
   const fraction = chance.digits(chance.one(2, type.scale)).slice(0, type.scale);
   return `${sign}${whole.slice(0, Math.max(1, type.width - type.scale))}${chance.one(`.${fraction}`, `.${fraction}0000`, '', '.0')}`;
@@ -171,7 +176,9 @@ const oddBesides = listed(
 );
 
 /** What may be odd about a document beside one of its cells. */
-const oddities = listed('cell|attribute|beside|key order|key twice|key missing|key added|bytes|cut|tail');
+const oddities = listed(
+  'cell|attribute|beside|key order|key twice|key missing|key added|bytes|cut|tail',
+);
 
 /** The document of a slice that follows from a seed, and whether something about it was meant to be odd. */
 export function reportDocument(
@@ -186,7 +193,11 @@ export function reportDocument(
   const oddRow = chance.number(Math.max(1, rowCount));
   const cells = [
     ...(hasAttributes ? [{ name: 'attr_dependency', kind: 'object', type: null }] : []),
-    ...columns.dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text', type: null })),
+    ...columns.dimensions.map((name) => ({
+      name,
+      kind: isDateDimension(name) ? name : 'text',
+      type: null,
+    })),
     ...columns.metrics.map(({ id, type }) => ({ name: id, kind: 'number', type })),
   ];
   const turned = chance.number(cells.length);
@@ -216,7 +227,9 @@ export function reportDocument(
     return `{${members.join(`,${blank[0] ?? ''}`)}}`;
   });
   const separator = chance.is(0.1) ? ' ,\n' : `,${blank[0] ?? ''}`;
-  const others = new Set<string>(Array.from({ length: chance.number(4) }, () => chance.one(...besides)));
+  const others = new Set<string>(
+    Array.from({ length: chance.number(4) }, () => chance.one(...besides)),
+  );
   const names = new Set<string>();
   const envelope = [...others].filter((member) => {
     const name = member.slice(0, member.indexOf(':'));
@@ -225,12 +238,21 @@ export function reportDocument(
     return isNew;
   });
   if (oddity === 'beside') envelope.push(chance.one(...oddBesides));
-  envelope.splice(chance.number(envelope.length + 1), 0, `"rows":${blank[1] ?? ''}[${rows.join(separator)}]`);
+  envelope.splice(
+    chance.number(envelope.length + 1),
+    0,
+    `"rows":${blank[1] ?? ''}[${rows.join(separator)}]`,
+  );
   const text = `{${envelope.join(`,${blank[1] ?? ''}`)}}${chance.one('', '\n')}`;
   return { body: broken(chance, Buffer.from(text), oddity), isOdd: oddity !== null };
 }
 
-function plainCell(chance: Chance, kind: string, type: ColumnType | null, isOddAttribute: boolean): string {
+function plainCell(
+  chance: Chance,
+  kind: string,
+  type: ColumnType | null,
+  isOddAttribute: boolean,
+): string {
   if (type !== null) return metricCell(chance, type);
   if (kind === 'text') return textCell(chance);
   if (kind !== 'object') return `"${dateLabel(chance, kind)}"`;
@@ -246,7 +268,10 @@ function objectText(chance: Chance, depth: number): string {
     if (chance.is(0.6)) return objectText(chance, depth + 1);
     return `[${Array.from({ length: chance.number(4) }, () => value()).join(`${blank},`)}]`;
   };
-  const members = Array.from({ length: chance.number(5) }, () => `${blank}"${chance.one(...keys)}"${blank}:${value()}`);
+  const members = Array.from(
+    { length: chance.number(5) },
+    () => `${blank}"${chance.one(...keys)}"${blank}:${value()}`,
+  );
   return `{${members.join(`,${blank}`)}${blank}}`;
 }
 
@@ -267,23 +292,32 @@ function respelled(chance: Chance, kind: string, cell: string): string {
       .join(',')}}`;
   if (kind === 'object') return cell.replace('{', '{ ');
   if (kind !== 'text') return cell;
-  return cell.replace(/^"([a-z])/, (_, letter: string) => String.raw`"\u00${letter.charCodeAt(0).toString(16)}`);
+  return cell.replace(
+    /^"([a-z])/,
+    (_, letter: string) => String.raw`"\u00${letter.charCodeAt(0).toString(16)}`,
+  );
 }
 
-const strayBytes = [0x22, 0x5c, 0x2c, 0x7d, 0x7b, 0x5d, 0x30, 0x2e, 0x2d, 0x20, 0x00, 0xff, 0xc3, 0xed, 0x65] as const;
+const strayBytes = [
+  0x22, 0x5c, 0x2c, 0x7d, 0x7b, 0x5d, 0x30, 0x2e, 0x2d, 0x20, 0x00, 0xff, 0xc3, 0xed, 0x65,
+] as const;
 
 /** The document with one or two bytes changed, cut short, or with something around it. */
 function broken(chance: Chance, body: Buffer, oddity: string | null): Buffer {
   if (oddity === 'cut') return body.subarray(0, chance.number(body.length));
   if (oddity === 'tail') {
     const tail = chance.one('{}', 'x', '\u0000', ',', '{"rows":[]}', '\n\n', '}');
-    return chance.is(0.8) ? Buffer.concat([body, Buffer.from(tail)]) : Buffer.concat([Buffer.from('\u{feff}'), body]);
+    return chance.is(0.8)
+      ? Buffer.concat([body, Buffer.from(tail)])
+      : Buffer.concat([Buffer.from('\u{feff}'), body]);
   }
   if (oddity !== 'bytes') return body;
   const bytes = [...body];
   for (let change = chance.number(2); change >= 0; change -= 1) {
     const at = chance.number(bytes.length);
-    const byte = chance.is(0.5) ? chance.one(...strayBytes) : (body[chance.number(body.length)] ?? 0);
+    const byte = chance.is(0.5)
+      ? chance.one(...strayBytes)
+      : (body[chance.number(body.length)] ?? 0);
     bytes.splice(at, chance.number(2), ...(chance.is(0.7) ? [byte] : []));
   }
   return Buffer.from(bytes);

@@ -6,7 +6,13 @@
  */
 
 import { bareNumber, isDocument, type JsonDocument } from './simulator/answer.ts';
-import { addedWarning, isReport, type ReportMutation, rowsOf, withEachRow } from './simulator/mutations.ts';
+import {
+  addedWarning,
+  isReport,
+  type ReportMutation,
+  rowsOf,
+  withEachRow,
+} from './simulator/mutations.ts';
 
 /** All of the changes, in order. */
 export function combined(...mutations: readonly ReportMutation[]): ReportMutation {
@@ -28,13 +34,18 @@ export function replacedValue(
     const before = rowsOf(report)[rowIndex(report, row)]?.[key];
     const changed = withRow(report, row, (old) => ({ ...old, [key]: value }));
     const difference = numberOf(value) - numberOf(before);
-    return totals === 'kept' || !Number.isFinite(difference) ? changed : withTotal(changed, key, difference);
+    return totals === 'kept' || !Number.isFinite(difference)
+      ? changed
+      : withTotal(changed, key, difference);
   };
 }
 
 /** One row's metric written as a bare JSON number of exactly these digits, the total adjusted. */
 export function bareMetric(row: number, metric: string, digits: string): ReportMutation {
-  return combined(replacedValue(row, metric, digits), replacedValue(row, metric, bareNumber(digits), 'kept'));
+  return combined(
+    replacedValue(row, metric, digits),
+    replacedValue(row, metric, bareNumber(digits), 'kept'),
+  );
 }
 
 /** A key the caller did not ask for, in every row. */
@@ -56,7 +67,9 @@ export function duplicatedRow(row: number, changes: JsonDocument = {}): ReportMu
   return (report) => {
     const rows = rowsOf(report);
     const original = rows[rowIndex(report, row)];
-    return original === undefined ? report : { ...report, rows: [...rows, { ...original, ...changes }] };
+    return original === undefined
+      ? report
+      : { ...report, rows: [...rows, { ...original, ...changes }] };
   };
 }
 
@@ -89,7 +102,11 @@ function rowIndex(report: JsonDocument, row: number): number {
   return Math.min(row, rowsOf(report).length - 1);
 }
 
-function withRow(report: JsonDocument, row: number, change: (row: JsonDocument) => JsonDocument): JsonDocument {
+function withRow(
+  report: JsonDocument,
+  row: number,
+  change: (row: JsonDocument) => JsonDocument,
+): JsonDocument {
   const index = rowIndex(report, row);
   return isReport(report)
     ? { ...report, rows: rowsOf(report).map((old, at) => (at === index ? change(old) : old)) }
@@ -107,5 +124,7 @@ function without(record: JsonDocument, key: string): JsonDocument {
 }
 
 function numberOf(value: unknown): number {
-  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? Number(value) : Number.NaN;
+  return typeof value === 'number' || (typeof value === 'string' && value !== '')
+    ? Number(value)
+    : Number.NaN;
 }

@@ -37,7 +37,11 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
     events.push(event);
   };
   const open = (): Promise<Warehouse> =>
-    openWarehouse(join(directory, 'warehouse.duckdb'), { mode: 'write', lockWaitMs: LOCK_WAIT_MS, emit });
+    openWarehouse(join(directory, 'warehouse.duckdb'), {
+      mode: 'write',
+      lockWaitMs: LOCK_WAIT_MS,
+      emit,
+    });
   let warehouse = await open();
   for (const sql of declarations) await warehouse.run(sql);
   await loadDays(warehouse, days, rowsPerDay);
@@ -49,7 +53,10 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
     events,
     path: (name) => join(directory, name),
     async publish(targets, signal = new AbortController().signal) {
-      const { published, failures } = await publish({ publish: targets }, warehouse, { emit, signal });
+      const { published, failures } = await publish({ publish: targets }, warehouse, {
+        emit,
+        signal,
+      });
       const [first] = failures;
       if (first !== undefined) throw first;
       return published;
@@ -74,7 +81,8 @@ export function intoLedger(slice: string): string {
 }
 
 /** The statement that takes a slice out of the ledger, with its table left behind. */
-export const outOfLedger = (slice: string): string => `delete from ripen.slice_tables where slice = '${slice}'`;
+export const outOfLedger = (slice: string): string =>
+  `delete from ripen.slice_tables where slice = '${slice}'`;
 
 /** A killed process gives its lock back a moment after it is gone. */
 const LOCK_WAIT_MS = 5000;
@@ -147,7 +155,10 @@ export async function ask(
   sql: string,
   preparations: readonly string[] = [],
 ): Promise<Record<string, unknown>[]> {
-  const instance = await DuckDBInstance.create(path, path === ':memory:' ? {} : { access_mode: 'READ_ONLY' });
+  const instance = await DuckDBInstance.create(
+    path,
+    path === ':memory:' ? {} : { access_mode: 'READ_ONLY' },
+  );
   const connection = await instance.connect();
   try {
     for (const preparation of preparations) await connection.run(preparation);
@@ -159,6 +170,9 @@ export async function ask(
   }
 }
 
-export async function rowsOf(warehouse: Warehouse, sql: string): Promise<Record<string, unknown>[]> {
+export async function rowsOf(
+  warehouse: Warehouse,
+  sql: string,
+): Promise<Record<string, unknown>[]> {
   return warehouse.rows(sql, [], row);
 }

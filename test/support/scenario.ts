@@ -33,7 +33,10 @@ export interface Scenario {
 
 export const TOKEN = 'marked-token-5e1f';
 
-export function httpService(simulator: Pick<Simulator, 'url'>, change: Partial<HttpService> = {}): HttpService {
+export function httpService(
+  simulator: Pick<Simulator, 'url'>,
+  change: Partial<HttpService> = {},
+): HttpService {
   return {
     kind: 'http',
     baseUrl: simulator.url,
@@ -55,7 +58,10 @@ export function httpService(simulator: Pick<Simulator, 'url'>, change: Partial<H
 
 export async function openScenario(
   slices: readonly Slice[],
-  options: { readonly simulator?: Partial<SimulatorOptions>; readonly service?: Partial<HttpService> } = {},
+  options: {
+    readonly simulator?: Partial<SimulatorOptions>;
+    readonly service?: Partial<HttpService>;
+  } = {},
 ): Promise<Scenario> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-'));
   const simulator = await startSimulator({ token: TOKEN, ...options.simulator });
@@ -80,8 +86,9 @@ export async function openScenario(
     async night(asOf, change = {}, request = {}) {
       simulator.setNow(asOf);
       const changed = { ...config, ...change };
-      const service = connect(changed.service.kind === 'http' ? changed.service : httpService(simulator), (event) =>
-        events.push(event),
+      const service = connect(
+        changed.service.kind === 'http' ? changed.service : httpService(simulator),
+        (event) => events.push(event),
       );
       try {
         const defaults = { ...plainRequest, command: 'sync', asOf } as const;

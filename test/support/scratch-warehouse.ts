@@ -10,7 +10,11 @@ import { closedOnce } from './closing.ts';
 /** Opens it, to be written to; the directory may hold files of the test, too. */
 export async function openScratch() {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-scratch-'));
-  const warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const warehouse = await openWarehouse(join(directory, 'w.duckdb'), {
+    mode: 'write',
+    lockWaitMs: 0,
+    emit: () => {},
+  });
   const close = closedOnce(async () => {
     await warehouse.close();
     await rm(directory, { recursive: true });

@@ -6,7 +6,12 @@
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,7 +55,10 @@ export interface Reply {
 }
 
 /** `'hang'` never answers; a function writes the answer itself. */
-export type Script = (request: Received, count: number) => Reply | 'hang' | ((response: ServerResponse) => void);
+export type Script = (
+  request: Received,
+  count: number,
+) => Reply | 'hang' | ((response: ServerResponse) => void);
 
 export interface ScriptedServer {
   readonly origin: string;
@@ -147,7 +155,12 @@ function answer(response: ServerResponse, reply: Reply, timers: Set<NodeJS.Timeo
   }
 }
 
-function drip(response: ServerResponse, body: Buffer, everyMs: number, timers: Set<NodeJS.Timeout>): void {
+function drip(
+  response: ServerResponse,
+  body: Buffer,
+  everyMs: number,
+  timers: Set<NodeJS.Timeout>,
+): void {
   let sent = 0;
   const timer = setInterval(() => {
     response.write(body.subarray(sent, sent + 1));
@@ -229,7 +242,10 @@ export async function useService(
   tls: Parameters<typeof startScriptedServer>[1] = null,
 ): Promise<{ readonly server: ScriptedServer; readonly connection: Connection }> {
   const server = await startScriptedServer(script, tls);
-  const connection = connectTo(server.origin, typeof overrides === 'function' ? overrides(server.origin) : overrides);
+  const connection = connectTo(
+    server.origin,
+    typeof overrides === 'function' ? overrides(server.origin) : overrides,
+  );
   return { server, connection };
 }
 

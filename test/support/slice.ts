@@ -10,7 +10,9 @@ import type { Slice } from '../../src/model/slice.ts';
 import { type Part, type Window, windowOf } from '../../src/model/window.ts';
 
 /** A slice with everything a test does not care about filled in. */
-export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' | 'metrics'>): Slice {
+export function slice(
+  given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' | 'metrics'>,
+): Slice {
   const utcOffset: UtcOffset = given.utcOffset ?? UTC;
   return {
     grain: dateDimensions.find((name) => given.dimensions.includes(name)) ?? null,
@@ -33,7 +35,12 @@ export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' 
 
 /** Installs by day and app, for tests that are about something else than what a slice asks for. */
 export function dailyInstalls(datePeriod: Slice['datePeriod']): Slice {
-  return slice({ name: 'daily', dimensions: ['day', 'app_token'], metrics: ['installs'], datePeriod });
+  return slice({
+    name: 'daily',
+    dimensions: ['day', 'app_token'],
+    metrics: ['installs'],
+    datePeriod,
+  });
 }
 
 /** A count that is documented to add up, final so many days after its period ends; null: never. */
@@ -52,7 +59,9 @@ export function countMetric(id: string, days: number | null): Metric {
 }
 
 /** A whole period with 100 rows of proven completeness; what a test cares about is given. */
-export function loadedPeriod(given: Partial<LoadedPeriod> & Pick<LoadedPeriod, 'bucket' | 'fetchedAt'>): LoadedPeriod {
+export function loadedPeriod(
+  given: Partial<LoadedPeriod> & Pick<LoadedPeriod, 'bucket' | 'fetchedAt'>,
+): LoadedPeriod {
   const requestedAt = given.fetchedAt;
   const held = { metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven' } as const;
   return { requested: given.bucket, requestedAt, ...held, ...given };

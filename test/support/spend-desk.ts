@@ -60,7 +60,11 @@ export async function openDesk(): Promise<SpendDesk> {
   const events: RunEvent[] = [];
   const emit = (event: RunEvent): void => void events.push(event);
   const inWarehouse: SpendDesk['inWarehouse'] = async (use) => {
-    const warehouse = await openWarehouse(join(directory, 'warehouse.duckdb'), { mode: 'write', lockWaitMs: 0, emit });
+    const warehouse = await openWarehouse(join(directory, 'warehouse.duckdb'), {
+      mode: 'write',
+      lockWaitMs: 0,
+      emit,
+    });
     try {
       return await use(warehouse);
     } finally {
@@ -107,7 +111,8 @@ export async function openDesk(): Promise<SpendDesk> {
 /** Lines as CSV under a header of the first one's columns. */
 export function csvOf(lines: readonly Readonly<Record<string, string>>[]): string {
   const columns = Object.keys(lines[0] ?? goodLine);
-  const quote = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const quote = (text: string): string =>
+    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   return [columns, ...lines.map((line) => columns.map((column) => line[column] ?? ''))]
     .map((fields) => `${fields.map(quote).join(',')}\n`)
     .join('');

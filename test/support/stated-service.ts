@@ -19,16 +19,22 @@ export interface StatedWorld extends Readable {
   close(): Promise<void>;
 }
 
-export async function openStated(slices: readonly Slice[], partners: readonly Partner[] = []): Promise<StatedWorld> {
+export async function openStated(
+  slices: readonly Slice[],
+  partners: readonly Partner[] = [],
+): Promise<StatedWorld> {
   const metrics = [...new Set(slices.flatMap((slice) => slice.metrics))];
   let stated: readonly StatedRow[] = [];
   const server = await startScriptedServer(({ path, query }): Reply => {
     if (path.endsWith('/report')) return reportOf(query, stated);
-    if (path.endsWith('/partners')) return json({ data: { items: partners.map(partnerItem), paging: {} } });
+    if (path.endsWith('/partners'))
+      return json({ data: { items: partners.map(partnerItem), paging: {} } });
     const filters = (query.get('required_filters') ?? '').split(',');
     return json(Object.fromEntries(filters.map((filter) => [filter, itemsOf(filter, metrics)])));
   });
-  const scenario = await openScenario(slices, { service: { baseUrl: server.origin, reportsUrl: server.origin } });
+  const scenario = await openScenario(slices, {
+    service: { baseUrl: server.origin, reportsUrl: server.origin },
+  });
   return {
     async night(asOf, rows) {
       stated = rows;
@@ -53,7 +59,9 @@ function reportOf(query: Received['query'], stated: readonly StatedRow[]): Reply
     attr_dependency: {},
     ...Object.fromEntries(names.map((name) => [name, row[name] ?? null])),
   }));
-  const totals = Object.fromEntries(ids.map((id) => [id, totalOf(said.map((row) => row[id] ?? null))]));
+  const totals = Object.fromEntries(
+    ids.map((id) => [id, totalOf(said.map((row) => row[id] ?? null))]),
+  );
   return json({ rows, totals, warnings: [], pagination: null });
 }
 

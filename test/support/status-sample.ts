@@ -4,8 +4,18 @@ import type * as z from 'zod';
 
 import { addDays, day } from '../../src/model/calendar.ts';
 import { healthOf } from '../../src/status/health.ts';
-import { type storedStretch, metricStatuses, periodCounts, summedCells } from '../../src/status/periods.ts';
-import type { PeriodStatus, RunStatus, SliceStatus, StatusReport } from '../../src/status/status-report.ts';
+import {
+  type storedStretch,
+  metricStatuses,
+  periodCounts,
+  summedCells,
+} from '../../src/status/periods.ts';
+import type {
+  PeriodStatus,
+  RunStatus,
+  SliceStatus,
+  StatusReport,
+} from '../../src/status/status-report.ts';
 
 export const AS_OF = '2026-02-14T03:00:00.000Z';
 const FIRST_DAY = day('2025-02-14');
@@ -73,11 +83,20 @@ export function sampleSlice(given: {
 
 /** A slice in which everything happened that the page has a picture for: 40 metrics, a hole, restatements, cohorts. */
 export function ripenedSlice(name: string, days: number): SliceStatus {
-  const names = Array.from({ length: 40 }, (_, index) => `all_revenue_total_with_a_long_name_d${index}`);
+  const names = Array.from(
+    { length: 40 },
+    (_, index) => `all_revenue_total_with_a_long_name_d${index}`,
+  );
   const metrics = names.map((metric, index) => ({ metric, horizonDays: 3 * (index % 7) }));
   const seen = names.slice(0, 7);
   const base = sampleSlice({ name, days, metrics, missing: [days - 9] });
-  const moved = { periods: 4, first_values: 1, oldest_period: '2026-02-01', before: 4_000_000, after: 3_990_000 };
+  const moved = {
+    periods: 4,
+    first_values: 1,
+    oldest_period: '2026-02-01',
+    before: 4_000_000,
+    after: 3_990_000,
+  };
   return {
     ...base,
     restated: seen.map((metric) => ({ metric, ...moved, change: -10_000 })),
@@ -88,7 +107,9 @@ export function ripenedSlice(name: string, days: number): SliceStatus {
 }
 
 /** What is measured of metrics whose values ripen over two weeks, none of them projected. */
-export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'maturation' | 'backtest'> {
+export function ripeningOf(
+  metrics: readonly string[],
+): Pick<SliceStatus, 'maturation' | 'backtest'> {
   const ages = metrics.flatMap((metric) => [1, 3, 7, 14].map((age) => ({ metric, age })));
   return {
     maturation: ages.map(({ metric, age }) => ({
@@ -116,10 +137,20 @@ function stretchesOf(
   starts: readonly string[],
 ): z.output<typeof storedStretch>[] {
   const settled = Math.max(0, starts.length - horizonDays);
-  const common = { metric, kind: 'cohort', horizon_days: horizonDays, horizon_from: 'documented as cohort' };
+  const common = {
+    metric,
+    kind: 'cohort',
+    horizon_days: horizonDays,
+    horizon_from: 'documented as cohort',
+  };
   const stretch = (state: 'final' | 'maturing', days: readonly string[]) =>
-    days.length === 0 ? [] : [{ ...common, state, first_day: days[0] ?? '', last_day: days.at(-1) ?? '' }];
-  return [...stretch('final', starts.slice(0, settled)), ...stretch('maturing', starts.slice(settled))];
+    days.length === 0
+      ? []
+      : [{ ...common, state, first_day: days[0] ?? '', last_day: days.at(-1) ?? '' }];
+  return [
+    ...stretch('final', starts.slice(0, settled)),
+    ...stretch('maturing', starts.slice(settled)),
+  ];
 }
 
 export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {
@@ -141,7 +172,10 @@ export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {
 }
 
 /** A report of these slices, judged as the reader of the ledger judges it. */
-export function sampleReport(slices: readonly SliceStatus[], change: Partial<StatusReport> = {}): StatusReport {
+export function sampleReport(
+  slices: readonly SliceStatus[],
+  change: Partial<StatusReport> = {},
+): StatusReport {
   const report = {
     as_of: AS_OF,
     warehouse: '/srv/warehouse.duckdb',

@@ -17,7 +17,8 @@ const dateForms: Record<string, (label: string) => string> = {
   day: (label) => label,
   week: (label) => label.slice(0, 10),
   month: (label) => `${label}-01`,
-  quarter: (label) => `${label.slice(3)}-${String((Number(label[1]) - 1) * 3 + 1).padStart(2, '0')}-01`,
+  quarter: (label) =>
+    `${label.slice(3)}-${String((Number(label[1]) - 1) * 3 + 1).padStart(2, '0')}-01`,
   year: (label) => `${label}-01-01`,
 };
 
@@ -38,7 +39,9 @@ async function doubleColumns(warehouse: Warehouse, table: string): Promise<Reado
     [],
     columnRow,
   );
-  return new Set(rows.filter(({ data_type }) => data_type === 'DOUBLE').map(({ column_name }) => column_name));
+  return new Set(
+    rows.filter(({ data_type }) => data_type === 'DOUBLE').map(({ column_name }) => column_name),
+  );
 }
 
 /** Every row of a slice's table, sorted. */

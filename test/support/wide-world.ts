@@ -2,7 +2,12 @@
 
 import { addDays, day, type Day, daysBetween } from '../../src/model/calendar.ts';
 import { daysIn } from './plain-values.ts';
-import { json, type Received, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+import {
+  json,
+  type Received,
+  type ScriptedServer,
+  startScriptedServer,
+} from './scripted-server.ts';
 
 /** Ages are whole days. */
 const AGES = 120;
@@ -11,7 +16,10 @@ const counted = ['sessions', 'retained_users', 'paying_users'];
 /** So many metrics of money or counts by age of cohort; all are documented to add up. */
 export function wideMetrics(count: number): string[] {
   const names = ['all_revenue_total', ...counted];
-  return Array.from({ length: count }, (_, at) => `${names[Math.floor(at / AGES)] ?? 'events'}_d${at % AGES}`);
+  return Array.from(
+    { length: count },
+    (_, at) => `${names[Math.floor(at / AGES)] ?? 'events'}_d${at % AGES}`,
+  );
 }
 
 /** So many dimensions beside the day. */
@@ -30,7 +38,8 @@ export interface WideWorld {
 const FIRST = day('2026-01-01');
 
 /** Whether the total of a metric on a day differs between the first night and the second. */
-export const isChanged = (at: number, of: Day): boolean => (at + daysBetween(FIRST, of)) % CHANGED_EVERY === 0;
+export const isChanged = (at: number, of: Day): boolean =>
+  (at + daysBetween(FIRST, of)) % CHANGED_EVERY === 0;
 const CHANGED_EVERY = 40;
 
 /** In thousandths. */
@@ -65,7 +74,8 @@ export async function startWideWorld(given: {
       if (date < launchDay) continue;
       for (let row = 0; row < rowsPerDay; row += 1) {
         const cells: Record<string, unknown> = { attr_dependency: {}, day: date };
-        for (const [at, name] of dimensions.entries()) cells[name] = `value ${at === 0 ? row : (row + at) % 3}`;
+        for (const [at, name] of dimensions.entries())
+          cells[name] = `value ${at === 0 ? row : (row + at) % 3}`;
         for (const metric of requested) {
           const value = valueOf(places.get(metric) ?? 0, row, date, night);
           cells[metric] = isCount(metric) ? String(value / 1000) : (value / 1000).toFixed(3);
@@ -101,7 +111,12 @@ export async function startWideWorld(given: {
 }
 
 const isCount = (metric: string): boolean => counted.some((name) => metric.startsWith(name));
-const item = (id: string, formatting: string): object => ({ id, name: id, section: '', formatting });
+const item = (id: string, formatting: string): object => ({
+  id,
+  name: id,
+  section: '',
+  formatting,
+});
 
 /** A configuration of slices `wide_0`, `wide_1` … that ask for the same, all of it each night. */
 export function wideConfig(given: {

@@ -40,7 +40,11 @@ const simulator = {
 
 /** What the table above does not allow, with the reason; each is an import of types only. */
 const typeOnlyImports: readonly { from: string; to: string; because: string }[] = [
-  { from: 'spool', to: 'service', because: 'a spooled answer is a saved body, as the service handed it over' },
+  {
+    from: 'spool',
+    to: 'service',
+    because: 'a spooled answer is a saved body, as the service handed it over',
+  },
 ];
 
 /** Outside packages and powerful built-ins, and the only rooms or files that may touch them. */
@@ -83,7 +87,8 @@ const MAX_LINES = 400;
 const MAX_TEST_LINES = 500;
 const SYNC_LINES = 120;
 
-const forbiddenWords = /^(managers?|helpers?|utils?|common|misc|data|info|types|constants|interfaces|lib)$/;
+const forbiddenWords =
+  /^(managers?|helpers?|utils?|common|misc|data|info|types|constants|interfaces|lib)$/;
 /** `filters_data` is the service's own name of an endpoint. */
 const namesOfTheService = new Set(['filters-data.ts']);
 
@@ -104,16 +109,24 @@ interface Import {
 function filesUnder(folder: string): string[] {
   return readdirSync(`${root}/${folder}`, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => posix.join(entry.parentPath.slice(root.length).replaceAll('\\', '/'), entry.name))
+    .map((entry) =>
+      posix.join(entry.parentPath.slice(root.length).replaceAll('\\', '/'), entry.name),
+    )
     .map((path) => path.replace(/^\//, ''))
     .sort();
 }
 
-const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+const withoutComments = (text: string): string =>
+  text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
 
 function importsOf(code: string): Import[] {
-  const found = code.matchAll(/\b(?:(import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?|import\(\s*)(['"])([^'"\n]+)\3/g);
-  return [...found].map(([, , type, , specifier = '']) => ({ specifier, isTypeOnly: type !== undefined }));
+  const found = code.matchAll(
+    /\b(?:(import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?|import\(\s*)(['"])([^'"\n]+)\3/g,
+  );
+  return [...found].map(([, , type, , specifier = '']) => ({
+    specifier,
+    isTypeOnly: type !== undefined,
+  }));
 }
 
 function sourceFile(path: string): SourceFile {
@@ -146,7 +159,8 @@ function isAllowed(from: string, to: string, isTypeOnly: boolean): boolean {
 }
 
 const isOwn = ({ specifier }: Import): boolean => specifier.startsWith('.');
-const targetOf = (path: string, { specifier }: Import): string => posix.join(dirname(path), specifier);
+const targetOf = (path: string, { specifier }: Import): string =>
+  posix.join(dirname(path), specifier);
 const packageOf = (specifier: string): string =>
   /^(?:node:[^/]+|@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[0] ?? specifier;
 
@@ -164,12 +178,24 @@ describe('imports', () => {
   });
 
   test('the commands do nothing that the library cannot: of the rooms that act they know types and texts alone', () => {
-    const acting = new Set(['service', 'spool', 'warehouse', 'extract', 'load', 'links', 'run', 'pipeline', 'page']);
+    const acting = new Set([
+      'service',
+      'spool',
+      'warehouse',
+      'extract',
+      'load',
+      'links',
+      'run',
+      'pipeline',
+      'page',
+    ]);
     const reached = sources
       .filter(({ path }) => roomOf(path) === 'commands')
       .flatMap(({ path, imports }) =>
         imports
-          .filter((each) => isOwn(each) && !each.isTypeOnly && acting.has(roomOf(targetOf(path, each))))
+          .filter(
+            (each) => isOwn(each) && !each.isTypeOnly && acting.has(roomOf(targetOf(path, each))),
+          )
           .map((each) => `${path} imports ${each.specifier}`),
       );
     expect(reached).toEqual([]);
@@ -177,29 +203,40 @@ describe('imports', () => {
 
   test('every folder of src is a room of the table', () => {
     const known = new Set([...levels.flat(), 'simulator']);
-    const strange = [...new Set(sources.map(({ path }) => roomOf(path)))].filter((room) => !known.has(room));
+    const strange = [...new Set(sources.map(({ path }) => roomOf(path)))].filter(
+      (room) => !known.has(room),
+    );
     expect(strange).toEqual([]);
   });
 
   test('lead from no file back to itself, those of types neither', () => {
     const left = new Map(
-      sources.map(({ path, imports }) => [path, imports.filter(isOwn).map((each) => targetOf(path, each))]),
+      sources.map(({ path, imports }) => [
+        path,
+        imports.filter(isOwn).map((each) => targetOf(path, each)),
+      ]),
     );
     // A file whose imports are all gone is in no circle.
     for (let free: string[] = ['']; free.length > 0;) {
-      free = [...left].filter(([, targets]) => targets.every((target) => !left.has(target))).map(([path]) => path);
+      free = [...left]
+        .filter(([, targets]) => targets.every((target) => !left.has(target)))
+        .map(([path]) => path);
       for (const path of free) left.delete(path);
     }
     expect([...left.keys()]).toEqual([]);
   });
 
-  test.each(typeOnlyImports)('the exception for $from is still needed: it reads the types of $to', ({ from, to }) => {
-    const uses = sources.filter(
-      ({ path, imports }) =>
-        roomOf(path) === from && imports.some((each) => isOwn(each) && roomOf(targetOf(path, each)) === to),
-    );
-    expect(uses.length).toBeGreaterThan(0);
-  });
+  test.each(typeOnlyImports)(
+    'the exception for $from is still needed: it reads the types of $to',
+    ({ from, to }) => {
+      const uses = sources.filter(
+        ({ path, imports }) =>
+          roomOf(path) === from &&
+          imports.some((each) => isOwn(each) && roomOf(targetOf(path, each)) === to),
+      );
+      expect(uses.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 /** How many files a stranger opens to follow one ordinary window. */
@@ -210,7 +247,9 @@ describe('the way of one window', () => {
   const [, part = ''] = /^## The way of one window$([\s\S]*?)^## /m.exec(page) ?? [];
   const way = [...part.matchAll(/^\| `([\w/-]+\.ts)` /gm)].map(([, name = '']) => `src/${name}`);
   const targetsOf = (path: string): string[] =>
-    (sources.find((source) => source.path === path)?.imports ?? []).filter(isOwn).map((each) => targetOf(path, each));
+    (sources.find((source) => source.path === path)?.imports ?? [])
+      .filter(isOwn)
+      .map((each) => targetOf(path, each));
   const areJoined = (one: string, other = ''): boolean =>
     targetsOf(one).includes(other) || targetsOf(other).includes(one);
 
@@ -222,15 +261,23 @@ describe('the way of one window', () => {
   });
 
   test('goes from each file to one that it imports, or that imports it', () => {
-    const alone = way.filter((path, at) => !areJoined(path, way[at - 1]) && !areJoined(path, way[at + 1]));
+    const alone = way.filter(
+      (path, at) => !areJoined(path, way[at - 1]) && !areJoined(path, way[at + 1]),
+    );
     expect(alone).toEqual([]);
   });
 });
 
 describe('powers', () => {
   test.each(Object.entries(homes))('%s is imported only in %j', (name, allowed) => {
-    const users = sources.filter(({ imports }) => imports.some(({ specifier }) => packageOf(specifier) === name));
-    expect(users.map(({ path }) => path).filter((path) => !allowed.some((home) => path.startsWith(home)))).toEqual([]);
+    const users = sources.filter(({ imports }) =>
+      imports.some(({ specifier }) => packageOf(specifier) === name),
+    );
+    expect(
+      users
+        .map(({ path }) => path)
+        .filter((path) => !allowed.some((home) => path.startsWith(home))),
+    ).toEqual([]);
     expect(users.length > 0, 'a home that nobody uses is a line too many').toBe(allowed.length > 0);
   });
 
@@ -258,7 +305,9 @@ describe('powers', () => {
         .map((use) => `${path}: ${use}`),
     );
     expect(wrong).toEqual([]);
-    const importing = sources.filter(({ imports }) => imports.some(({ specifier }) => specifier === 'node:process'));
+    const importing = sources.filter(({ imports }) =>
+      imports.some(({ specifier }) => specifier === 'node:process'),
+    );
     expect(importing.map(({ path }) => path)).toEqual([]);
   });
 
@@ -268,9 +317,11 @@ describe('powers', () => {
       ...imports
         .filter(({ specifier }) => specifier.startsWith('node:') && !pureBuiltins.has(specifier))
         .map(({ specifier }) => `${path} imports ${specifier}`),
-      ...[...code.matchAll(/\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\basync\b|\bfetch\(/g)].map(
-        ([use]) => `${path}: ${use}`,
-      ),
+      ...[
+        ...code.matchAll(
+          /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\basync\b|\bfetch\(/g,
+        ),
+      ].map(([use]) => `${path}: ${use}`),
     ]);
     expect(pure.length).toBeGreaterThan(10);
     expect(impure).toEqual([]);
@@ -315,7 +366,10 @@ describe('files', () => {
 
   test('export no two types of one name', () => {
     const names = sources.flatMap(({ path, text }) =>
-      [...text.matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name = '']) => ({ name, path })),
+      [...text.matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name = '']) => ({
+        name,
+        path,
+      })),
     );
     const first = new Map(names.toReversed().map(({ name, path }) => [name, path]));
     expect(names.filter(({ name, path }) => first.get(name) !== path)).toEqual([]);
@@ -324,6 +378,8 @@ describe('files', () => {
   test('leave no unfinished word behind, and ask no checker to look away', () => {
     const marks = /\b(TODO|FIXME|HACK)\b|@ts-(ignore|nocheck|expect-error)|(eslint|oxlint)-disable/;
     const others = tests.filter(({ path }) => path !== 'test/unit/architecture.test.ts');
-    expect([...sources, ...others].filter(({ text }) => marks.test(text)).map(({ path }) => path)).toEqual([]);
+    expect(
+      [...sources, ...others].filter(({ text }) => marks.test(text)).map(({ path }) => path),
+    ).toEqual([]);
   });
 });

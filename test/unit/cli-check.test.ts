@@ -42,7 +42,12 @@ const catalog = [
 ];
 
 const NOW = new Date('2026-03-05T02:30:00Z');
-const REQUIRED = { name: 'daily', dimensions: ['day', 'os_name'], metrics: ['installs'], date_period: '-7d:yesterday' };
+const REQUIRED = {
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs'],
+  date_period: '-7d:yesterday',
+};
 const SETTLED = {
   cohort_maturity: 'fully_mature',
   reattributed: 'all',
@@ -52,13 +57,21 @@ const SETTLED = {
 };
 
 /** What is found at an instant of slices with these settings besides the required ones; lines and columns are those of `stringify`. */
-function findingsOf(slices: readonly object[], items: Catalog = catalog, defaults: object = {}): Finding[] {
+function findingsOf(
+  slices: readonly object[],
+  items: Catalog = catalog,
+  defaults: object = {},
+): Finding[] {
   const text = stringify({
     service: 'simulator',
     defaults,
     slices: slices.map((settings) => ({ ...REQUIRED, ...SETTLED, ...settings })),
   });
-  const { config, stated } = inspectText(text, { file: 'ripen.yaml', directory: '', environment: {} });
+  const { config, stated } = inspectText(text, {
+    file: 'ripen.yaml',
+    directory: '',
+    environment: {},
+  });
   const lists = new CatalogLists(items);
   const found = (config?.slices ?? []).flatMap((slice, index) =>
     sliceFindings({ slice, index, stated, lists }, items, NOW),
@@ -66,7 +79,8 @@ function findingsOf(slices: readonly object[], items: Catalog = catalog, default
   return mergedNotes(found);
 }
 
-const found = (settings: object, items: Catalog = catalog): Finding[] => findingsOf([settings], items);
+const found = (settings: object, items: Catalog = catalog): Finding[] =>
+  findingsOf([settings], items);
 
 describe('a slice compared with filters-data', () => {
   test('one that names only what is listed, or what rows say of organic users, has 0 findings', () => {
@@ -125,11 +139,16 @@ describe('a slice compared with filters-data', () => {
   test.each([
     ['contry_code', 'Did you mean country_code?'],
     ['a_new_one', '`ripen catalog WORD` searches the dimensions.'],
-  ])('while filters-data lists no dimension, %s is compared with the documented ones: %s', (name, hint) => {
-    const dimensions = ['day', name, 'region'];
-    const findings = found({ dimensions, cohort_maturity: 'mature' }, metricLists);
-    expect(findings).toMatchObject([{ severity: 'warning', setting: 'slices[0].dimensions[1]', hint }]);
-  });
+  ])(
+    'while filters-data lists no dimension, %s is compared with the documented ones: %s',
+    (name, hint) => {
+      const dimensions = ['day', name, 'region'];
+      const findings = found({ dimensions, cohort_maturity: 'mature' }, metricLists);
+      expect(findings).toMatchObject([
+        { severity: 'warning', setting: 'slices[0].dimensions[1]', hint },
+      ]);
+    },
+  );
 
   test.each([
     [{ sdk_versoin__in: ['1'] }, 'warning', 'Did you mean sdk_version?'],
@@ -144,14 +163,34 @@ describe('a slice compared with filters-data', () => {
   );
 
   test.each([
-    [{ dimensions: ['day', 'a_new_one'] }, 'dimensions[1]', '`ripen catalog WORD` searches the dimensions.'],
-    [{ filters: { os_name__in: ['ios', 'androd'] } }, 'filters.os_name__in[1]', 'Did you mean android?'],
-    [{ filters: { os_name__not_in: ['andriod'] } }, 'filters.os_name__not_in[0]', 'Did you mean android?'],
+    [
+      { dimensions: ['day', 'a_new_one'] },
+      'dimensions[1]',
+      '`ripen catalog WORD` searches the dimensions.',
+    ],
+    [
+      { filters: { os_name__in: ['ios', 'androd'] } },
+      'filters.os_name__in[1]',
+      'Did you mean android?',
+    ],
+    [
+      { filters: { os_name__not_in: ['andriod'] } },
+      'filters.os_name__not_in[0]',
+      'Did you mean android?',
+    ],
     [{ filters: { os_name__in: ['IOS'] } }, 'filters.os_name__in[0]', 'Did you mean ios?'],
     [{ filters: { os_name__in: ['ios', 'IOS'] } }, 'filters.os_name__in[1]', 'Did you mean ios?'],
-    [{ filters: { os_name__in: ['android', 'andriod'] } }, 'filters.os_name__in[1]', 'Did you mean android?'],
+    [
+      { filters: { os_name__in: ['android', 'andriod'] } },
+      'filters.os_name__in[1]',
+      'Did you mean android?',
+    ],
     [{ filters: { app__in: ['My Ap'] } }, 'filters.app__in[0]', 'Did you mean My App?'],
-    [{ filters: { app_token__in: ['abc123def45'] } }, 'filters.app_token__in[0]', 'Did you mean abc123def456?'],
+    [
+      { filters: { app_token__in: ['abc123def45'] } },
+      'filters.app_token__in[0]',
+      'Did you mean abc123def456?',
+    ],
     [{ currency: 'UDS' }, 'currency', 'Did you mean USD?'],
     [{ currency: 'usd' }, 'currency', 'Did you mean USD?'],
     [{ os_names: ['ios', 'Android'] }, 'os_names[1]', 'Did you mean android?'],
@@ -159,10 +198,16 @@ describe('a slice compared with filters-data', () => {
     [{ cohort_maturity: 'fully_matur' }, 'cohort_maturity', 'Did you mean fully_mature?'],
     [{ cohort_maturity: 'new' }, 'cohort_maturity', null],
     [{ attribution_type: 'clicks' }, 'attribution_type', 'Did you mean click?'],
-    [{ attribution_types: ['click'] }, 'attribution_types', 'Set attribution_type: null to send the list alone.'],
+    [
+      { attribution_types: ['click'] },
+      'attribution_types',
+      'Set attribution_type: null to send the list alone.',
+    ],
     [{ reattributed: 'ture' }, 'reattributed', 'Did you mean true?'],
   ])('%j is 1 warning at %s: %s', (settings, setting, hint) => {
-    expect(found(settings)).toMatchObject([{ severity: 'warning', setting: `slices[0].${setting}`, hint }]);
+    expect(found(settings)).toMatchObject([
+      { severity: 'warning', setting: `slices[0].${setting}`, hint },
+    ]);
   });
 
   test.each([
@@ -182,7 +227,9 @@ describe('a slice compared with filters-data', () => {
       currency: 'EUR',
       cohort_maturity: 'mature',
     };
-    expect(found({ ...settings, filters, iap_revenue_mode: 'GROSS_1', utc_offset: '+05:17' }, [])).toStrictEqual([]);
+    expect(
+      found({ ...settings, filters, iap_revenue_mode: 'GROSS_1', utc_offset: '+05:17' }, []),
+    ).toStrictEqual([]);
   });
 
   test('a wrong value of the defaults is told once for 3 slices, at the defaults, of no slice', () => {
@@ -200,19 +247,25 @@ describe('the dates of a slice', () => {
     ['yesterday:2026-02-20', /covers no day/],
     ['month_start:2026-02-28', /covers no day/],
     ['-3d:2026-03-01', /covers no day/],
-  ])('the date period %s, which lies in the future or ends before it begins, is 1 warning: %s', (period, words) => {
-    const message: unknown = expect.stringMatching(words);
-    expect(found({ date_period: period })).toMatchObject([
-      { severity: 'warning', setting: 'slices[0].date_period', message },
-    ]);
-  });
-
-  test.each(['2026-03-05:9999-12-31', 'month_start:yesterday', '1970-01-01:yesterday', 'last_month', 'today'])(
-    'the date period %s is no finding',
-    (period) => {
-      expect(found({ date_period: period })).toEqual([]);
+  ])(
+    'the date period %s, which lies in the future or ends before it begins, is 1 warning: %s',
+    (period, words) => {
+      const message: unknown = expect.stringMatching(words);
+      expect(found({ date_period: period })).toMatchObject([
+        { severity: 'warning', setting: 'slices[0].date_period', message },
+      ]);
     },
   );
+
+  test.each([
+    '2026-03-05:9999-12-31',
+    'month_start:yesterday',
+    '1970-01-01:yesterday',
+    'last_month',
+    'today',
+  ])('the date period %s is no finding', (period) => {
+    expect(found({ date_period: period })).toEqual([]);
+  });
 
   test('periods kept for 8 days are final before they are removed; for 7 or 6 a warning says that they never are', () => {
     const kept = ['8d', '7d', '6d'].map((retain) => found({ retain }));

@@ -52,7 +52,8 @@ export function recordedShell(
 }
 
 /** What a terminal gets to see of a line. */
-export const textOf = (text: string | JsonLine): string => (text instanceof JsonLine ? text.text : text);
+export const textOf = (text: string | JsonLine): string =>
+  text instanceof JsonLine ? text.text : text;
 
 /** Options as words: `{ lockWait: '5s', json: true }` is `--lock-wait=5s --json`; what is false or undefined is left out. */
 export function flags(options: Readonly<Record<string, string | boolean | undefined>>): string[] {

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 
 import { failureLines, failuresText } from '../../src/terminal/failure-text.ts';
 import { findingsText, type Finding } from '../../src/check/finding.ts';
-import { amountText, countText, durationText, elapsedText, percentText, sizeText } from '../../src/terminal/measure.ts';
+import {
+  amountText,
+  countText,
+  durationText,
+  elapsedText,
+  percentText,
+  sizeText,
+} from '../../src/terminal/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
 import { JsonLine, oneLine, printable } from '../../src/terminal/printable.ts';
 import { summaryText } from '../../src/terminal/summary-text.ts';
@@ -85,7 +92,9 @@ describe('a table', () => {
 
   test('of two cells that may be cut the wider is, and none below 8 columns', () => {
     const both = { columns: columnsOf('~a', '~b'), rows: [['x'.repeat(30), 'y'.repeat(12)]] };
-    expect(tableText(both, 26).split('\n')[1]).toBe(`${'x'.repeat(6)}…${'x'.repeat(5)}  ${'y'.repeat(12)}`);
+    expect(tableText(both, 26).split('\n')[1]).toBe(
+      `${'x'.repeat(6)}…${'x'.repeat(5)}  ${'y'.repeat(12)}`,
+    );
     expect(tableText(both, 5).split('\n')[1]).toBe(
       `${'x'.repeat(4)}…${'x'.repeat(3)}  ${'y'.repeat(4)}…${'y'.repeat(3)}`,
     );
@@ -115,7 +124,9 @@ describe('failures', () => {
     const bug = textOf(failureLines(asFailure(new TypeError('oops')), { log: 'json' }, at));
     expect(JSON.parse(bug)).toMatchObject({ type: 'failed', code: 'BUG' });
     expect(bug).toContain('"stack":"TypeError: oops');
-    expect(textOf(failureLines(new Failure('CONFIG_MISSING', 'no file'), { log: 'json' }, at))).not.toContain('stack');
+    expect(
+      textOf(failureLines(new Failure('CONFIG_MISSING', 'no file'), { log: 'json' }, at)),
+    ).not.toContain('stack');
   });
 });
 
@@ -125,7 +136,12 @@ test('findings come errors first, then warnings, notes and what works, with a co
     return { severity, code, slice: 'a', setting: null, place: null, message, hint: null };
   };
   const works = finding('works', 'token accepted');
-  expect(findingsText([works, finding('note', 'n'), finding('warning', 'w'), finding('error', 'e')], null)).toBe(
+  expect(
+    findingsText(
+      [works, finding('note', 'n'), finding('warning', 'w'), finding('error', 'e')],
+      null,
+    ),
+  ).toBe(
     'SOURCE_REFUSED: slice a: e\nwarning: slice a: w\nnote: slice a: n\n✓ token accepted\n1 error, 1 warning',
   );
   const pair = findingsText([works, finding('works', 'apps listed')], 24);
@@ -153,7 +169,9 @@ const summary: SyncSummary = {
   links: { rows: 340, removed: 0 },
   service: { requests: 31, retries: 2, peak_concurrency: 14, bytes: 1_203_442 },
   published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
-  failures: [{ code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null }],
+  failures: [
+    { code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null },
+  ],
 };
 
 test('a summary shows windows, rows, reasons and how the run ended', () => {
@@ -169,8 +187,17 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
 });
 
 test('a summary without rejected rows has no column for them, and none of links that were not requested', () => {
-  const slices = summary.slices.map((slice) => ({ ...slice, rows: { ...slice.rows, rejected: 0 }, periods: {} }));
-  const text = summaryText({ ...summary, slices, partners: { rows: 0 }, links: { rows: 0, removed: 0 } });
+  const slices = summary.slices.map((slice) => ({
+    ...slice,
+    rows: { ...slice.rows, rejected: 0 },
+    periods: {},
+  }));
+  const text = summaryText({
+    ...summary,
+    slices,
+    partners: { rows: 0 },
+    links: { rows: 0, removed: 0 },
+  });
   expect(text).not.toContain('links');
   expect(text.split('\n').slice(0, 2)).toStrictEqual([
     'slice          windows    rows  restated  periods',
@@ -182,7 +209,12 @@ describe('a plan', () => {
   const both = { new: 1, maturing: 1 };
   const days = { first_day: '2026-02-12', last_day: '2026-02-13' };
   const window = { ...days, periods: 2, reasons: both, requests: 1, rows_expected: 400 };
-  const day = { first_day: '2026-01-03', last_day: '2026-01-03', periods: 1, reasons: { 'became final': 1 } };
+  const day = {
+    first_day: '2026-01-03',
+    last_day: '2026-01-03',
+    periods: 1,
+    reasons: { 'became final': 1 },
+  };
   const idle = {
     name: 'idle',
     windows: [],
@@ -195,7 +227,14 @@ describe('a plan', () => {
     unfinal_periods: 0,
     saved_periods: 0,
   };
-  const due = { ...idle, requests: 2, rows_expected: 600, periods: 60, unfinal_periods: 31, saved_periods: 28 };
+  const due = {
+    ...idle,
+    requests: 2,
+    rows_expected: 600,
+    periods: 60,
+    unfinal_periods: 31,
+    saved_periods: 28,
+  };
   const reasons = { ...both, 'became final': 1 };
   const slice = {
     ...due,
@@ -204,14 +243,22 @@ describe('a plan', () => {
     windows: [window, { ...day, requests: 1, rows_expected: 200 }],
   };
   const unknown = { ...due, requests: 1, rows_expected: null };
-  const never = { ...unknown, name: 'fresh', reasons: both, windows: [{ ...window, rows_expected: null }] };
+  const never = {
+    ...unknown,
+    name: 'fresh',
+    reasons: both,
+    windows: [{ ...window, rows_expected: null }],
+  };
   const changed = {
     ...unknown,
     name: 'changed',
     reasons: { 'meaning changed': 2 },
     windows: [{ ...window, reasons: { 'meaning changed': 2 }, rows_expected: null }],
   };
-  const reversed = { ...idle, reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' } };
+  const reversed = {
+    ...idle,
+    reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' },
+  };
   const rows = { rows_expected: 600, refetch_all_rows: 6200, saved_rows: 5600 };
   const totals = { as_of: '2026-02-14T02:30:00.000Z', requests: 2, ...rows };
 

@@ -31,7 +31,9 @@ async function printed(...argv: string[]): Promise<string> {
   return requested.text;
 }
 
-const commands = [...Object.keys(verbs), 'links', 'spend', 'completion'].map((name) => name.split(' '));
+const commands = [...Object.keys(verbs), 'links', 'spend', 'completion'].map((name) =>
+  name.split(' '),
+);
 
 describe('help', () => {
   test.each([[], ...commands])(
@@ -54,14 +56,16 @@ describe('help', () => {
   test('of the 8 commands that wait for another run names the wait that the library has', async () => {
     const waits: number[] = [];
     for (const words of commands) {
-      const [, wait] = /--lock-wait .*\[default: "(.*)"\]/.exec(await printed(...words, '--help')) ?? [];
+      const [, wait] =
+        /--lock-wait .*\[default: "(.*)"\]/.exec(await printed(...words, '--help')) ?? [];
       if (wait !== undefined) waits.push(durationOf(wait, '--lock-wait'));
     }
     expect(waits).toEqual(Array.from({ length: 8 }, () => LOCK_WAIT_MS));
   });
 
   test('offers no way to give a token', async () => {
-    for (const words of commands) expect(await printed(...words, '--help')).not.toMatch(/--\S*(token|secret|password)/);
+    for (const words of commands)
+      expect(await printed(...words, '--help')).not.toMatch(/--\S*(token|secret|password)/);
   });
 
   test('-h is --help, of ripen itself and of every command', async () => {
@@ -87,7 +91,9 @@ describe('help', () => {
     const completed = async (...words: string[]): Promise<string[]> =>
       (await printed('--get-yargs-completions', 'ripen', ...words)).split('\n');
     expect(await completed('s')).toContain('sync');
-    expect(await completed('status', '--')).toEqual(expect.arrayContaining(['--html', '--config', '--as-of']));
+    expect(await completed('status', '--')).toEqual(
+      expect.arrayContaining(['--html', '--config', '--as-of']),
+    );
     expect(await completed('links', '')).toEqual(['list', 'create', 'update']);
   });
 });
@@ -99,7 +105,10 @@ describe('in a directory with a configuration', () => {
     directory = await mkdtemp(join(tmpdir(), 'ripen-words-'));
     const slice = (name: string): string =>
       `  - { name: ${name}, dimensions: [day], metrics: [installs], date_period: yesterday }\n`;
-    await writeFile(join(directory, 'ripen.yaml'), `service: simulator\nslices:\n${slice('daily')}${slice('weekly')}`);
+    await writeFile(
+      join(directory, 'ripen.yaml'),
+      `service: simulator\nslices:\n${slice('daily')}${slice('weekly')}`,
+    );
     return async () => rm(directory, { recursive: true });
   });
 
@@ -146,23 +155,53 @@ describe('the command line', () => {
     [['backfill', '--slice', 'a'], 'from, to'],
     [['links', 'list'], 'app'],
     [['spend', 'send', '--file', 'a.csv', '--file=b.csv'], '--file was given 2 times'],
-    [['links', 'create', '--app', 'a', '--name', 'A', '--name', 'b', '--name', 'A'], '--name was given 3 times'],
-    [['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'], '--log was given 2 times'],
-    [['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'], '--slice was given 2 times'],
+    [
+      ['links', 'create', '--app', 'a', '--name', 'A', '--name', 'b', '--name', 'A'],
+      '--name was given 3 times',
+    ],
+    [
+      ['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'],
+      '--log was given 2 times',
+    ],
+    [
+      ['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'],
+      '--slice was given 2 times',
+    ],
     [['init', '--dir', 'a', '--dir', 'b'], '--dir was given 2 times'],
-    [['spend', 'send', '--file', 's.csv', '--dry-run=True'], '--dry-run takes no value but true or false'],
-    [['spend', 'send', '--file', 's.csv', '--dry-run=1'], '--dry-run takes no value but true or false'],
+    [
+      ['spend', 'send', '--file', 's.csv', '--dry-run=True'],
+      '--dry-run takes no value but true or false',
+    ],
+    [
+      ['spend', 'send', '--file', 's.csv', '--dry-run=1'],
+      '--dry-run takes no value but true or false',
+    ],
     [['spend', 'send', '--file', 's.csv', '--dryRun='], 'Unknown argument: dryRun'],
-    [['spend', 'send', '--file', 's.csv', '-dry-run=on'], '--dry-run takes no value but true or false'],
-    [['export', '--slice', 'a', '--output', '-', '--final-only=True'], '--final-only takes no value but true or false'],
+    [
+      ['spend', 'send', '--file', 's.csv', '-dry-run=on'],
+      '--dry-run takes no value but true or false',
+    ],
+    [
+      ['export', '--slice', 'a', '--output', '-', '--final-only=True'],
+      '--final-only takes no value but true or false',
+    ],
     [['sync', '--help=yes'], '--help takes no value but true or false'],
     [['spend', 'send', '--file', 's.csv', '--no-dry-run'], 'Unknown argument: no-dry-run'],
-    [['spend', 'send', '--file', 's.csv', '--dry-run', '--dry-run=false'], 'was given as both true and false'],
-    [['spend', 'send', '--file', 's.csv', '--dry-run', 'false', '--dry-run'], 'was given as both true and false'],
+    [
+      ['spend', 'send', '--file', 's.csv', '--dry-run', '--dry-run=false'],
+      'was given as both true and false',
+    ],
+    [
+      ['spend', 'send', '--file', 's.csv', '--dry-run', 'false', '--dry-run'],
+      'was given as both true and false',
+    ],
     [['spend', 'send', '--file', 's.csv', '--dry-run.x=true'], 'Unknown'],
     // What stands behind -- would be dropped in silence.
     [['spend', 'send', '--file', 's.csv', '--', '--dry-run'], 'nothing may stand behind --'],
-    [['drop', '--slice', 'nd', '--yes', '--', '--before', '2026-01-01'], 'nothing may stand behind --'],
+    [
+      ['drop', '--slice', 'nd', '--yes', '--', '--before', '2026-01-01'],
+      'nothing may stand behind --',
+    ],
     [['--', 'sync', '--json'], 'nothing may stand behind --'],
     [['status', '--no-html'], 'Unknown argument: no-html'],
     [['sync', '--no-config'], 'Unknown argument: no-config'],
@@ -178,7 +217,9 @@ describe('the command line', () => {
     [['--file=-dry-run=yes']],
     [['--file=--dry-run=yes']],
   ])('what is clear is taken as it stands, such as %j', async (stated) => {
-    const named = stated.some((word) => word.startsWith('--file')) ? stated : ['--file', 'b', ...stated];
+    const named = stated.some((word) => word.startsWith('--file'))
+      ? stated
+      : ['--file', 'b', ...stated];
     const requested = await parseCommandLine(['spend', 'send', ...named], VERSION);
     expect(requested.kind).toBe('act');
   });
@@ -212,12 +253,18 @@ describe('an instant on the command line', () => {
     expect(instantOf(text, '--as-of').toISOString()).toBe(instant);
   });
 
-  test.each(['2026-02-14', '2026-02-14T02:30:00', '2026-02-30T02:30:00Z', '2026-02-14T24:00:00Z', 'now', ''])(
-    '"%s" is refused with USAGE_INVALID',
-    (text) => {
-      expect(() => instantOf(text, '--as-of')).toThrow(expect.objectContaining({ code: 'USAGE_INVALID' }));
-    },
-  );
+  test.each([
+    '2026-02-14',
+    '2026-02-14T02:30:00',
+    '2026-02-30T02:30:00Z',
+    '2026-02-14T24:00:00Z',
+    'now',
+    '',
+  ])('"%s" is refused with USAGE_INVALID', (text) => {
+    expect(() => instantOf(text, '--as-of')).toThrow(
+      expect.objectContaining({ code: 'USAGE_INVALID' }),
+    );
+  });
 
   test('one later than the clock by a second is AS_OF_IN_FUTURE, the clock itself is not; a mistyped year is too early', () => {
     expect(() => {
@@ -238,15 +285,22 @@ describe('an instant on the command line', () => {
   });
 
   test('--from and --to are both inclusive, and in that order', () => {
-    expect(dayRange('2026-01-01', '2026-01-31')).toStrictEqual({ start: '2026-01-01', end: '2026-02-01' });
+    expect(dayRange('2026-01-01', '2026-01-31')).toStrictEqual({
+      start: '2026-01-01',
+      end: '2026-02-01',
+    });
     expect(() => dayRange('2026-01-02', '2026-01-01')).toThrow('later than --to');
     expect(() => dayRange('2026-1-2', '2026-01-03')).toThrow('--from');
-    expect(() => dayRange('2026-01-01', '9999-12-31')).toThrow('--to was 9999-12-31, later than the last day');
+    expect(() => dayRange('2026-01-01', '9999-12-31')).toThrow(
+      '--to was 9999-12-31, later than the last day',
+    );
   });
 
   test('days to load again begin in 1970 or later: an earlier year is mistyped', () => {
     expect(() => checkForced(dayRange('1970-01-01', '2026-01-03'))).not.toThrow();
-    expect(() => checkForced(dayRange('0026-01-01', '2026-01-03'))).toThrow('began on 0026-01-01, before 1970-01-01');
+    expect(() => checkForced(dayRange('0026-01-01', '2026-01-03'))).toThrow(
+      'began on 0026-01-01, before 1970-01-01',
+    );
   });
 });
 
@@ -256,6 +310,9 @@ describe('the nights of the tour', () => {
     ['2026-02-14T02:30:30Z', '2026-02-12T02:30:00.000Z', '2026-02-13T02:30:00.000Z'],
     ['2026-03-01T00:00:00Z', '2026-02-27T02:30:00.000Z', '2026-02-28T02:30:00.000Z'],
   ])('at %s are, if there are 2, %s and %s', (now, first, second) => {
-    expect(nightsBefore(new Date(now), 2).map((night) => night.toISOString())).toStrictEqual([first, second]);
+    expect(nightsBefore(new Date(now), 2).map((night) => night.toISOString())).toStrictEqual([
+      first,
+      second,
+    ]);
   });
 });

@@ -55,7 +55,11 @@ const cellRow = z.object({ cell: z.string().nullable(), rejected: z.string().nul
 
 /** What became of the one cell of a document with one row: its text as it is stored, or why it is not. */
 async function cell(name: string, value: string | Uint8Array): Promise<string | null> {
-  const body = Buffer.concat([Buffer.from(`{"rows":[{"${name}":`), Buffer.from(value), Buffer.from('}]}')]);
+  const body = Buffer.concat([
+    Buffer.from(`{"rows":[{"${name}":`),
+    Buffer.from(value),
+    Buffer.from('}]}'),
+  ]);
   const { path, read } = readBody(columnsOf([name]), body);
   const [envelope] = read.envelopes;
   if (envelope?.because !== null) return 'broken';
@@ -153,12 +157,24 @@ describe('a document is whole', () => {
     ['no rows at all', '{"rows":[ ]}', 0, [], []],
     ['a byte order mark', `\u{feff}{"rows":[${row}]}`, 1, both, both],
     ['blanks everywhere', `\n { "rows" : [ ${row} ,\t${row} ] } \r\n`, 2, both, both],
-    ['other blanks than in its first row', `{"rows":[${row}, { "app" : "b" , "BIGINT" : 2 } ]}`, 2, both, both],
+    [
+      'other blanks than in its first row',
+      `{"rows":[${row}, { "app" : "b" , "BIGINT" : 2 } ]}`,
+      2,
+      both,
+      both,
+    ],
     ['keys in another order', `{"rows":[${row},{"BIGINT":"1","app":"a"}]}`, 2, both, both],
     ['an escaped key', String.raw`{"rows":[{"\u0061pp":"a","BIGINT":"1"}]}`, 1, both, both],
     ['an empty row', '{"rows":[{}]}', 1, [], []],
     ['a row without a metric', `{"rows":[${row},{"app":"a"}]}`, 2, both, ['app']],
-    ['a key that was not requested', `{"rows":[${row},{"app":"a","BIGINT":"1","x":1}]}`, 2, [...both, 'x'], both],
+    [
+      'a key that was not requested',
+      `{"rows":[${row},{"app":"a","BIGINT":"1","x":1}]}`,
+      2,
+      [...both, 'x'],
+      both,
+    ],
     [
       'attr_dependency in one row',
       `{"rows":[${row},{"attr_dependency":{},"app":"a","BIGINT":"1"}]}`,
@@ -170,8 +186,17 @@ describe('a document is whole', () => {
     const { read } = readBody(pair, body);
     expect(readBody(pair, body, 1).read).toEqual(read);
     const [envelope] = read.envelopes;
-    const found = { ...envelope, keys: envelope?.keys.toSorted(), commonKeys: envelope?.commonKeys.toSorted() };
-    expect(found).toMatchObject({ rows, keys: keys.toSorted(), commonKeys: commonKeys.toSorted(), because: null });
+    const found = {
+      ...envelope,
+      keys: envelope?.keys.toSorted(),
+      commonKeys: envelope?.commonKeys.toSorted(),
+    };
+    expect(found).toMatchObject({
+      rows,
+      keys: keys.toSorted(),
+      commonKeys: commonKeys.toSorted(),
+      because: null,
+    });
   });
 });
 
@@ -216,14 +241,25 @@ describe('keys are distinct, and repeat', () => {
     ['null beside an empty text', [keyedRow('null'), keyedRow('""')], true],
     ['null twice', [keyedRow('null'), keyedRow('"a"'), keyedRow('null')], false],
     ['a text escaped otherwise', [keyedRow('"a"'), keyedRow(String.raw`"\u0061"`)], false],
-    ['an object with other blanks', [keyedRow('"a"', '{"a":"1"}'), keyedRow('"a"', '{ "a" : "1" }')], false],
+    [
+      'an object with other blanks',
+      [keyedRow('"a"', '{"a":"1"}'), keyedRow('"a"', '{ "a" : "1" }')],
+      false,
+    ],
   ])('with %s', (_, rows, isDistinct) => {
-    expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({ rows: rows.length, isDistinct });
+    expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({
+      rows: rows.length,
+      isDistinct,
+    });
   });
 
   test('a key of the first of 130,000 rows repeats in the last, two groups and 10,000 texts later', () => {
-    const rows = Array.from({ length: 130_000 }, (_, at) => keyedRow(`"${at % 10_000}"`, `{"a":"${at % 13}"}`));
-    expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({ isDistinct: true });
+    const rows = Array.from({ length: 130_000 }, (_, at) =>
+      keyedRow(`"${at % 10_000}"`, `{"a":"${at % 13}"}`),
+    );
+    expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({
+      isDistinct: true,
+    });
     const again = [...rows.slice(0, -1), rows[0]].join(',');
     expect(readBody(keyed, `{"rows":[${again}]}`).read).toMatchObject({ isDistinct: false });
   });

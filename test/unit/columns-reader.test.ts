@@ -49,13 +49,22 @@ const fresh = (name: string): string => {
   return join(directory, `${made}.${name}`);
 };
 
-async function saved(body: string | Uint8Array, encoding: SavedBytes['encoding'] = 'identity'): Promise<SavedBytes> {
+async function saved(
+  body: string | Uint8Array,
+  encoding: SavedBytes['encoding'] = 'identity',
+): Promise<SavedBytes> {
   const path = fresh('body');
   await writeFile(path, body);
   return { path, encoding, plainBytes: body.length };
 }
 
-const sums = z.object({ rows: z.string(), apps: z.string(), installs: z.string(), cost: z.string(), free: z.string() });
+const sums = z.object({
+  rows: z.string(),
+  apps: z.string(),
+  installs: z.string(),
+  cost: z.string(),
+  free: z.string(),
+});
 
 const sumsOf = async (path: string): Promise<unknown> =>
   warehouse.rows(
@@ -70,7 +79,8 @@ const sumsOf = async (path: string): Promise<unknown> =>
 function expectedSums(rows: number, times = 1): unknown {
   const numbers = Array.from({ length: rows }, (_, at) => at);
   const paid = numbers.filter((at) => at % 7 !== 0);
-  const sum = (of: readonly number[]): number => of.reduce((total, each) => total + each, 0) * times;
+  const sum = (of: readonly number[]): number =>
+    of.reduce((total, each) => total + each, 0) * times;
   return [
     {
       rows: String(rows * times),
@@ -113,21 +123,28 @@ test('four plain bodies that are read at once each become a file of their own ro
   expect(read.map(({ rows }) => rows)).toEqual([3000, 3000, 2900, 3100]);
   for (const [at, { to }] of requests.entries()) {
     const apps = `select distinct split_part(app, ' ', 2) as app from read_parquet(${literal(to)})`;
-    expect(await warehouse.rows(apps, [], z.object({ app: z.string() }))).toEqual([{ app: String(at) }]);
+    expect(await warehouse.rows(apps, [], z.object({ app: z.string() }))).toEqual([
+      { app: String(at) },
+    ]);
   }
 });
 
 test('a body that breaks off amid a row leaves nothing of it in the rows of the next body', async () => {
   const to = fresh('parquet');
   const whole = '{"rows":[{"day":"2026-01-01","app":"a","installs":"1","cost":"1.0"}]}';
-  const bodies = [await saved('{"rows":[{"attr_dependency":{"partner_id":"7"}'), await saved(whole)];
+  const bodies = [
+    await saved('{"rows":[{"attr_dependency":{"partner_id":"7"}'),
+    await saved(whole),
+  ];
   const { envelopes } = await reader.read({ bodies, columns, to });
   expect(envelopes.map(({ rows, because }) => [rows, because === null])).toEqual([
     [0, false],
     [1, true],
   ]);
   const query = `select attr_dependency::varchar as ids from read_parquet(${literal(to)})`;
-  expect(await warehouse.rows(query, [], z.object({ ids: z.string().nullable() }))).toEqual([{ ids: null }]);
+  expect(await warehouse.rows(query, [], z.object({ ids: z.string().nullable() }))).toEqual([
+    { ids: null },
+  ]);
 });
 
 test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
@@ -167,7 +184,9 @@ test.each([
 ])('a gzip body %s is no answer, and says why', async (_, change) => {
   const body = await saved(change(gzipSync(bodyOf(1000))), 'gzip');
   const read = await reader.read({ bodies: [body], columns, to: fresh('parquet') });
-  expect(read.envelopes.map(({ because }) => because?.slice(0, 31))).toEqual(['it was not complete, valid gzip']);
+  expect(read.envelopes.map(({ because }) => because?.slice(0, 31))).toEqual([
+    'it was not complete, valid gzip',
+  ]);
 });
 
 test('a body that is not there and a Parquet file that is there already are failures of the disk; the next reading works', async () => {

@@ -10,7 +10,12 @@ import { z } from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import { configJsonSchema } from '../../src/config/schema-views.ts';
-import { inspectText, parseConfig, readConfig, resolvedText } from '../../src/config/read-config.ts';
+import {
+  inspectText,
+  parseConfig,
+  readConfig,
+  resolvedText,
+} from '../../src/config/read-config.ts';
 import { scrub } from '../../src/config/secret.ts';
 import { metrics as simulatedMetrics } from '../../src/simulator/world/metrics.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
@@ -37,7 +42,8 @@ const failureOf = async (file?: string): Promise<Failure> =>
     asFailure,
   );
 
-const configOf = (text: string, file = 'ripen.yaml'): Config => parseConfig(text, { file, directory, environment: {} });
+const configOf = (text: string, file = 'ripen.yaml'): Config =>
+  parseConfig(text, { file, directory, environment: {} });
 
 describe('finding the file', () => {
   test('without --config ./ripen.yaml is read, and a missing one is named with the way out', async () => {
@@ -96,13 +102,17 @@ describe('secrets', () => {
   });
 
   test('no form of printing a configuration shows one, and every one is scrubbed from text', async () => {
-    const config = await readConfig({ file: join(ROOT, 'config/example.yaml'), directory, environment: SECRETS });
+    const config = await readConfig({
+      file: join(ROOT, 'config/example.yaml'),
+      directory,
+      environment: SECRETS,
+    });
     const printed = `${JSON.stringify(config)} ${inspect(config, { depth: null, showHidden: true })}`;
     expect(printed).not.toContain('marked');
     for (const secret of Object.values(SECRETS)) expect(scrub(`a ${secret} b`)).toBe('a *** b');
-    expect(config.service.kind === 'http' && config.service.costHeaders['Authorization']?.reveal()).toBe(
-      `Partner ${SECRETS.COST_KEY}`,
-    );
+    expect(
+      config.service.kind === 'http' && config.service.costHeaders['Authorization']?.reveal(),
+    ).toBe(`Partner ${SECRETS.COST_KEY}`);
   });
 });
 
@@ -112,7 +122,9 @@ describe('a configuration', () => {
       'service: simulator\nlinks: { apps: [abc123def456] }\npublish: [{ duckdb: a }]\nslices: [{ name: a, dimensions: [day], metrics: [b], date_period: "today:today", horizons: { b: 1d } }]',
     );
     const isFrozen = (value: unknown): boolean =>
-      typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+      typeof value !== 'object' ||
+      value === null ||
+      (Object.isFrozen(value) && Object.values(value).every(isFrozen));
     expect(isFrozen(config)).toBe(true);
   });
 
@@ -174,12 +186,16 @@ function settingsIn(schema: unknown): [string, unknown][] {
   const node = properties.safeParse(schema);
   if (!node.success) return [];
   const named = properties.safeParse(node.data['properties']);
-  return [...(named.success ? Object.entries(named.data) : []), ...Object.values(node.data).flatMap(settingsIn)];
+  return [
+    ...(named.success ? Object.entries(named.data) : []),
+    ...Object.values(node.data).flatMap(settingsIn),
+  ];
 }
 
 /** What an editor that knows the schema complains about. */
 const editorIssues = (text: string): readonly unknown[] =>
-  z.fromJSONSchema({ ...configJsonSchema() }).safeParse(parse(text, { merge: true })).error?.issues ?? [];
+  z.fromJSONSchema({ ...configJsonSchema() }).safeParse(parse(text, { merge: true })).error
+    ?.issues ?? [];
 
 describe('the files that come with ripen', () => {
   test('config/ripen.schema.json is what the settings generate', async () => {
@@ -205,7 +221,8 @@ slices: [{ name: a, <<: *daily }]`;
   });
 
   test('every setting in the schema has a description', () => {
-    const isDescribed = (schema: unknown): boolean => properties.parse(schema)['description'] !== undefined;
+    const isDescribed = (schema: unknown): boolean =>
+      properties.parse(schema)['description'] !== undefined;
     const undescribed = settingsIn(configJsonSchema()).filter(([, schema]) => !isDescribed(schema));
     expect(undescribed.map(([name]) => name)).toEqual([]);
   });
@@ -223,7 +240,11 @@ slices: [{ name: a, <<: *daily }]`;
     const text = await readFile(join(ROOT, 'config/studio.yaml'), 'utf8');
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(45);
     expect(editorIssues(text)).toEqual([]);
-    const source = { file: join(ROOT, 'config/studio.yaml'), directory: ROOT, environment: SECRETS };
+    const source = {
+      file: join(ROOT, 'config/studio.yaml'),
+      directory: ROOT,
+      environment: SECRETS,
+    };
     const config = parseConfig(text, source);
     expect(config.slices).toHaveLength(12);
     const known = new Set(simulatedMetrics.keys());
@@ -231,14 +252,18 @@ slices: [{ name: a, <<: *daily }]`;
       ({ metrics: named }) => new Set(named).size !== 40 || named.some((id) => !known.has(id)),
     );
     expect(odd).toEqual([]);
-    expect(config.slices.filter(({ parameters }) => parameters['network__not_in'] === 'Organic')).toHaveLength(3);
+    expect(
+      config.slices.filter(({ parameters }) => parameters['network__not_in'] === 'Organic'),
+    ).toHaveLength(3);
     expect(resolvedText(inspectText(text, source)).split('\n').length).toBeGreaterThan(300);
   });
 
   test('config/demo.yaml simulates, writes to ./data and declares a daily and a monthly slice', async () => {
     const config = await readConfig({ file: 'config/demo.yaml', directory: ROOT, environment: {} });
     const paths = [config.warehouse, ...config.publish.map(({ path }) => path)];
-    expect(paths).toEqual(['warehouse.duckdb', 'analytics.duckdb', 'tables'].map((name) => join(ROOT, 'data', name)));
+    expect(paths).toEqual(
+      ['warehouse.duckdb', 'analytics.duckdb', 'tables'].map((name) => join(ROOT, 'data', name)),
+    );
     expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
       ['network_daily', 'day'],
       ['campaign_monthly', 'month'],
@@ -251,15 +276,18 @@ const source = { file: '/somewhere/ripen.yaml', directory: '/somewhere', environ
 const resolvedOf = (text: string): string => resolvedText(inspectText(text, source));
 
 describe('a configuration as `check --resolved` prints it', () => {
-  test.each(['example', 'demo'])('states the same as config/%s.yaml, and shows no secret', async (name) => {
-    const text = await readFile(join(ROOT, `config/${name}.yaml`), 'utf8');
-    const resolved = resolvedOf(text);
-    expect(resolved).not.toContain('marked');
-    expect(JSON.stringify(parseConfig(resolved, { ...source, environment: {} }))).toBe(
-      JSON.stringify(parseConfig(text, source)),
-    );
-    expect(resolvedOf(resolved)).toBe(resolved);
-  });
+  test.each(['example', 'demo'])(
+    'states the same as config/%s.yaml, and shows no secret',
+    async (name) => {
+      const text = await readFile(join(ROOT, `config/${name}.yaml`), 'utf8');
+      const resolved = resolvedOf(text);
+      expect(resolved).not.toContain('marked');
+      expect(JSON.stringify(parseConfig(resolved, { ...source, environment: {} }))).toBe(
+        JSON.stringify(parseConfig(text, source)),
+      );
+      expect(resolvedOf(resolved)).toBe(resolved);
+    },
+  );
 
   test('holds what braces, anchors, merges, variables and defaults stand for, and every default', () => {
     const text = `service: { base_url: https://c.example.com, reports_url: https://r.example.com, token: "\${RIPEN_TOKEN}",
@@ -326,6 +354,8 @@ slices:
   });
 
   test('of a file with mistakes is refused with all of them', () => {
-    expect(() => resolvedOf('service: simulatr\npartners: maybe')).toThrow(/simulator\?\n.*:2:11: partners/);
+    expect(() => resolvedOf('service: simulatr\npartners: maybe')).toThrow(
+      /simulator\?\n.*:2:11: partners/,
+    );
   });
 });

@@ -10,7 +10,12 @@ import { metricsOf } from '../../src/model/metric.ts';
 import type { DateBound, Slice } from '../../src/model/slice.ts';
 import { always } from '../support/always.ts';
 
-const REQUIRED = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-7d:yesterday' };
+const REQUIRED = {
+  name: 'daily',
+  dimensions: ['day'],
+  metrics: ['installs'],
+  date_period: '-7d:yesterday',
+};
 
 const ALWAYS_SENT = {
   attribution_source: 'dynamic',
@@ -22,7 +27,11 @@ const ALWAYS_SENT = {
 
 function configOf(slice: object, defaults: object = {}) {
   const text = stringify({ service: 'simulator', defaults, slices: [{ ...REQUIRED, ...slice }] });
-  return parseConfig(text, { file: '/somewhere/ripen.yaml', directory: '/somewhere', environment: {} });
+  return parseConfig(text, {
+    file: '/somewhere/ripen.yaml',
+    directory: '/somewhere',
+    environment: {},
+  });
 }
 
 function sliceOf(slice: object, defaults: object = {}): Slice {
@@ -34,7 +43,12 @@ function sliceOf(slice: object, defaults: object = {}): Slice {
 describe('report parameters', () => {
   test('the five with a documented default are always stated, the four without are left and listed', () => {
     expect(sliceOf({}).parameters).toEqual(ALWAYS_SENT);
-    expect(leftToService(sliceOf({}))).toEqual(['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed']);
+    expect(leftToService(sliceOf({}))).toEqual([
+      'ad_spend_mode',
+      'currency',
+      'iap_revenue_mode',
+      'reattributed',
+    ]);
   });
 
   test.each([
@@ -55,11 +69,14 @@ describe('report parameters', () => {
     ['period_over_period', 'previous_week', 'previous_week'],
     ['currency', 'USD', 'USD'],
     ['limit', 1000, '1000'],
-  ])('%s set to %j goes on the wire as %j, from a slice and from the defaults', (name, value, wire) => {
-    expect(sliceOf({ [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
-    expect(sliceOf({}, { [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
-    expect(leftToService(sliceOf({ [name]: value }))).not.toContain(name);
-  });
+  ])(
+    '%s set to %j goes on the wire as %j, from a slice and from the defaults',
+    (name, value, wire) => {
+      expect(sliceOf({ [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
+      expect(sliceOf({}, { [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
+      expect(leftToService(sliceOf({ [name]: value }))).not.toContain(name);
+    },
+  );
 
   test('a dimension, filter, index and sort key that no document lists are sent as written; a text that is no list may hold a comma', () => {
     const { dimensions: names, parameters } = sliceOf({
@@ -78,16 +95,25 @@ describe('report parameters', () => {
   });
 
   test('all 34 dimensions take all 8 suffixes, a metric all 6', () => {
-    const texts = dimensions.flatMap((name) => dimensionFilters.map((suffix) => `${name}__${suffix}: x`));
+    const texts = dimensions.flatMap((name) =>
+      dimensionFilters.map((suffix) => `${name}__${suffix}: x`),
+    );
     const numbers = metricFilters.map((suffix) => `dulci_purchase_d7_s2s__${suffix}: 1.5`);
-    const filters = z.record(z.string(), z.unknown()).parse(parse([...texts, ...numbers].join('\n')));
+    const filters = z
+      .record(z.string(), z.unknown())
+      .parse(parse([...texts, ...numbers].join('\n')));
     const { parameters } = sliceOf({ filters });
     expect(Object.keys(parameters)).toHaveLength(34 * 8 + 6 + 5);
-    expect(parameters).toMatchObject({ country_code__not_in: 'x', dulci_purchase_d7_s2s__ne: '1.5' });
+    expect(parameters).toMatchObject({
+      country_code__not_in: 'x',
+      dulci_purchase_d7_s2s__ne: '1.5',
+    });
   });
 
   test('extra parameters are passed on as text', () => {
-    const { parameters } = sliceOf({ extra_parameters: { one: 1, flag: true, list: ['a', 2], text: 'x,y' } });
+    const { parameters } = sliceOf({
+      extra_parameters: { one: 1, flag: true, list: ['a', 2], text: 'x,y' },
+    });
     expect(parameters).toMatchObject({ one: '1', flag: 'true', list: 'a,2', text: 'x,y' });
   });
 
@@ -104,10 +130,19 @@ describe('report parameters', () => {
   test('a slice replaces what the defaults say, key by key: its filters stand in the place of theirs', () => {
     const { parameters, utcOffset } = sliceOf(
       { utc_offset: '+05:30', filters: { os_name__in: ['ios'] } },
-      { utc_offset: '+01:00', currency: 'EUR', filters: { os_name__in: ['android'], installs__gte: 1 } },
+      {
+        utc_offset: '+01:00',
+        currency: 'EUR',
+        filters: { os_name__in: ['android'], installs__gte: 1 },
+      },
     );
     expect(utcOffset).toBe('+05:30');
-    expect(parameters).toEqual({ ...ALWAYS_SENT, utc_offset: '+05:30', currency: 'EUR', os_name__in: 'ios' });
+    expect(parameters).toEqual({
+      ...ALWAYS_SENT,
+      utc_offset: '+05:30',
+      currency: 'EUR',
+      os_name__in: 'ios',
+    });
   });
 });
 
@@ -151,7 +186,9 @@ describe('a slice', () => {
   test('has the horizons it states or else those of the defaults, settle and lifetime apart', () => {
     const day = 86_400_000;
     const defaults = { horizons: { settle: '2h', 'z_*': '3d' } };
-    expect(sliceOf({ horizons: { b: '2d', 'a_*': '1d', lifetime: '90d' } }, defaults)).toMatchObject({
+    expect(
+      sliceOf({ horizons: { b: '2d', 'a_*': '1d', lifetime: '90d' } }, defaults),
+    ).toMatchObject({
       horizons: [
         { pattern: 'b', horizonMs: 2 * day },
         { pattern: 'a_*', horizonMs: day },
@@ -169,7 +206,11 @@ describe('a slice', () => {
   test('takes every key but its name from the defaults; what is wrong there is told there, once', () => {
     const { name: _, ...others } = REQUIRED;
     const stated = { ...others, types: { installs: 'DOUBLE' }, additive: { installs: false } };
-    const text = stringify({ service: 'simulator', defaults: stated, slices: [{ name: 'one' }, { name: 'two' }] });
+    const text = stringify({
+      service: 'simulator',
+      defaults: stated,
+      slices: [{ name: 'one' }, { name: 'two' }],
+    });
     const source = { file: '/somewhere/ripen.yaml', directory: '/somewhere', environment: {} };
     expect(parseConfig(text, source).slices).toMatchObject([
       { name: 'one', metrics: ['installs'], types: { installs: 'DOUBLE' } },
@@ -196,7 +237,11 @@ describe('a slice', () => {
       retainDays: null,
       horizons: [],
     });
-    const own = { refresh: [1, 2, 30], retain: '48h', additive: { revenue: false, constructor: false } };
+    const own = {
+      refresh: [1, 2, 30],
+      retain: '48h',
+      additive: { revenue: false, constructor: false },
+    };
     const defaults = { refresh: 'nightly', retain: '400d', max_rejects: 5, completeness: 'warn' };
     expect(sliceOf({ ...own, types: { installs: 'decimal(18, 6)' } }, defaults)).toMatchObject({
       refresh: [1, 2, 30],
@@ -212,7 +257,9 @@ describe('a slice', () => {
     const metrics = ['constructor', '__proto__', '_odd', 'window_no', 'period', 'row count'];
     const built = sliceOf({ metrics, types: { constructor: 'DOUBLE' } });
     expect(built.metrics).toEqual(metrics);
-    expect(metricsOf(built, []).map(({ id, type }) => [id, type.kind])).toEqual(metrics.map((id) => [id, 'DOUBLE']));
+    expect(metricsOf(built, []).map(({ id, type }) => [id, type.kind])).toEqual(
+      metrics.map((id) => [id, 'DOUBLE']),
+    );
   });
 });
 
@@ -239,7 +286,9 @@ describe('print, then parse', () => {
       limit: fc.integer({ min: 1, max: 1e9 }),
       cohort_maturity: fc.constantFrom('mature', 'immature'),
       filters: fc.dictionary(
-        fc.tuple(fc.constantFrom(...dimensions), fc.constantFrom('in', 'not_in')).map((parts) => parts.join('__')),
+        fc
+          .tuple(fc.constantFrom(...dimensions), fc.constantFrom('in', 'not_in'))
+          .map((parts) => parts.join('__')),
         wordList,
       ),
       extra_parameters: fc.dictionary(fc.stringMatching(/^x[a-z_]{0,8}[a-z]$/), word),
@@ -252,7 +301,10 @@ describe('print, then parse', () => {
     always([slices], { numRuns: 200, seed: 20_260_101 }, (slice) => {
       const printed = withDollarsDoubled(slice);
       const { dimensions: _, filters = {}, extra_parameters: extra = {}, ...named } = slice;
-      const stated = Object.entries({ ...named, ...filters, ...extra }).map(([name, value]) => [name, String(value)]);
+      const stated = Object.entries({ ...named, ...filters, ...extra }).map(([name, value]) => [
+        name,
+        String(value),
+      ]);
       const built = sliceOf(printed);
       expect(built.parameters).toEqual({ ...ALWAYS_SENT, ...Object.fromEntries(stated) });
       expect(built.dimensions).toEqual(slice.dimensions);

@@ -25,11 +25,15 @@ function problemsOf(text: string, environment: Record<string, string> = {}): str
 const problemsWith = (lines: string): string[] => problemsOf(`service: simulator\n${lines}\n`);
 
 /** Problems of one slice with these settings besides. */
-const problemsOfSlice = (settings: string): string[] => problemsWith(`slices:\n${SLICE}, ${settings} }`);
+const problemsOfSlice = (settings: string): string[] =>
+  problemsWith(`slices:\n${SLICE}, ${settings} }`);
 
 describe('problems', () => {
   test('a file with ten different mistakes is told all ten at once, each with its line and column', () => {
-    const text = readFileSync(new URL('../fixtures/config/ten-mistakes.yaml', import.meta.url), 'utf8');
+    const text = readFileSync(
+      new URL('../fixtures/config/ten-mistakes.yaml', import.meta.url),
+      'utf8',
+    );
     const problems = problemsOf(text, { RIPEN_TOKEN: 'hidden-token' });
     expect(problems.map((line) => line.split(': ').slice(0, 2).join(' '))).toEqual([
       'ripen.yaml:3:16 service.reports_url',
@@ -51,26 +55,54 @@ describe('problems', () => {
     expect(problems[8]).toMatch(/did you mean installs\?$/);
   });
 
-  const endpoint = (address: string): string => `publish: [{ delta: "s3://bucket/x", endpoint: "${address}" }]`;
+  const endpoint = (address: string): string =>
+    `publish: [{ delta: "s3://bucket/x", endpoint: "${address}" }]`;
   const notified = (address: string): string => `notify: { url: "${address}" }`;
   const plainHttp =
     'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
   test.each([
     [notified('http://hooks.example.com/S3CRET'), `notify.url: the value ${plainHttp}`],
     [notified('https://hooks.example.com/S3CRET '), 'notify.url: the value is not an address'],
-    [notified('ftp://h.example.com'), 'is not an address; must be an address such as https://reports.example.com'],
-    [notified('https://usr:S3CRET@a.example.com'), 'the value holds credentials; must be an address without'],
-    ['notify: https://hooks.example.com/S3CRET', 'notify: the value is not allowed; must be a mapping'],
+    [
+      notified('ftp://h.example.com'),
+      'is not an address; must be an address such as https://reports.example.com',
+    ],
+    [
+      notified('https://usr:S3CRET@a.example.com'),
+      'the value holds credentials; must be an address without',
+    ],
+    [
+      'notify: https://hooks.example.com/S3CRET',
+      'notify: the value is not allowed; must be a mapping',
+    ],
     ['notify: [https://hooks.example.com/S3CRET]', 'notify'],
-    ['notify: { https://hooks.example.com/S3CRET: null }', 'notify.(an address): is not a known key'],
-    [`notify: { url: "https://a.example.com", https://b.example.com/S3CRET: x }`, '(an address): is not a known key'],
+    [
+      'notify: { https://hooks.example.com/S3CRET: null }',
+      'notify.(an address): is not a known key',
+    ],
+    [
+      `notify: { url: "https://a.example.com", https://b.example.com/S3CRET: x }`,
+      '(an address): is not a known key',
+    ],
     ['https://hooks.example.com/S3CRET: x', '(an address): is not a known key'],
-    [endpoint('minio:9000'), 'is not an address; must be an address such as https://reports.example.com'],
+    [
+      endpoint('minio:9000'),
+      'is not an address; must be an address such as https://reports.example.com',
+    ],
     [endpoint('http://minio.example.com'), plainHttp],
-    [endpoint('https://AKIA:S3CRET@a.example.com'), 'the value holds credentials; must be an address without'],
-    [endpoint('https://a.example.com/?a=b'), 'holds a query or a fragment; must be an origin and at most a path'],
+    [
+      endpoint('https://AKIA:S3CRET@a.example.com'),
+      'the value holds credentials; must be an address without',
+    ],
+    [
+      endpoint('https://a.example.com/?a=b'),
+      'holds a query or a fragment; must be an origin and at most a path',
+    ],
     [endpoint('AKIA:S3CRET@minio.example.com'), 'the value is not an address'],
-    ['publish: [{ delta: "s3://AKIA:S3CRET@bkt/x" }]', 'publish[0].delta: the value is not a place for a lake'],
+    [
+      'publish: [{ delta: "s3://AKIA:S3CRET@bkt/x" }]',
+      'publish[0].delta: the value is not a place for a lake',
+    ],
     [
       'publish: [{ duckdb: "https://a.example.com/a?X-Signature=S3CRET" }]',
       'publish[0].duckdb: the value is an address',
@@ -91,9 +123,14 @@ describe('problems', () => {
   });
 
   test('the failure counts its problems and exits as a usage error', () => {
-    const parse = () => parseConfig('service: 1\nx: 1', { file: 'ripen.yaml', directory: '/work', environment: {} });
+    const parse = () =>
+      parseConfig('service: 1\nx: 1', { file: 'ripen.yaml', directory: '/work', environment: {} });
     expect(parse).toThrow(
-      expect.objectContaining({ code: 'CONFIG_INVALID', kind: 'usage', facts: { file: 'ripen.yaml', problems: 2 } }),
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        kind: 'usage',
+        facts: { file: 'ripen.yaml', problems: 2 },
+      }),
     );
   });
 
@@ -109,20 +146,60 @@ describe('problems', () => {
       '4:17',
       'states paid_d1 twice; must state it once',
     ],
-    ['service: simulator\npublish: [{ duckdb: a, parquet: b }]', '2:11', 'one destination, duckdb, delta or parquet'],
+    [
+      'service: simulator\npublish: [{ duckdb: a, parquet: b }]',
+      '2:11',
+      'one destination, duckdb, delta or parquet',
+    ],
     ['service: simulator\npublish: [{}]', '2:11', 'must name one destination'],
-    ['service: simulator\npublish: [{ duckdb: s3://b/x }]', '2:21', 'must be a path of this machine'],
-    ['service: simulator\npublish: [{ parquet: gs://b/x }]', '2:22', 'must be a directory or s3://bucket/prefix'],
-    ['service: simulator\npublish: [{ parquet: "s3:/bucket" }]', '2:22', 'must be a directory or s3://bucket/prefix'],
-    ['service: simulator\npublish: [{ parquet: s3://ab/x }]', '2:22', 'a bucket of 3 to 63 small letters'],
-    ['service: simulator\npublish: [{ delta: s3://Bucket }]', '2:20', 'a bucket of 3 to 63 small letters'],
-    ['service: simulator\npublish: [{ delta: s3://bkt/a/../b }]', '2:20', 'a prefix without empty steps, . or ..'],
-    ['service: simulator\npublish: [{ duckdb: a, mode: 644 }]', '2:30', 'must be octal text such as "0644"'],
+    [
+      'service: simulator\npublish: [{ duckdb: s3://b/x }]',
+      '2:21',
+      'must be a path of this machine',
+    ],
+    [
+      'service: simulator\npublish: [{ parquet: gs://b/x }]',
+      '2:22',
+      'must be a directory or s3://bucket/prefix',
+    ],
+    [
+      'service: simulator\npublish: [{ parquet: "s3:/bucket" }]',
+      '2:22',
+      'must be a directory or s3://bucket/prefix',
+    ],
+    [
+      'service: simulator\npublish: [{ parquet: s3://ab/x }]',
+      '2:22',
+      'a bucket of 3 to 63 small letters',
+    ],
+    [
+      'service: simulator\npublish: [{ delta: s3://Bucket }]',
+      '2:20',
+      'a bucket of 3 to 63 small letters',
+    ],
+    [
+      'service: simulator\npublish: [{ delta: s3://bkt/a/../b }]',
+      '2:20',
+      'a prefix without empty steps, . or ..',
+    ],
+    [
+      'service: simulator\npublish: [{ duckdb: a, mode: 644 }]',
+      '2:30',
+      'must be octal text such as "0644"',
+    ],
     ['service: simulator\nlinks: { apps: [short] }', '2:17', 'is not an app token'],
-    ['service: simulator\nlinks: { apps: all, max_level: 5 }', '2:32', 'the value is too large; must be at most 4'],
+    [
+      'service: simulator\nlinks: { apps: all, max_level: 5 }',
+      '2:32',
+      'the value is too large; must be at most 4',
+    ],
     ['service: simulator\nlinks: true', '2:8', 'must be false or a mapping'],
     ['service: simulator\nslices: {}', '2:9', 'is a mapping; must be a list'],
-    ['service: simulator\nwarehouse: "${A:-${B:-c}}"', '2:12', 'holds a variable that cannot be read'],
+    [
+      'service: simulator\nwarehouse: "${A:-${B:-c}}"',
+      '2:12',
+      'holds a variable that cannot be read',
+    ],
     ['service: { simulator: { now: 2026-02-30T00:00:00Z } }', '1:30', 'is not an instant'],
   ])('%j is refused at %s: %s', (text, position, words) => {
     const problems = problemsOf(text);
@@ -152,18 +229,25 @@ describe('problems', () => {
     ['max_concurrency: 1.5', 'must be a whole number, 1 to 50'],
     ['max_response_bytes: 5XB', 'must be bytes, or text such as 500MB'],
     ['token: t0ken, token_file: f', 'is stated together with token'],
-  ])('the service setting %j is refused (%s) without repeating what it holds', (settings, words) => {
-    const token = settings.includes('token') ? '' : ', token: t0ken';
-    const url = settings.includes('base_url') ? '' : ', base_url: https://c.example.com';
-    const problems = problemsOf(`service: { reports_url: https://r.example.com, ${settings}${token}${url} }`);
-    expect(problems.filter((line) => line.includes(words))).toHaveLength(1);
-    expect(problems.join()).not.toContain('s3cret-word');
-  });
+  ])(
+    'the service setting %j is refused (%s) without repeating what it holds',
+    (settings, words) => {
+      const token = settings.includes('token') ? '' : ', token: t0ken';
+      const url = settings.includes('base_url') ? '' : ', base_url: https://c.example.com';
+      const problems = problemsOf(
+        `service: { reports_url: https://r.example.com, ${settings}${token}${url} }`,
+      );
+      expect(problems.filter((line) => line.includes(words))).toHaveLength(1);
+      expect(problems.join()).not.toContain('s3cret-word');
+    },
+  );
 
   test('a service without a token is told once, at the service', () => {
-    expect(problemsOf('service: { base_url: https://c.example.com, reports_url: https://r.example.com }')).toEqual([
-      'ripen.yaml:1:1: service.token: is missing; must be stated here or in token_file',
-    ]);
+    expect(
+      problemsOf(
+        'service: { base_url: https://c.example.com, reports_url: https://r.example.com }',
+      ),
+    ).toEqual(['ripen.yaml:1:1: service.token: is missing; must be stated here or in token_file']);
   });
 
   test('switched-off certificate checking in the environment is refused', () => {
@@ -201,7 +285,10 @@ describe('problems', () => {
     ['max_rejects: -1', 'must be at least 0'],
     ['horizons: { "a_*": 36601d }', 'is too long; must be at most 36600d'],
     ['additive: { installs: 1 }', 'must be true or false'],
-    ['additive: { instals: false }', 'is not a metric of this slice; allowed: installs; did you mean installs?'],
+    [
+      'additive: { instals: false }',
+      'is not a metric of this slice; allowed: installs; did you mean installs?',
+    ],
     ['additive: { __proto__: false }', 'contains a key that no mapping can have'],
     ['completeness: required', 'must be one of require, warn; did you mean require?'],
     ['retain: 400', 'is a number; must be whole days, 1d to 36600d, such as 400d'],
@@ -264,14 +351,22 @@ describe('problems', () => {
     ['date_period: this_month:today', 'is not a date period'],
     ['date_period: "-36601d:today"', 'is not a date period'],
     ['date_period: "2026-01-01:10000-01-01"', 'is not a date period'],
-    ['date_period: "0026-01-01:yesterday"', 'begins on 0026-01-01; must begin on 1970-01-01 or later'],
+    [
+      'date_period: "0026-01-01:yesterday"',
+      'begins on 0026-01-01; must begin on 1970-01-01 or later',
+    ],
     ['date_period: "1969-12-31:1970-01-01"', 'begins on 1969-12-31'],
     ['date_period: "2026-02-02:2026-02-01"', 'ends before it starts'],
     ['date_period: "today:-3d"', 'ends before it starts'],
     ['date_period: "week_start:-7d"', 'ends before it starts'],
     ['date_period: "month_start:-31d"', 'ends before it starts'],
   ])('a slice with %j is one problem: %s', (setting, words) => {
-    const required = ['name: daily', 'dimensions: [day]', 'metrics: [installs]', 'date_period: "-7d:yesterday"'];
+    const required = [
+      'name: daily',
+      'dimensions: [day]',
+      'metrics: [installs]',
+      'date_period: "-7d:yesterday"',
+    ];
     const key = setting.split(':')[0] ?? '';
     const lines = required.map((line) => (line.startsWith(key) ? setting : line));
     const problems = problemsWith(`slices:\n  - ${lines.join('\n    ')}`);
@@ -315,7 +410,8 @@ describe('problems', () => {
   });
 
   test('the file is named relative to the working directory, and in full outside it', () => {
-    const parse = (file: string) => () => parseConfig('service: 1', { file, directory: '/work', environment: {} });
+    const parse = (file: string) => () =>
+      parseConfig('service: 1', { file, directory: '/work', environment: {} });
     expect(parse('conf/a.yaml')).toThrow(/^conf\/a\.yaml:1:10: /);
     expect(parse('/etc/a.yaml')).toThrow(/^\/etc\/a\.yaml:1:10: /);
   });
@@ -326,17 +422,37 @@ const isMapping = (value: unknown): value is object => typeof value === 'object'
 /** Every place of a document, root apart. */
 function placesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   const inner = isMapping(value) ? Object.entries(value) : [];
-  return [...(path.length === 0 ? [] : [path]), ...inner.flatMap(([step, each]) => placesOf(each, [...path, step]))];
+  return [
+    ...(path.length === 0 ? [] : [path]),
+    ...inner.flatMap(([step, each]) => placesOf(each, [...path, step])),
+  ];
 }
 
 test('whatever stands at any one place of the example, it is read, or refused with its problems', () => {
-  const document = parseDocument(readFileSync(new URL('../../config/example.yaml', import.meta.url), 'utf8'));
+  const document = parseDocument(
+    readFileSync(new URL('../../config/example.yaml', import.meta.url), 'utf8'),
+  );
   const names = ['RIPEN_TOKEN', 'COST_KEY', 'PING_URL', 'SLACK_URL'];
-  const environment = Object.fromEntries(names.map((name) => [name, `https://hidden.example.com/${name}`]));
+  const environment = Object.fromEntries(
+    names.map((name) => [name, `https://hidden.example.com/${name}`]),
+  );
   const places = placesOf(document.toJS());
   expect(places.length).toBeGreaterThan(100);
   const anything = fc.oneof(
-    fc.constantFrom(null, '', '__proto__', 'constructor', -1, 1e300, true, [], {}, [[]], { a: { b: [null] } }, 'a,b'),
+    fc.constantFrom(
+      null,
+      '',
+      '__proto__',
+      'constructor',
+      -1,
+      1e300,
+      true,
+      [],
+      {},
+      [[]],
+      { a: { b: [null] } },
+      'a,b',
+    ),
     fc.string({ maxLength: 8 }).map((text) => text.replaceAll('$', '')),
   );
   fc.assert(

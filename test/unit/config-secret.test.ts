@@ -29,12 +29,15 @@ describe('a secret in a text', () => {
     expect(scrub(`a ${form} b`)).toBe('a *** b');
   });
 
-  test.each(['Bearer ', 'Token token=', 'user:', 'u:', 'us:'])('is gone from the base64 of it behind %j', (before) => {
-    const clean = scrub(base64(`${before}${VALUE}`));
-    expect(clean).toContain('***');
-    // At most the digits that its own first and last bytes share with a neighbour are left of it.
-    expect(clean.length).toBeLessThanOrEqual(base64(before).length + '***'.length + 4);
-  });
+  test.each(['Bearer ', 'Token token=', 'user:', 'u:', 'us:'])(
+    'is gone from the base64 of it behind %j',
+    (before) => {
+      const clean = scrub(base64(`${before}${VALUE}`));
+      expect(clean).toContain('***');
+      // At most the digits that its own first and last bytes share with a neighbour are left of it.
+      expect(clean.length).toBeLessThanOrEqual(base64(before).length + '***'.length + 4);
+    },
+  );
 
   test('is gone whole where another secret is a part of it', () => {
     const [inner, outer] = [new Secret('inner-part'), new Secret('the-inner-part-and-more')];
@@ -50,7 +53,12 @@ describe('a secret in a text', () => {
 describe('JSON', () => {
   test('is scrubbed in its texts, and stays the JSON it was in numbers, names and structure', () => {
     const digits = new Secret('76543210');
-    const value = { rows: 1_765_432_101, text: `said ${digits.reveal()}`, list: [VALUE, 'plain'], at: new Date(0) };
+    const value = {
+      rows: 1_765_432_101,
+      text: `said ${digits.reveal()}`,
+      list: [VALUE, 'plain'],
+      at: new Date(0),
+    };
     expect(JSON.parse(scrubbedJson({ ...value, '76543210': null }))).toEqual({
       rows: 1_765_432_101,
       text: 'said ***',
@@ -75,9 +83,12 @@ describe('a search', () => {
     'finds a secret in each of its forms wherever it lies, in pieces of 1 to 40 bytes, and nothing else',
     always(
       [
-        array(oneof(constantFrom(...forms), constant(VALUE.slice(0, -1)), string({ unit: 'grapheme' })), {
-          maxLength: 5,
-        }),
+        array(
+          oneof(constantFrom(...forms), constant(VALUE.slice(0, -1)), string({ unit: 'grapheme' })),
+          {
+            maxLength: 5,
+          },
+        ),
         integer({ min: 1, max: 40 }),
       ],
       { numRuns: 2000 },

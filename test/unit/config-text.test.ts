@@ -35,7 +35,9 @@ describe('variables', () => {
   });
 
   test('names every object has are not variables', () => {
-    expect(fillVariables('${constructor}', {}).problem).toContain('variable constructor is not set');
+    expect(fillVariables('${constructor}', {}).problem).toContain(
+      'variable constructor is not set',
+    );
   });
 
   test('a missing variable is one problem at its value, and the value is not complained about besides', () => {
@@ -46,30 +48,42 @@ describe('variables', () => {
 
   test('every credential that is missing is named', () => {
     const service = 'base_url: https://c.example.com, reports_url: https://r.example.com';
-    const headers = 'token: "${T}", headers: { X-Account: "${X}" }, cost_headers: { Authorization: "Partner ${C}" }';
+    const headers =
+      'token: "${T}", headers: { X-Account: "${X}" }, cost_headers: { Authorization: "Partner ${C}" }';
     const refused = (): Config => parse(`service: { ${service}, ${headers} }`);
-    expect(refused).toThrow(/variable T is not set; set it\n.*X is not set; set it\n.*C is not set; set it$/);
-    const inFiles = (): Config => parse(`service: { ${service}, token_file: "\${D}/token", ca_file: "\${A}" }`);
+    expect(refused).toThrow(
+      /variable T is not set; set it\n.*X is not set; set it\n.*C is not set; set it$/,
+    );
+    const inFiles = (): Config =>
+      parse(`service: { ${service}, token_file: "\${D}/token", ca_file: "\${A}" }`);
     expect(inFiles).toThrow(/variable D is not set; set it\n.*A is not set; set it$/);
   });
 
   test('what asks the service nothing does without credentials, set to nothing or in a file that is not there', () => {
     const read = (credential: string, environment: Record<string, string>): Config =>
-      parseConfig(`service: { base_url: https://c.example.com, reports_url: https://r.example.com, ${credential} }`, {
-        file: '/somewhere/ripen.yaml',
-        directory: '/somewhere',
-        environment,
-        offline: true,
-      });
+      parseConfig(
+        `service: { base_url: https://c.example.com, reports_url: https://r.example.com, ${credential} }`,
+        {
+          file: '/somewhere/ripen.yaml',
+          directory: '/somewhere',
+          environment,
+          offline: true,
+        },
+      );
     expect(read('token: "${T}"', {}).service.kind).toBe('http');
     expect(read('token: "${T}"', { T: '' }).service.kind).toBe('http');
     expect(read('token_file: /run/secrets/none', {}).service.kind).toBe('http');
-    expect(read('token_file: "${CREDENTIALS_DIRECTORY}/token", ca_file: "${CA}"', {}).service.kind).toBe('http');
-    expect(() => read('token: "${T}", max_concurrency: "${M}"', {})).toThrow(/M is not set; set it/);
+    expect(
+      read('token_file: "${CREDENTIALS_DIRECTORY}/token", ca_file: "${CA}"', {}).service.kind,
+    ).toBe('http');
+    expect(() => read('token: "${T}", max_concurrency: "${M}"', {})).toThrow(
+      /M is not set; set it/,
+    );
   });
 
   test('a value from the environment becomes a number or a truth value where one is wanted', () => {
-    const text = 'service: { simulator: { seed: "${SEED}" } }\nlinks:\n  max_level: ${LEVEL:-2}\npartners: ${PARTNERS}';
+    const text =
+      'service: { simulator: { seed: "${SEED}" } }\nlinks:\n  max_level: ${LEVEL:-2}\npartners: ${PARTNERS}';
     const config = parse(text, { SEED: '7', PARTNERS: 'false' });
     expect(config.service).toMatchObject({ seed: 7 });
     expect(config.links).toEqual({ apps: 'all', maxLevel: 2 });
@@ -84,39 +98,54 @@ describe('variables', () => {
     expect(() => parse('service: { simulator: { seed: "${SEED}" } }', { SEED: '0x7' })).toThrow(
       /seed: is text; must be/,
     );
-    expect(() => parse('service: { simulator: { seed: "7" } }')).toThrow(/seed: is text; must be a whole number/);
+    expect(() => parse('service: { simulator: { seed: "7" } }')).toThrow(
+      /seed: is text; must be a whole number/,
+    );
   });
 
   test('what a variable holds is never read as YAML and never shown', () => {
     const environment = { MODE: 'nightly, metrics: [s3cret-word]' };
-    expect(() => parse(withSlice('    refresh: ${MODE}'), environment)).toThrow(/refresh: the value is not allowed/);
+    expect(() => parse(withSlice('    refresh: ${MODE}'), environment)).toThrow(
+      /refresh: the value is not allowed/,
+    );
     expect(() => parse(withSlice('    refresh: ${MODE}'), environment)).not.toThrow(/s3cret-word/);
   });
 });
 
 describe('YAML', () => {
   test('JSON is read as it is', () => {
-    expect(parse('{"service": {"simulator": {"seed": 3}}, "partners": false}').service).toMatchObject({ seed: 3 });
+    expect(
+      parse('{"service": {"simulator": {"seed": 3}}, "partners": false}').service,
+    ).toMatchObject({ seed: 3 });
   });
 
   test('an anchor can be used again', () => {
     const config = parse(
-      withSlice('    os_names: &os [ios, android]\n    filters: { os_name__in: *os, platform__in: *os }'),
+      withSlice(
+        '    os_names: &os [ios, android]\n    filters: { os_name__in: *os, platform__in: *os }',
+      ),
     );
-    expect(config.slices[0]?.parameters).toMatchObject({ os_name__in: 'ios,android', platform__in: 'ios,android' });
+    expect(config.slices[0]?.parameters).toMatchObject({
+      os_name__in: 'ios,android',
+      platform__in: 'ios,android',
+    });
   });
 
   test.each(['', '%YAML 1.1\n---\n'])(
     'NO is a country, and nothing else is a word for false, behind %j',
     (directive) => {
-      const config = parse(`${directive}${withSlice('    filters: { country_code__in: [NO, no, off] }')}`);
+      const config = parse(
+        `${directive}${withSlice('    filters: { country_code__in: [NO, no, off] }')}`,
+      );
       expect(config.slices[0]?.parameters['country_code__in']).toBe('NO,no,off');
     },
   );
 
   test('an id longer than 2^53 and a number with trailing zeros are sent as they were written', () => {
     const config = parse(
-      withSlice('    filters: { campaign_id_network__in: [12345678901234567890, 007, -300], cost__gte: 0.10 }'),
+      withSlice(
+        '    filters: { campaign_id_network__in: [12345678901234567890, 007, -300], cost__gte: 0.10 }',
+      ),
     );
     expect(config.slices[0]?.parameters).toMatchObject({
       campaign_id_network__in: '12345678901234567890,007,-300',
@@ -125,23 +154,58 @@ describe('YAML', () => {
   });
 
   test.each([
-    ['a key stated twice', 'service: simulator\npartners: true\npartners: false', '3:1', 'stated twice'],
+    [
+      'a key stated twice',
+      'service: simulator\npartners: true\npartners: false',
+      '3:1',
+      'stated twice',
+    ],
     ['a code tag', 'service: !!js/function s3cret-word', '1:', 'carries a YAML tag'],
     ['a tag of its own', 'service: !s3cret-word simulator', '1:', 'carries a YAML tag'],
     ['a tag of an unknown family', 'service: !s3cret!word simulator', '1:', 'carries a YAML tag'],
     ['a set', 'service: simulator\nlinks: !!set { a, b }', '2:', 'carries a YAML tag'],
-    ['an alias of nothing', 'service: *s3cret-word', '1:10', 'is an alias of an anchor that is not defined before it'],
-    ['an alias of itself', 'service: &a { headers: *a }', '1:24', 'is an alias of a value that contains it'],
+    [
+      'an alias of nothing',
+      'service: *s3cret-word',
+      '1:10',
+      'is an alias of an anchor that is not defined before it',
+    ],
+    [
+      'an alias of itself',
+      'service: &a { headers: *a }',
+      '1:24',
+      'is an alias of a value that contains it',
+    ],
     ['a second document', 'service: simulator\n---\npartners: true', '2:1', 'not YAML'],
     ['a tab', 'service:\n\ttoken: s3cret-word', '2:1', 'not YAML'],
     ['an open bracket', 'service: [s3cret-word', '1:', 'not YAML'],
     ['an open quote', 'service: "s3cret-word', '1:', 'not YAML'],
     ['an unknown escape', 'service: "\\s3cret-word"', '1:', 'not YAML'],
     ['extra block header text', 'service: |s3cret-word\n  x', '1:', 'not YAML'],
-    ['the key __proto__', 'service: simulator\n__proto__: { partners: false }', '1:1', 'keys are plain text'],
-    ['a variable between braces', 'service: { token: ${s3cret} }', '1:20', 'braces must stand in quotes here'],
-    ['a variable in a key', 'service: simulator\n${KEY}: true', '2:1', 'variables are filled in values only'],
-    ['a merge of nothing', 'service: simulator\nslices: [{ <<: *none }]', '2:16', 'that is not defined before it'],
+    [
+      'the key __proto__',
+      'service: simulator\n__proto__: { partners: false }',
+      '1:1',
+      'keys are plain text',
+    ],
+    [
+      'a variable between braces',
+      'service: { token: ${s3cret} }',
+      '1:20',
+      'braces must stand in quotes here',
+    ],
+    [
+      'a variable in a key',
+      'service: simulator\n${KEY}: true',
+      '2:1',
+      'variables are filled in values only',
+    ],
+    [
+      'a merge of nothing',
+      'service: simulator\nslices: [{ <<: *none }]',
+      '2:16',
+      'that is not defined before it',
+    ],
     [
       'a merge of a text',
       'service: simulator\nslices: [{ <<: s3cret-word }]',
@@ -154,7 +218,12 @@ describe('YAML', () => {
       '2:19',
       'is an alias of a value that contains it',
     ],
-    ['an x- key that is not at the top', 'service: simulator\ndefaults: { x-a: [1] }', '2:13', 'is not a known key'],
+    [
+      'an x- key that is not at the top',
+      'service: simulator\ndefaults: { x-a: [1] }',
+      '2:13',
+      'is not a known key',
+    ],
     ['a list for a key', 'service: simulator\n? [a]\n: 1', '1:1', 'keys are plain text'],
   ])('%s is refused at its place', (_, text, position, words) => {
     expect(() => parse(text)).toThrow(words);
@@ -166,7 +235,10 @@ describe('YAML', () => {
   const levels = (levelText: (level: number) => string): string =>
     Array.from({ length: 12 }, (_, level) => levelText(level)).join('\n');
   test.each([
-    ['aliases', levels((level) => `a${level}: &a${level} [${tenOf(level === 0 ? 'x' : `*a${level - 1}`)}]`)],
+    [
+      'aliases',
+      levels((level) => `a${level}: &a${level} [${tenOf(level === 0 ? 'x' : `*a${level - 1}`)}]`),
+    ],
     [
       'merges',
       `service: simulator
@@ -181,8 +253,12 @@ publish: [{ <<: *a11 }]`,
 
   test('ten thousand brackets are refused, not followed', () => {
     expect(() => parse('['.repeat(10_000))).toThrow(/^ripen\.yaml:/);
-    expect(() => parse(`${'['.repeat(100)}${']'.repeat(100)}`)).toThrow(/nested more than 50 levels deep/);
-    expect(() => parse(`a:\n  ${'['.repeat(20_000)}`)).toThrow(/:2:\d+: is nested too deeply to be read/);
+    expect(() => parse(`${'['.repeat(100)}${']'.repeat(100)}`)).toThrow(
+      /nested more than 50 levels deep/,
+    );
+    expect(() => parse(`a:\n  ${'['.repeat(20_000)}`)).toThrow(
+      /:2:\d+: is nested too deeply to be read/,
+    );
   });
 });
 
@@ -252,7 +328,8 @@ describe('braces', () => {
 describe('lists within lists', () => {
   test('are one list, so that an anchor adds to another', () => {
     const text = withMetrics('[&money [revenue_d0, [revenue_d7]], installs]');
-    const second = '\n  - { name: b, dimensions: [[day], app], date_period: today, metrics: [*money, "cost_d{0,1}"] }';
+    const second =
+      '\n  - { name: b, dimensions: [[day], app], date_period: today, metrics: [*money, "cost_d{0,1}"] }';
     expect(parse(text + second).slices.map(({ metrics }) => metrics)).toEqual([
       ['revenue_d0', 'revenue_d7', 'installs'],
       ['revenue_d0', 'revenue_d7', 'cost_d0', 'cost_d1'],
@@ -263,7 +340,9 @@ describe('lists within lists', () => {
     expect(() => parse(withMetrics('&a [installs, *a]'))).toThrow(
       /:6:28: slices\[0\]\.metrics\[1\]: is an alias of a value that contains it/,
     );
-    expect(() => parse(withMetrics(`${'['.repeat(60)}a${']'.repeat(60)}`))).toThrow(/nested more than 50 levels deep/);
+    expect(() => parse(withMetrics(`${'['.repeat(60)}a${']'.repeat(60)}`))).toThrow(
+      /nested more than 50 levels deep/,
+    );
   });
 });
 
@@ -307,7 +386,10 @@ x-unused: { of: [no, { consequence: "\${NONE}" }] }`);
   test('what is wrong in them is told once, where it stands', () => {
     const slices =
       'slices:\n  - { name: a, <<: *daily, metrics: [*money] }\n  - { name: b, <<: *daily, metrics: [*money] }';
-    const wrong = base.replace('app]', 'App, app]').replace('revenue_d{0,7}', 'revenue_d{7,7}').replace('21d', '21');
+    const wrong = base
+      .replace('app]', 'App, app]')
+      .replace('revenue_d{0,7}', 'revenue_d{7,7}')
+      .replace('21d', '21');
     expect(() => parse(`${wrong}${slices}`)).toThrow(
       /^ripen\.yaml:3:18: slices\[0\]\.metrics\[1\]: "revenue_d7" repeats a metric[^\n]*\nripen\.yaml:5:26: slices\[0\]\.dimensions\[2\]: "app" repeats a dimension[^\n]*\nripen\.yaml:7:32: slices\[0\]\.horizons\.a_\*: is a number[^\n]*$/,
     );
@@ -315,6 +397,8 @@ x-unused: { of: [no, { consequence: "\${NONE}" }] }`);
 
   test('the account may have a name', () => {
     expect(parse('service: simulator\nname: studio').name).toBe('studio');
-    expect(() => parse('service: simulator\nname: [studio]')).toThrow(/:2:7: name: is a list; must be text/);
+    expect(() => parse('service: simulator\nname: [studio]')).toThrow(
+      /:2:7: name: is a list; must be text/,
+    );
   });
 });

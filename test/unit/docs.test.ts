@@ -25,7 +25,8 @@ const textOf = (page: string): string => readFileSync(new URL(page, root), 'utf8
 
 const FAULTS = 51;
 
-const isThere = (path: string, from: string): boolean => existsSync(fileURLToPath(new URL(path, new URL(from, root))));
+const isThere = (path: string, from: string): boolean =>
+  existsSync(fileURLToPath(new URL(path, new URL(from, root))));
 
 const pages = ['sql/README.md', ...readdirSync(root)]
   .filter((name) => name.endsWith('.md'))
@@ -36,7 +37,9 @@ const pages = ['sql/README.md', ...readdirSync(root)]
   );
 
 test.each(pages)('every relative link of %s leads to a file', (page) => {
-  const links = [...textOf(page).matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map(([, target = '']) => target);
+  const links = [...textOf(page).matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map(
+    ([, target = '']) => target,
+  );
   expect(links.filter((target) => !isThere(target, page))).toStrictEqual([]);
 });
 
@@ -45,7 +48,9 @@ test.each(pages)('every link of %s to a heading leads to one', (page) => {
   const lost = links.filter(([, path = '', anchor = '']) => {
     const target = path === '' ? page : fileURLToPath(new URL(path, new URL(page, root)));
     const text = readFileSync(new URL(target, root), 'utf8');
-    return ![...text.matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === anchor);
+    return ![...text.matchAll(/^#+ (.+)$/gm)].some(
+      ([, heading = '']) => anchorOf(heading) === anchor,
+    );
   });
   expect(lost.map(([link]) => link)).toStrictEqual([]);
 });
@@ -57,23 +62,30 @@ const anchorOf = (heading: string): string =>
     .replaceAll(' ', '-');
 
 test('every file of the repository that a page names exists', () => {
-  const paths = (page: string, form: RegExp): string[] => [...textOf(page).matchAll(form)].map(([, path = '']) => path);
+  const paths = (page: string, form: RegExp): string[] =>
+    [...textOf(page).matchAll(form)].map(([, path = '']) => path);
   const named = [
     ...pages
       .filter((page) => !/CHANGELOG|mutation/.test(page))
       .flatMap((page) => paths(page, /`((?:src|test|config|docs|sql)\/[\w./-]+\.\w+)`/g))
       // The page of the architecture names files by their rooms, of which one is called so too.
       .filter((path) => path !== 'config/read-config.ts' && path !== 'config/secret.ts'),
-    ...paths('docs/internals/architecture.md', /`((?:[a-z]+\/)?[a-z-]+\.ts)`/g).map((path) => `src/${path}`),
+    ...paths('docs/internals/architecture.md', /`((?:[a-z]+\/)?[a-z-]+\.ts)`/g).map(
+      (path) => `src/${path}`,
+    ),
   ];
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((path) => !isThere(path, '.'))).toStrictEqual([]);
 });
 
 test('every room of src has a line on the page of the architecture', () => {
-  const rooms = readdirSync(new URL('src/', root), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const rooms = readdirSync(new URL('src/', root), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
   const page = textOf('docs/internals/architecture.md');
-  expect(rooms.filter(({ name }) => !page.includes(`| \`${name}\` `)).map(({ name }) => name)).toStrictEqual([]);
+  expect(
+    rooms.filter(({ name }) => !page.includes(`| \`${name}\` `)).map(({ name }) => name),
+  ).toStrictEqual([]);
 });
 
 test('each of the faults 1 to 51 has one line, which names a test file or says that there is none', () => {
@@ -105,7 +117,11 @@ const figuresShape = z.object({
   lookback_frozen_cells: z.number(),
   wrong_final_cells: z.number(),
 });
-const loadShape = z.object({ rows_per_second_1m: z.number(), times_appender_1m: z.number(), peak_mib_5m: z.number() });
+const loadShape = z.object({
+  rows_per_second_1m: z.number(),
+  times_appender_1m: z.number(),
+  peak_mib_5m: z.number(),
+});
 const measurements = z.object({
   sections: z.object({
     maturity: z.object({ figures: figuresShape }),
@@ -122,7 +138,9 @@ function blocksOf(page: string, language: string): string[] {
 const commandLines = pages.flatMap((page) =>
   blocksOf(page, 'console')
     .flatMap((text) => text.split('\n'))
-    .flatMap((line) => [...line.matchAll(/(?:^|&& |npx )ripen ([^#&]+)/g)].map(([, words = '']) => words.trim())),
+    .flatMap((line) =>
+      [...line.matchAll(/(?:^|&& |npx )ripen ([^#&]+)/g)].map(([, words = '']) => words.trim()),
+    ),
 );
 
 test('the configuration on the front page parses as it stands', () => {
@@ -150,22 +168,39 @@ test.each([...examplesOf('docs/configuration.md'), ...examplesOf('docs/operation
   (_, yaml = '') => {
     const text = /^service:/m.test(yaml) ? yaml : `service: simulator\n${yaml}`;
     expect(() =>
-      parseConfig(text, { file: 'ripen.yaml', directory: '/somewhere', environment: {}, offline: true }),
+      parseConfig(text, {
+        file: 'ripen.yaml',
+        directory: '/somewhere',
+        environment: {},
+        offline: true,
+      }),
     ).not.toThrow();
   },
 );
 
 test('the table of refreshes is what is planned, night by night, for a day with these metrics', () => {
   const page = textOf('docs/configuration.md');
-  const told = [...page.matchAll(/^\| [\d, and]+ (?:March|April) +\| ([\d, ]+?) +\|/gm)].map(([, ages = '']) => ages);
+  const told = [...page.matchAll(/^\| [\d, and]+ (?:March|April) +\| ([\d, ]+?) +\|/gm)].map(
+    ([, ages = '']) => ages,
+  );
   const ages = told.flatMap((each) => each.split(', ').map(Number));
-  const of = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs', 'cost', 'all_revenue_total_d30'] });
+  const of = slice({
+    name: 'daily',
+    dimensions: ['day'],
+    metrics: ['installs', 'cost', 'all_revenue_total_d30'],
+  });
   const period = { start: day('2026-03-01'), end: day('2026-03-02') };
   const planned = [1];
   for (let age = 2; age < 200; age += 1) {
     const fetchedAt = nightAt(planned.at(-1) ?? 1);
     const held = loadedPeriod({ bucket: period, fetchedAt, metrics: of.metrics });
-    const reason = dueReason({ bucket: period, requested: period }, held, metricsOf(of, []), of, nightAt(age));
+    const reason = dueReason(
+      { bucket: period, requested: period },
+      held,
+      metricsOf(of, []),
+      of,
+      nightAt(age),
+    );
     if (reason !== null) planned.push(age);
   }
   expect(ages).toStrictEqual(planned);
@@ -184,7 +219,9 @@ test.each([...new Set(commandLines)])('ripen %s is a command as it is given', as
 });
 
 test('every npm script that a page names is there', () => {
-  const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(textOf('package.json')));
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(textOf('package.json')));
   const named = pages
     .flatMap((page) => [...textOf(page).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name))
     // A script of Evidence.
@@ -195,7 +232,8 @@ test('every npm script that a page names is there', () => {
 
 test('every exit code stands in the table of operations', () => {
   const page = textOf('docs/operations.md');
-  for (const code of Object.values(exitCodes)) expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'));
+  for (const code of Object.values(exitCodes))
+    expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'));
 });
 
 test('every failure code stands in the page of troubleshooting, with its exit code', () => {
@@ -230,11 +268,14 @@ test('the columns of ad spend are those of the example, each with its rule', () 
   const [csv = ''] = blocksOf('docs/spend-file.md', 'csv');
   expect(csv.split('\n')[0]).toBe(spendColumns.join(','));
   const page = textOf('docs/spend-file.md');
-  for (const column of spendColumns) expect(page).toMatch(new RegExp(`^\\| \`${column}\` +\\|`, 'm'));
+  for (const column of spendColumns)
+    expect(page).toMatch(new RegExp(`^\\| \`${column}\` +\\|`, 'm'));
 });
 
 test('the figures on the front page are those the bench measured last', () => {
-  const { maturity, load } = measurements.parse(JSON.parse(textOf('docs/internals/benchmarks.json'))).sections;
+  const { maturity, load } = measurements.parse(
+    JSON.parse(textOf('docs/internals/benchmarks.json')),
+  ).sections;
   const { figures } = maturity;
   const grouped = (count: number): string => count.toLocaleString('en-US');
   for (const rows of [

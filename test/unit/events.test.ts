@@ -13,10 +13,26 @@ const window = { slice: 'network_daily', window: '2026-01-03:2026-01-09' } as co
 
 /** One of each; a new kind of event does not compile until it is here. */
 const events: ByType = {
-  run_started: { type: 'run_started', runId: 'r1', command: 'sync', asOf: '2026-02-14T02:30:00.000Z' },
-  lock_waiting: { type: 'lock_waiting', warehouse: '/w.duckdb', holder: 'node (process 7)', waitMs: 60_000 },
+  run_started: {
+    type: 'run_started',
+    runId: 'r1',
+    command: 'sync',
+    asOf: '2026-02-14T02:30:00.000Z',
+  },
+  lock_waiting: {
+    type: 'lock_waiting',
+    warehouse: '/w.duckdb',
+    holder: 'node (process 7)',
+    waitMs: 60_000,
+  },
   slice_planned: { type: 'slice_planned', slice: 'network_daily', windows: 3, periods: 15 },
-  request_retried: { type: 'request_retried', endpoint: 'report', attempt: 2, because: '503', waitMs: 1200 },
+  request_retried: {
+    type: 'request_retried',
+    endpoint: 'report',
+    attempt: 2,
+    because: '503',
+    waitMs: 1200,
+  },
   concurrency_changed: { type: 'concurrency_changed', from: 50, to: 25, because: '429' },
   breaker_opened: { type: 'breaker_opened', waitMs: 30_000 },
   breaker_closed: { type: 'breaker_closed' },
@@ -25,10 +41,32 @@ const events: ByType = {
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
   window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
   windows_joined: { type: 'windows_joined', slice: 'network_daily', from: 12, into: 3 },
-  periods_deleted: { type: 'periods_deleted', slice: 'network_daily', periods: 2, rows: 1204, before: '2026-01-03' },
-  window_asked_again: { type: 'window_asked_again', ...window, because: 'it would have emptied the window' },
-  failed: { type: 'failed', code: 'SOURCE_TIMEOUT', ...window, message: 'no answer in 1000 s', hint: 'Try again.' },
-  warning: { type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message: 'the clock was 6 minutes behind' },
+  periods_deleted: {
+    type: 'periods_deleted',
+    slice: 'network_daily',
+    periods: 2,
+    rows: 1204,
+    before: '2026-01-03',
+  },
+  window_asked_again: {
+    type: 'window_asked_again',
+    ...window,
+    because: 'it would have emptied the window',
+  },
+  failed: {
+    type: 'failed',
+    code: 'SOURCE_TIMEOUT',
+    ...window,
+    message: 'no answer in 1000 s',
+    hint: 'Try again.',
+  },
+  warning: {
+    type: 'warning',
+    code: 'CLOCK_OFF',
+    slice: null,
+    window: null,
+    message: 'the clock was 6 minutes behind',
+  },
   catalog_loaded: { type: 'catalog_loaded', items: 6170 },
   partners_loaded: { type: 'partners_loaded', rows: 1 },
   links_loaded: { type: 'links_loaded', app: 'abc123def456', rows: 340, requests: 12 },
@@ -50,14 +88,26 @@ describe('an event as a sentence', () => {
     ['breaker_closed', 'the service answers again'],
     ['window_asked', 'network_daily 2026-01-03:2026-01-09: requested in 2 parts'],
     ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KB in 340 ms'],
-    ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
-    ['windows_joined', 'network_daily: joined 12 waiting windows into 3, by the size of the first answer'],
-    ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
+    [
+      'window_loaded',
+      'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated',
+    ],
+    [
+      'windows_joined',
+      'network_daily: joined 12 waiting windows into 3, by the size of the first answer',
+    ],
+    [
+      'window_split',
+      'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY',
+    ],
     [
       'window_asked_again',
       'network_daily 2026-01-03:2026-01-09: requested again, because of it would have emptied the window',
     ],
-    ['periods_deleted', 'network_daily: removed 2 periods before 2026-01-03, 1,204 rows, as retain says'],
+    [
+      'periods_deleted',
+      'network_daily: removed 2 periods before 2026-01-03, 1,204 rows, as retain says',
+    ],
     ['failed', 'failed: network_daily 2026-01-03:2026-01-09: SOURCE_TIMEOUT: no answer in 1000 s'],
     ['warning', 'warning: CLOCK_OFF: the clock was 6 minutes behind'],
     ['catalog_loaded', 'catalog: 6,170 items'],
@@ -87,8 +137,14 @@ describe('an event as a line of a log', () => {
       const { text: line } = lines(event, at);
       expect(line).not.toContain('\n');
       const read = z.record(z.string(), z.unknown()).parse(JSON.parse(line));
-      expect(Object.keys(read).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toStrictEqual([]);
-      expect(read).toMatchObject({ at: '2026-02-14T02:30:00.123Z', type: event.type, run_id: 'r1' });
+      expect(Object.keys(read).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toStrictEqual(
+        [],
+      );
+      expect(read).toMatchObject({
+        at: '2026-02-14T02:30:00.123Z',
+        type: event.type,
+        run_id: 'r1',
+      });
       expect(Object.values(read)).toEqual(expect.arrayContaining(Object.values(event)));
     },
   );
@@ -146,7 +202,9 @@ describe('who listens', () => {
     progress.emit(events.run_finished);
     progress.close();
     expect(shell.told).toHaveLength(14);
-    expect(shell.told[1]).toBe('2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 54 periods restated');
+    expect(shell.told[1]).toBe(
+      '2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 54 periods restated',
+    );
   });
 
   test('without a terminal a failure of 3 windows is one line, and the slice says how many failed', () => {
@@ -210,7 +268,9 @@ describe('the status line of a terminal', () => {
     const { shell, progress, pass } = opened(false);
     progress.emit({ ...events.slice_planned, windows: 4 });
     pass(60_000);
-    expect(shell.told).toStrictEqual(['2026-02-14T02:31:00Z ripen 1 min 00 s · ░░░░░░░░░░ · 0/4 windows']);
+    expect(shell.told).toStrictEqual([
+      '2026-02-14T02:31:00Z ripen 1 min 00 s · ░░░░░░░░░░ · 0/4 windows',
+    ]);
     progress.close();
   });
 

@@ -30,9 +30,15 @@ const published = [
 const FINAL_AGE = 10;
 
 function cohortOf(values: readonly number[], lastDay: number): Cohort {
-  const readings = new Map(values.slice(0, FINAL_AGE - 1).map((value, index) => [index + 1, value]));
+  const readings = new Map(
+    values.slice(0, FINAL_AGE - 1).map((value, index) => [index + 1, value]),
+  );
   const final = values[FINAL_AGE - 1];
-  return { lastDay, readings, finals: final === undefined ? [] : [{ age: FINAL_AGE, value: final }] };
+  return {
+    lastDay,
+    readings,
+    finals: final === undefined ? [] : [{ age: FINAL_AGE, value: final }],
+  };
 }
 
 const now = (development: Development) => standings(development)(Infinity);
@@ -63,7 +69,9 @@ describe('the factor to the final total', () => {
 });
 
 test('quantiles lie between neighbours: 1, 2, 3, 10 have the quartiles 1.75, 2.5 and 4.75', () => {
-  expect([0.25, 0.5, 0.75].map((share) => quantile([10, 1, 3, 2], share))).toEqual([1.75, 2.5, 4.75]);
+  expect([0.25, 0.5, 0.75].map((share) => quantile([10, 1, 3, 2], share))).toEqual([
+    1.75, 2.5, 4.75,
+  ]);
   expect(quantile([], 0.5)).toBeNull();
 });
 
@@ -72,7 +80,8 @@ function scattered(periods: number, spread: number, seed: number): Cohort[] {
   return Array.from({ length: periods }, (_, at) => {
     const chance = (salt: number): number => fraction(mix(mix(seed, salt), at)) - 0.5;
     const final = 1000 * (1 + 0.4 * chance(1));
-    const shareOf = (share: number, salt: number): number => final * share * (1 + spread * chance(salt));
+    const shareOf = (share: number, salt: number): number =>
+      final * share * (1 + spread * chance(salt));
     const readings = new Map([
       [1, shareOf(0.3, 2)],
       [3, shareOf(0.8, 3)],
@@ -89,17 +98,24 @@ describe('maturation', () => {
     expect([one?.age_days, one?.periods, three?.age_days, three?.periods]).toEqual([1, 52, 3, 52]);
     expect(one?.share_median).toBeCloseTo(0.3, 2);
     expect(three?.share_median).toBeCloseTo(0.8, 1);
-    expect((one?.share_q25 ?? 1) < (one?.share_median ?? 0) && (one?.share_median ?? 1) < (one?.share_q75 ?? 0)).toBe(
-      true,
-    );
+    expect(
+      (one?.share_q25 ?? 1) < (one?.share_median ?? 0) &&
+        (one?.share_median ?? 1) < (one?.share_q75 ?? 0),
+    ).toBe(true);
   });
 
   test('says nothing with 7 final periods, and does with 8 beside 60 that were final when they were first loaded', () => {
     const loadedFinal = scattered(60, 0.1, 2).map((cohort): Cohort => {
-      return { lastDay: cohort.lastDay - 60, readings: new Map(), finals: [{ age: 20, value: 1000 }] };
+      return {
+        lastDay: cohort.lastDay - 60,
+        readings: new Map(),
+        finals: [{ age: 20, value: 1000 }],
+      };
     });
     expect(known([...loadedFinal, ...scattered(15, 0.1, 1)])).toEqual([]);
-    expect(known([...loadedFinal, ...scattered(16, 0.1, 1)]).map(({ periods }) => periods)).toEqual([8, 8]);
+    expect(known([...loadedFinal, ...scattered(16, 0.1, 1)]).map(({ periods }) => periods)).toEqual(
+      [8, 8],
+    );
   });
 });
 
@@ -136,17 +152,27 @@ describe('the backtest', () => {
   });
 
   test('does not project with 7 periods that could have been, or where the interval reaches far', () => {
-    expect(scores(scattered(22, 0.1, 4)).map(({ reach }) => reach)).toEqual([null, expect.any(Number)]);
+    expect(scores(scattered(22, 0.1, 4)).map(({ reach }) => reach)).toEqual([
+      null,
+      expect.any(Number),
+    ]);
     expect(scores(scattered(22, 0.1, 4))[0]?.cohorts).toBe(7);
     const wild = changed(scattered(100, 1.9, 4), ({ lastDay, finals }) => {
-      return { finals: finals.map(({ age }) => ({ age, value: 10 ** (4 * fraction(mix(7, lastDay))) })) };
+      return {
+        finals: finals.map(({ age }) => ({ age, value: 10 ** (4 * fraction(mix(7, lastDay))) })),
+      };
     });
     expect(scores(wild).map(({ reach }) => reach)).toEqual([null, null]);
   });
 
   test('does not project where the world changed its ways and the interval held less than 60 %', () => {
     const drifting = changed(scattered(60, 0.02, 5), ({ lastDay, finals }) => {
-      return { finals: finals.map(({ age, value }) => ({ age, value: value * Math.exp(0.0005 * lastDay ** 1.5) })) };
+      return {
+        finals: finals.map(({ age, value }) => ({
+          age,
+          value: value * Math.exp(0.0005 * lastDay ** 1.5),
+        })),
+      };
     });
     const [first] = scores(drifting);
     expect(first?.coverage).toBeLessThan(0.6);
@@ -170,7 +196,10 @@ describe('when a metric changed last', () => {
   const seen = [...looks(20, 3, 10, true), ...looks(1, 10, 11, true)];
 
   test('is age 11, and 12 days are proposed once 8 later looks found nothing', () => {
-    expect(horizonEvidence([...seen, ...looks(8, 10, 20)])).toEqual({ lastChangeAge: 11, laterLooks: 8 });
+    expect(horizonEvidence([...seen, ...looks(8, 10, 20)])).toEqual({
+      lastChangeAge: 11,
+      laterLooks: 8,
+    });
     expect(proposedHorizonDays(horizonEvidence([...seen, ...looks(8, 10, 20)]))).toBe(12);
     expect(proposedHorizonDays(horizonEvidence([...seen, ...looks(7, 10, 20)]))).toBeNull();
   });
@@ -182,6 +211,8 @@ describe('when a metric changed last', () => {
 
   test('is unknown of a metric that changed at no look, and never confirmed of one that changed at every look', () => {
     expect(horizonEvidence(looks(90, 1, 30))).toEqual({ lastChangeAge: null, laterLooks: 0 });
-    expect(proposedHorizonDays(horizonEvidence([...looks(20, 8, 21, true), ...looks(20, 21, 43, true)]))).toBeNull();
+    expect(
+      proposedHorizonDays(horizonEvidence([...looks(20, 8, 21, true), ...looks(20, 21, 43, true)])),
+    ).toBeNull();
   });
 });

@@ -15,14 +15,25 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  const tables = ['main.links_history', 'main.partners', 'ripen.link_crawls', 'ripen.slice_tables', 'ripen.periods'];
+  const tables = [
+    'main.links_history',
+    'main.partners',
+    'ripen.link_crawls',
+    'ripen.slice_tables',
+    'ripen.periods',
+  ];
   for (const table of tables) await warehouse.run(`delete from ${table}`);
 });
 
 const APP = 'abc123def456';
 
 /** A version of a link, by the labels of its path; its partner is 7. */
-async function version(token: string, path: readonly string[], from: string, to: string | null = null): Promise<void> {
+async function version(
+  token: string,
+  path: readonly string[],
+  from: string,
+  to: string | null = null,
+): Promise<void> {
   const labels = [0, 1, 2, 3].map((level) => path[level] ?? null);
   await warehouse.run(
     `insert into main.links_history
@@ -48,13 +59,16 @@ async function makeLive(name: string): Promise<void> {
 }
 
 const typeOf = (column: string): string =>
-  ({ hour: 'timestamp', attr_dependency: 'json' })[column] ?? (DATES.has(column) ? 'date' : 'varchar');
+  ({ hour: 'timestamp', attr_dependency: 'json' })[column] ??
+  (DATES.has(column) ? 'date' : 'varchar');
 const DATES = new Set(['day', 'week', 'month', 'quarter']);
 
 /** A live slice of one fact, and the token its view finds for it. */
 async function tokenOf(fact: Fact, name = 's'): Promise<unknown> {
   const columns = { app_token: APP, ...fact, attr_dependency: fact['attr_dependency'] ?? '{}' };
-  const selected = Object.keys(columns).map((key, at) => `$${at + 1}::${typeOf(key)} as ${identifier(key)}`);
+  const selected = Object.keys(columns).map(
+    (key, at) => `$${at + 1}::${typeOf(key)} as ${identifier(key)}`,
+  );
   await warehouse.run(
     `create or replace table ${identifier(name)} as select ${selected.join(', ')}, 1::bigint as _load_id`,
     Object.values(columns),
@@ -93,28 +107,52 @@ describe('names', () => {
     ['the deepest level with a name is the link', { campaign: 'Sale' }, 'sale'],
     ['an unknown campaign means the network itself', { campaign: 'unknown' }, 'net'],
     ['all four levels', { campaign: 'Sale', adgroup: 'Women', creative: 'Video' }, 'video'],
-    ['the leaf may be an ad group', { campaign: 'Sale', adgroup: 'Women', creative: 'unknown' }, 'ad'],
+    [
+      'the leaf may be an ad group',
+      { campaign: 'Sale', adgroup: 'Women', creative: 'unknown' },
+      'ad',
+    ],
     ['an empty label is a label where a link has it', { campaign: '' }, 'nameless'],
     ['a label nobody has stays unmatched', { campaign: 'Sales' }, null],
     ['case and blanks count', { campaign: 'sale ' }, null],
-    ['a known campaign with an unknown ad group name stays unmatched', { campaign: 'Sale', adgroup: 'X' }, null],
+    [
+      'a known campaign with an unknown ad group name stays unmatched',
+      { campaign: 'Sale', adgroup: 'X' },
+      null,
+    ],
     ['a level left out of the slice does not matter', { adgroup: 'Women' }, 'ad'],
     ['two links with one path stay unmatched', { campaign: 'Twin' }, null],
     ['organic rows have no link', { network: 'Organic', campaign: 'unknown' }, null],
     ['an id after the reported name is dropped', { campaign: 'Sale (123)' }, 'sale'],
-    ['also when the row confirms it', { campaign: 'Sale (123)', attr_dependency: id('123') }, 'sale'],
-    ['not when the row has another id', { campaign: 'Sale (123)', attr_dependency: id('99') }, null],
+    [
+      'also when the row confirms it',
+      { campaign: 'Sale (123)', attr_dependency: id('123') },
+      'sale',
+    ],
+    [
+      'not when the row has another id',
+      { campaign: 'Sale (123)', attr_dependency: id('99') },
+      null,
+    ],
     [
       'an id after the label is dropped for the row that has it',
       { campaign: 'Brand', attr_dependency: id('78') },
       'brand2',
     ],
     ['an id after the label is not dropped without', { campaign: 'Brand' }, null],
-    ['an id that is no number is dropped', { campaign: 'Sale (c-77)', campaign_id_network: 'c-77' }, 'sale'],
+    [
+      'an id that is no number is dropped',
+      { campaign: 'Sale (c-77)', campaign_id_network: 'c-77' },
+      'sale',
+    ],
     ['and stands after the label', { campaign: 'Autumn', campaign_id_network: 'c-77ab' }, 'autumn'],
     ['not that of another', { campaign: 'Autumn', campaign_id_network: 'c-77' }, null],
     ['nor where the row states none', { campaign: 'Sale (c-77)' }, null],
-    ['an id with brackets of its own', { campaign: 'Sale (a (b))', campaign_id_network: 'a (b)' }, 'sale'],
+    [
+      'an id with brackets of its own',
+      { campaign: 'Sale (a (b))', campaign_id_network: 'a (b)' },
+      'sale',
+    ],
     [
       'an id as a list of one counts',
       { campaign: 'Brand', attr_dependency: '{"campaign_id_network":["77"]}' },
@@ -131,8 +169,12 @@ describe('names', () => {
 
   test('the view names path and partner, and says which rows found a link', async () => {
     await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale' });
-    await warehouse.run(`insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`);
-    await warehouse.run(`insert into s values ('${APP}', '2026-03-01', 'Organic', 'unknown', '{"partner_id":"9"}', 1)`);
+    await warehouse.run(
+      `insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`,
+    );
+    await warehouse.run(
+      `insert into s values ('${APP}', '2026-03-01', 'Organic', 'unknown', '{"partner_id":"9"}', 1)`,
+    );
     await refreshJoins(warehouse);
     const shape = z.record(z.string(), z.unknown());
     const joined = `select concat_ws('|', link_level, link_name, network_name, campaign_name, adgroup_name, matched_partner_name) as said, is_matched
@@ -148,16 +190,28 @@ test.each<readonly [string, Fact, string | null]>([
   ['the column names it', { partner_id: '9' }, '9'],
   ['the column is empty and nothing is attached', { partner_id: '' }, '7'],
   ['the column says unknown', { partner_id: 'unknown' }, '7'],
-  ['the column is empty and one is attached', { partner_id: '', attr_dependency: '{"partner_id":"9"}' }, '9'],
+  [
+    'the column is empty and one is attached',
+    { partner_id: '', attr_dependency: '{"partner_id":"9"}' },
+    '9',
+  ],
   ['the attached one is empty', { partner_id: null, attr_dependency: '{"partner_id":""}' }, '7'],
   ['the attached one is an empty text in a list', { attr_dependency: '{"partner_id":[""]}' }, '7'],
   ['nothing says it', { partner_id: null }, '7'],
 ])('the partner of a row is its own, else that of its link: %s', async (_, fact, partner) => {
   await crawled();
   await version('net', ['N'], '2026-01-01');
-  await warehouse.run(`insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`);
-  expect(await tokenOf({ day: '2026-03-01', network: 'N', partner_name: null, ...fact })).toBe('net');
-  const rows = await warehouse.rows('select matched_partner_id as id from s_links', [], z.object({ id: z.string() }));
+  await warehouse.run(
+    `insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`,
+  );
+  expect(await tokenOf({ day: '2026-03-01', network: 'N', partner_name: null, ...fact })).toBe(
+    'net',
+  );
+  const rows = await warehouse.rows(
+    'select matched_partner_id as id from s_links',
+    [],
+    z.object({ id: z.string() }),
+  );
   expect(rows).toEqual([{ id: partner }]);
 });
 
@@ -170,15 +224,35 @@ describe('versions', () => {
   });
 
   const cases: readonly (readonly [string, Fact, string | null])[] = [
-    ['a renamed link keeps its old name on days it had it', { day: '2026-03-15', network: 'Old' }, 'a'],
+    [
+      'a renamed link keeps its old name on days it had it',
+      { day: '2026-03-15', network: 'Old' },
+      'a',
+    ],
     ['its new name counts from then on', { day: '2026-04-15', network: 'New' }, 'a'],
     ['another link may take over the name', { day: '2026-05-02', network: 'Old' }, 'b'],
-    ['before the first crawl the nearest version counts', { day: '2025-01-01', network: 'Old' }, 'a'],
-    ['the first day of a new name, seen by the crawl of the next', { day: '2026-03-31', network: 'New' }, 'a'],
+    [
+      'before the first crawl the nearest version counts',
+      { day: '2025-01-01', network: 'Old' },
+      'a',
+    ],
+    [
+      'the first day of a new name, seen by the crawl of the next',
+      { day: '2026-03-31', network: 'New' },
+      'a',
+    ],
     ['in between the nearer version counts', { day: '2026-04-29', network: 'Old' }, 'b'],
     ['an hour is judged by its day', { hour: '2026-03-15 13:00:00', network: 'Old' }, 'a'],
-    ['a week the newer one had the name in is its own', { week: '2026-04-27', network: 'Old' }, 'b'],
-    ['a quarter the name was taken over in stays unmatched', { quarter: '2026-04-01', network: 'Old' }, null],
+    [
+      'a week the newer one had the name in is its own',
+      { week: '2026-04-27', network: 'Old' },
+      'b',
+    ],
+    [
+      'a quarter the name was taken over in stays unmatched',
+      { quarter: '2026-04-01', network: 'Old' },
+      null,
+    ],
     ['without a date the last version counts', { network: 'Old' }, 'b'],
   ];
   test.for(cases)('%s', async ([, fact, token]) => {
@@ -216,7 +290,11 @@ describe('versions', () => {
     },
   );
 
-  const stated = { network: 'N', campaign: 'Summer (123)', attr_dependency: '{"campaign_id_network":"123"}' };
+  const stated = {
+    network: 'N',
+    campaign: 'Summer (123)',
+    attr_dependency: '{"campaign_id_network":"123"}',
+  };
 
   test('a link that is gone, of exactly the reported name, gives way to the living one that the stated id explains', async () => {
     await version('net', ['N'], '2026-01-01');
@@ -240,9 +318,13 @@ describe('versions', () => {
     await version('one', ['N', 'Summer (123)'], '2026-01-01', '2026-03-02 02:30');
     await version('one', ['N', 'Summer'], '2026-03-02 02:30');
     const named = async (name: string): Promise<unknown> =>
-      (await warehouse.rows(`select link_name from ${name}_links`, [], z.record(z.string(), z.unknown())))[0]?.[
-        'link_name'
-      ];
+      (
+        await warehouse.rows(
+          `select link_name from ${name}_links`,
+          [],
+          z.record(z.string(), z.unknown()),
+        )
+      )[0]?.['link_name'];
     for (const [fact, name, expected] of [
       [{ day: '2026-02-01' }, 's', 'N::Summer (123)'],
       [{ day: '2026-03-10' }, 's', 'N::Summer'],
@@ -263,8 +345,12 @@ test('below max_level 2 nothing was crawled, so a named ad group belongs to its 
   await crawled(2);
   await version('sale', ['N', 'Sale'], '2026-01-01');
   await version('net', ['N'], '2026-01-01');
-  expect(await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale', adgroup: 'Women' })).toBe('sale');
-  expect(await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Other', adgroup: 'Women' })).toBe(null);
+  expect(
+    await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale', adgroup: 'Women' }),
+  ).toBe('sale');
+  expect(
+    await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Other', adgroup: 'Women' }),
+  ).toBe(null);
 });
 
 test('a slice named like the view of another keeps its table, and views follow a changed table', async () => {

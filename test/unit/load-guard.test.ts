@@ -4,7 +4,15 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { type Judging, sharesOf, type Counts, type Share } from '../../src/load/guard.ts';
-import { addDays, day, startOfDayAt, UTC, utcOffset, type Day, type DayInterval } from '../../src/model/calendar.ts';
+import {
+  addDays,
+  day,
+  startOfDayAt,
+  UTC,
+  utcOffset,
+  type Day,
+  type DayInterval,
+} from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
 import { always } from '../support/always.ts';
@@ -31,11 +39,18 @@ const oneDay = (start: Day): DayInterval => ({ start, end: addDays(start, 1) });
 /** When what is held was fetched: before any answer that is judged. */
 const FETCHED = new Date('2025-01-01T00:00:00Z');
 
-function counts(answered: readonly [Day, number][], held: readonly [Day, number][], emptyRuns = 0): Counts {
+function counts(
+  answered: readonly [Day, number][],
+  held: readonly [Day, number][],
+  emptyRuns = 0,
+): Counts {
   return {
     answered: new Map(answered),
     known: new Map(
-      held.map(([start, rows]) => [start, { bucket: oneDay(start), rows, emptyRuns, fetchedAt: FETCHED }]),
+      held.map(([start, rows]) => [
+        start,
+        { bucket: oneDay(start), rows, emptyRuns, fetchedAt: FETCHED },
+      ]),
     ),
   };
 }
@@ -53,7 +68,8 @@ const atBoth = (window: Window, found: Counts, how: Judging): (string | undefine
     const [share, ...others] = sharesOf(window, found, { ...how, isRepeated });
     return others.length === 0 ? share?.fate : 'several';
   });
-const fates = (shares: readonly Share[]): string[] => shares.map(({ fate, window }) => `${fate} ${labelOf(window)}`);
+const fates = (shares: readonly Share[]): string[] =>
+  shares.map(({ fate, window }) => `${fate} ${labelOf(window)}`);
 
 describe('a period', () => {
   test.each<[string, number, number | null, number, readonly [string, string]]>([
@@ -100,7 +116,9 @@ test.each<[string, 'month' | null, number, number, readonly [string, string]]>([
   (_, grain, days, answered, expected) => {
     const requested = { start: FIRST, end: addDays(FIRST, days) };
     const bucket = grain === null ? requested : { start: FIRST, end: addDays(FIRST, 31) };
-    const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, requested }, reason: 'forced' }]);
+    const whole = windowOf({ ...daily, grain }, 'f', [
+      { period: { bucket, requested }, reason: 'forced' },
+    ]);
     expect(atBoth(whole, heldFrom(bucket, answered), at(days, 1))).toEqual(expected);
   },
 );
@@ -133,7 +151,8 @@ test.each<[string, number, number, number, readonly [string, string]]>([
 
 const days = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 25 });
 const rows = fc.array(fc.constantFrom(0, 1, 49, 50, 100), { minLength: 40, maxLength: 40 });
-const perDay = (values: readonly number[]): [Day, number][] => values.map((value, index) => [dayNo(index + 1), value]);
+const perDay = (values: readonly number[]): [Day, number][] =>
+  values.map((value, index) => [dayNo(index + 1), value]);
 
 test(
   'the shares of any window are its periods in order, neighbours of one fate together, and replace no other day',
@@ -152,11 +171,15 @@ test(
         const starts = share.window.periods.map(({ period }) => period.bucket.start);
         expect(daysIn(share.window.replaced)).toEqual(starts);
         expect(share.window.parts).toEqual(window.parts);
-        const alone = share.window.periods.map((due) => sharesOf(windowOf(daily, 'f', [due]), found, how));
+        const alone = share.window.periods.map((due) =>
+          sharesOf(windowOf(daily, 'f', [due]), found, how),
+        );
         // A young period is emptied by no answer that is refused for another.
         const fates = alone.flatMap((each) => each.map(({ fate }) => fate));
         expect(
-          fates.map((fate, index) => (isRefused && isEmptied(starts[index] ?? dayNo(1)) ? 'refuse' : fate)),
+          fates.map((fate, index) =>
+            isRefused && isEmptied(starts[index] ?? dayNo(1)) ? 'refuse' : fate,
+          ),
         ).toEqual(starts.map(() => share.fate));
       }
       expect(
@@ -174,7 +197,10 @@ test('of 4 days the 2 that are held from a later fetch are neither loaded nor do
   const known = new Map(
     [0, 1, 1].map((ms, index) => {
       const start = dayNo(index + 2);
-      return [start, { bucket: oneDay(start), rows: 100, fetchedAt: new Date(LATE.fetchedAt.getTime() + ms) }];
+      return [
+        start,
+        { bucket: oneDay(start), rows: 100, fetchedAt: new Date(LATE.fetchedAt.getTime() + ms) },
+      ];
     }),
   );
   const held = { answered: new Map(rowsOf([1, 2, 4], 100)), known };

@@ -16,7 +16,12 @@ import { textWith } from '../support/matching.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
-  const declared = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'], parameters });
+  const declared = slice({
+    name: 'daily',
+    dimensions: ['day', 'app'],
+    metrics: ['installs', 'cost'],
+    parameters,
+  });
   return windowOfDays(declared, '2026-01-03');
 }
 
@@ -49,7 +54,10 @@ const part = (...pages: AnswerPage[]): InspectedAnswer => ({ ...place, pages, un
 const nothing = part();
 
 /** What is said about the completeness of each part. */
-function doubts(parts: readonly InspectedAnswer[], parameters: Record<string, string> = {}): readonly (Doubt | null)[] {
+function doubts(
+  parts: readonly InspectedAnswer[],
+  parameters: Record<string, string> = {},
+): readonly (Doubt | null)[] {
   const judged = judgeAnswers(windowWith(parameters), parts);
   return 'kind' in judged ? [] : judged.answers.map(({ doubt }) => doubt);
 }
@@ -75,20 +83,34 @@ const cases: readonly Case[] = [
     'request again DATA_MALFORMED',
     /was not one complete report: it had no member rows\.$/,
   ],
-  ['one file of two that is no report', [part(answer()), part(broken)], 'request again DATA_MALFORMED'],
+  [
+    'one file of two that is no report',
+    [part(answer()), part(broken)],
+    'request again DATA_MALFORMED',
+  ],
   ['a second page that is no report', [part(answer(), broken)], 'request again DATA_MALFORMED'],
-  ['a dimension that one row lacks', [part(some('app'))], 'failed DATA_MALFORMED', /dimension app\b/],
+  [
+    'a dimension that one row lacks',
+    [part(some('app'))],
+    'failed DATA_MALFORMED',
+    /dimension app\b/,
+  ],
   ['a second page that lacks a dimension', [part(answer(), some('app'))], 'failed DATA_MALFORMED'],
 ];
 
 describe('an answer', () => {
   test.each<Case>(cases)('with %s is judged', (_, parts, verdict, says) => {
     const judged = judgeAnswers(windowWith(), parts);
-    const found = 'kind' in judged ? `${judged.kind} ${'failure' in judged ? judged.failure.code : ''}` : 'sound';
+    const found =
+      'kind' in judged
+        ? `${judged.kind} ${'failure' in judged ? judged.failure.code : ''}`
+        : 'sound';
     const message = 'failure' in judged ? judged.failure.message : '';
     expect(found).toBe(verdict);
     expect(message).toMatch(says ?? /^/);
-    expect(verdict === 'sound' || message.startsWith('slice daily, 2026-01-03:2026-01-03: ')).toBe(true);
+    expect(verdict === 'sound' || message.startsWith('slice daily, 2026-01-03:2026-01-03: ')).toBe(
+      true,
+    );
   });
 
   test('with nothing odd about it is sound without a warning, its totals as they were written', () => {
@@ -101,8 +123,12 @@ describe('an answer', () => {
   });
 
   test('whose last page names a further one was not followed to its end', () => {
-    const judged = judgeAnswers(windowWith(), [part(answer({ leadsOn: true }), answer({ leadsOn: true }))]);
-    expect(judged).toMatchObject({ answers: [{ unfollowed: textWith('the last page named a further one') }] });
+    const judged = judgeAnswers(windowWith(), [
+      part(answer({ leadsOn: true }), answer({ leadsOn: true })),
+    ]);
+    expect(judged).toMatchObject({
+      answers: [{ unfollowed: textWith('the last page named a further one') }],
+    });
   });
 
   test('is read alike whatever blanks its JSON has between values', () => {
@@ -111,7 +137,14 @@ describe('an answer', () => {
       ['errors', '[ ]'],
       ['pagination', '{ "next" : "p2" }'],
     ]);
-    const shown = { rows: 3, members, keys: [...ALL], commonKeys: [...ALL], badLabel: null, because: null };
+    const shown = {
+      rows: 3,
+      members,
+      keys: [...ALL],
+      commonKeys: [...ALL],
+      badLabel: null,
+      because: null,
+    };
     const totals = new Map([
       ['installs', '1000'],
       ['cost', '1.50'],
@@ -135,35 +168,52 @@ describe('an answer', () => {
     [['app', 'day'], 'dimension day, app', 'day, app'],
     [['cost'], 'metric cost', 'cost'],
     [['cost', 'app', 'installs'], 'dimension app and metric installs, cost', 'app, installs, cost'],
-  ])('that lacks %j names just these, as words and as a fact, and says where to look', (names, words, missing) => {
-    const judged = judgeAnswers(windowWith(), [part(without(...names))]);
-    expect('failure' in judged && judged.failure).toMatchObject({
-      code: 'DATA_MALFORMED',
-      message: `slice daily, 2026-01-03:2026-01-03: the rows lacked the requested ${words}.`,
-      facts: { missing },
-      hint: textWith('Run `ripen check`'),
-    });
-  });
+  ])(
+    'that lacks %j names just these, as words and as a fact, and says where to look',
+    (names, words, missing) => {
+      const judged = judgeAnswers(windowWith(), [part(without(...names))]);
+      expect('failure' in judged && judged.failure).toMatchObject({
+        code: 'DATA_MALFORMED',
+        message: `slice daily, 2026-01-03:2026-01-03: the rows lacked the requested ${words}.`,
+        facts: { missing },
+        hint: textWith('Run `ripen check`'),
+      });
+    },
+  );
 
   test('that is sound names keys that came unasked in order, metrics that some rows lack, and each warning once', () => {
     const judged = judgeAnswers(windowWith(), [
       part(answer({ keys: new Set([...ALL, 'zeta', 'alpha']), warnings: ['slow', 'old'] })),
       nothing,
-      part(answer({ keys: new Set([...ALL, 'alpha']), commonKeys: lacking('cost'), warnings: ['slow'] })),
+      part(
+        answer({
+          keys: new Set([...ALL, 'alpha']),
+          commonKeys: lacking('cost'),
+          warnings: ['slow'],
+        }),
+      ),
     ]);
     expect(judged).toMatchObject({
       warnings: [
         { code: 'SERVICE_WARNING', message: 'The service warned: slow' },
         { code: 'SERVICE_WARNING', message: 'The service warned: old' },
-        { code: 'UNKNOWN_KEYS', message: 'Rows carried keys that were not requested, kept in _extra: alpha, zeta.' },
-        { code: 'MISSING_KEYS', message: 'Some rows lacked a requested metric, which is NULL there: cost.' },
+        {
+          code: 'UNKNOWN_KEYS',
+          message: 'Rows carried keys that were not requested, kept in _extra: alpha, zeta.',
+        },
+        {
+          code: 'MISSING_KEYS',
+          message: 'Some rows lacked a requested metric, which is NULL there: cost.',
+        },
       ],
     });
   });
 });
 
 describe('the doubt that an answer is not complete', () => {
-  const warned = (...warnings: string[]): readonly InspectedAnswer[] => [part(answer({ warnings }))];
+  const warned = (...warnings: string[]): readonly InspectedAnswer[] => [
+    part(answer({ warnings })),
+  ];
   const limited = 'The number of rows was limited to 10000';
   const exactly = 'Only the first 3 rows are shown';
 
@@ -186,16 +236,28 @@ describe('the doubt that an answer is not complete', () => {
 
   test('is none where pages were not followed to the end: why is told of that part', () => {
     const unfollowed = 'its pages did not end after 7';
-    const judged = judgeAnswers(windowWith(), [part(answer()), { ...part(answer()), unfollowed }, nothing]);
-    expect('kind' in judged ? [] : judged.answers.map((each) => each.unfollowed)).toEqual([null, unfollowed, null]);
+    const judged = judgeAnswers(windowWith(), [
+      part(answer()),
+      { ...part(answer()), unfollowed },
+      nothing,
+    ]);
+    expect('kind' in judged ? [] : judged.answers.map((each) => each.unfollowed)).toEqual([
+      null,
+      unfollowed,
+      null,
+    ]);
   });
 
   test('of a warning can be refuted, unless it names the very 3 rows that came, on whichever page it stands', () => {
-    expect(doubts(warned('fine', limited))).toEqual([{ because: `the service warned: ${limited}`, isRefutable: true }]);
-    expect(doubts(warned(exactly))).toEqual([{ because: `the service warned: ${exactly}`, isRefutable: false }]);
-    expect(doubts([part(answer({ rowCount: 2 }), answer({ rowCount: 1, warnings: [exactly] }))])).toEqual([
+    expect(doubts(warned('fine', limited))).toEqual([
+      { because: `the service warned: ${limited}`, isRefutable: true },
+    ]);
+    expect(doubts(warned(exactly))).toEqual([
       { because: `the service warned: ${exactly}`, isRefutable: false },
     ]);
+    expect(
+      doubts([part(answer({ rowCount: 2 }), answer({ rowCount: 1, warnings: [exactly] }))]),
+    ).toEqual([{ because: `the service warned: ${exactly}`, isRefutable: false }]);
   });
 
   test('is the plainest of several warnings, not the first', () => {

@@ -29,7 +29,8 @@ function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {
   };
 }
 
-const stated = (entries: Record<string, string>): Totals => statedTotals(new Map(Object.entries(entries)));
+const stated = (entries: Record<string, string>): Totals =>
+  statedTotals(new Map(Object.entries(entries)));
 
 /** Whether rows with so many digits after the point agree with a total. */
 function agrees(sum: MetricSum, total: string, rowCount: number, digits = 12): boolean | null {
@@ -70,7 +71,13 @@ describe('a count', () => {
 
 test('a metric without a value is compared as 0, and said to have added up to 0', () => {
   const [compared] = compareTotals([sumOf(null)], stated({ m: '0.0' }), 3);
-  expect(compared).toMatchObject({ metric: 'm', sum: '0', total: '0.0', agrees: true, isExact: true });
+  expect(compared).toMatchObject({
+    metric: 'm',
+    sum: '0',
+    total: '0.0',
+    agrees: true,
+    isExact: true,
+  });
 });
 
 describe('money', () => {
@@ -104,7 +111,10 @@ describe('money', () => {
   });
 
   test('of rows that are written in whole numbers is taken for money of 2 digits, as zeros are not always written', () => {
-    expect([agrees(sumOf('10'), '10.01', 2, 0), agrees(sumOf('10'), '10.02', 2, 0)]).toEqual([true, false]);
+    expect([agrees(sumOf('10'), '10.01', 2, 0), agrees(sumOf('10'), '10.02', 2, 0)]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test('stated with 12 digits may differ by the last place of a sum for each row that was added', () => {
@@ -142,7 +152,16 @@ test('the comparison holds only metrics with a total that is a number, with both
 
 function compared(metric: string, change: Partial<Comparison> = {}): Comparison {
   const agrees = change.agrees ?? true;
-  return { metric, sum: '10', total: '10', agrees, isExact: agrees, isAssumed: false, nonZero: 9, ...change };
+  return {
+    metric,
+    sum: '10',
+    total: '10',
+    agrees,
+    isExact: agrees,
+    isAssumed: false,
+    nonZero: 9,
+    ...change,
+  };
 }
 
 describe('a proof', () => {
@@ -151,7 +170,11 @@ describe('a proof', () => {
   const zero = { sum: '0', total: '0.0', nonZero: 0 };
   const rounded = { sum: '9.9', isExact: false };
 
-  const [a, odd, fair] = [compared('a'), compared('x', { ...away, ...assumed }), compared('y', assumed)];
+  const [a, odd, fair] = [
+    compared('a'),
+    compared('x', { ...away, ...assumed }),
+    compared('y', assumed),
+  ];
   const [none, near] = [compared('a', zero), compared('a', rounded)];
 
   test.each<[string, readonly Comparison[], string, string | null, readonly string[]]>([
@@ -171,11 +194,18 @@ describe('a proof', () => {
     ['one beside an assumed one that does not agree', [near, odd], 'unproven', 'x', []],
   ])('by %s is what it is', (_, comparisons, verdict, against, notAdditive) => {
     const proof = proofOf(comparisons);
-    expect([proof.verdict, proof.against?.metric ?? null, proof.notAdditive]).toEqual([verdict, against, notAdditive]);
+    expect([proof.verdict, proof.against?.metric ?? null, proof.notAdditive]).toEqual([
+      verdict,
+      against,
+      notAdditive,
+    ]);
   });
 
   test('shows an assumed metric to add up by 5 values that are not 0, not by 4, and by no answer that is not proven', () => {
-    const [few, enough] = [compared('few', { ...assumed, nonZero: 4 }), compared('enough', { ...assumed, nonZero: 5 })];
+    const [few, enough] = [
+      compared('few', { ...assumed, nonZero: 4 }),
+      compared('enough', { ...assumed, nonZero: 5 }),
+    ];
     expect(proofOf([few, enough]).addsUp).toEqual(['enough']);
     expect(proofOf([few, enough, compared('b', away)]).addsUp).toEqual([]);
     expect(proofOf([compared('known')]).addsUp).toEqual([]);
@@ -192,7 +222,11 @@ describe('the totals of several answers', () => {
   });
 
   test('of several are added, how far they may be off too, and a metric that one of them lacks is left out', () => {
-    const added = addTotals([stated({ a: '1', b: '2' }), stated({ a: '10.5', c: '3' }), stated({ a: '-1', b: '5' })]);
+    const added = addTotals([
+      stated({ a: '1', b: '2' }),
+      stated({ a: '10.5', c: '3' }),
+      stated({ a: '-1', b: '5' }),
+    ]);
     expect(added).toEqual(new Map([['a', { text: '10.5', slack: 0.5 + 0.05 + 0.5 }]]));
   });
 
@@ -200,21 +234,30 @@ describe('the totals of several answers', () => {
     const repeated = [stated({ a: '10' }), stated({ a: '10' })];
     const summed = new Set(['a']);
     expect(totalsOfPages(repeated, summed).map(texts)).toEqual([{ a: '10' }, { a: '20' }]);
-    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.50' })], summed).map(texts)).toEqual([
-      { a: '16.5' },
-      { a: '33' },
-    ]);
-    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.500000000000004' })], summed)).toHaveLength(2);
-    expect(totalsOfPages([stated({ a: '1e9' }), stated({ a: '1000000000.0' })], summed)).toHaveLength(2);
+    expect(
+      totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.50' })], summed).map(texts),
+    ).toEqual([{ a: '16.5' }, { a: '33' }]);
+    expect(
+      totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.500000000000004' })], summed),
+    ).toHaveLength(2);
+    expect(
+      totalsOfPages([stated({ a: '1e9' }), stated({ a: '1000000000.0' })], summed),
+    ).toHaveLength(2);
     expect(totalsOfPages([stated({ a: '0' }), stated({ a: '-1.4e-14' })], summed)).toHaveLength(2);
     expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.51' })], summed)).toHaveLength(1);
-    expect(totalsOfPages([stated({ a: '10' }), stated({ a: '4' })], summed).map(texts)).toEqual([{ a: '14' }]);
+    expect(totalsOfPages([stated({ a: '10' }), stated({ a: '4' })], summed).map(texts)).toEqual([
+      { a: '14' },
+    ]);
     expect(totalsOfPages([stated({ a: '10' }), stated({})], summed).map(texts)).toEqual([{}]);
     expect(totalsOfPages([stated({ a: '10' })], summed).map(texts)).toEqual([{ a: '10' }]);
     expect(totalsOfPages([], summed).map(texts)).toEqual([{}]);
     // An average that differs from page to page says nothing of what the sums are of, nor does one that a page lacks.
-    expect(totalsOfPages([stated({ a: '10', mean: '3' }), stated({ a: '10', mean: '4' })], summed)).toHaveLength(2);
-    expect(totalsOfPages([stated({ a: '10', mean: '3' }), stated({ a: '10' })], summed)).toHaveLength(2);
+    expect(
+      totalsOfPages([stated({ a: '10', mean: '3' }), stated({ a: '10', mean: '4' })], summed),
+    ).toHaveLength(2);
+    expect(
+      totalsOfPages([stated({ a: '10', mean: '3' }), stated({ a: '10' })], summed),
+    ).toHaveLength(2);
     expect(totalsOfPages([stated({ mean: '3' }), stated({ mean: '3' })], summed)).toHaveLength(1);
     expect(totalsOfPages([stated({}), stated({ a: '10' })], summed).map(texts)).toEqual([{}]);
   });
@@ -237,8 +280,13 @@ describe('the parts of a divided window', () => {
   });
 
   test('may have identical rows that the whole counts once or as often as they came', () => {
-    const doubled = [[sumOf('9', { distinctSum: '6', isCount: true })], [sumOf('4', { isCount: true })]];
-    const found = ['13', '10', '12'].map((total) => differenceOf(doubled, whole({ m: total }), []) === null);
+    const doubled = [
+      [sumOf('9', { distinctSum: '6', isCount: true })],
+      [sumOf('4', { isCount: true })],
+    ];
+    const found = ['13', '10', '12'].map(
+      (total) => differenceOf(doubled, whole({ m: total }), []) === null,
+    );
     expect(found).toEqual([true, true, false]);
   });
 
@@ -262,6 +310,8 @@ describe('the parts of a divided window', () => {
       proven(compared('m', { sum: sum?.sum ?? '', total: `${Number(sum?.sum) - 0.004}` })),
     );
     expect(differenceOf(money, whole({ m: '10.00' }), proofs)).toBeNull();
-    expect(differenceOf(money, whole({ m: '9.99' }), proofs)).toMatch(/^the m of its parts added up to 10\.008/);
+    expect(differenceOf(money, whole({ m: '9.99' }), proofs)).toMatch(
+      /^the m of its parts added up to 10\.008/,
+    );
   });
 });

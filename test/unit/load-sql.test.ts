@@ -4,9 +4,21 @@ import { describe, expect, test } from 'vitest';
 
 import { finalView } from '../../src/tables/describing.ts';
 import { type StagedPart, stagedRows, stageRows } from '../../src/load/staged-sql.ts';
-import { countShrunk, deleteRows, insertRows, totalStaged, totalTable } from '../../src/load/table-sql.ts';
+import {
+  countShrunk,
+  deleteRows,
+  insertRows,
+  totalStaged,
+  totalTable,
+} from '../../src/load/table-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
-import { duplicateKeys, rejectedRows, sumDistinct, sumParts, totalTyped } from '../../src/load/window-sql.ts';
+import {
+  duplicateKeys,
+  rejectedRows,
+  sumDistinct,
+  sumParts,
+  totalTyped,
+} from '../../src/load/window-sql.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY, parseColumnType } from '../../src/model/column-type.ts';
 import { countMetric, slice } from '../support/slice.ts';
@@ -26,7 +38,11 @@ const columns: Columns = {
 };
 const days = { start: day('2026-01-05'), end: day('2026-01-08') };
 const target: Target = {
-  slice: slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) }),
+  slice: slice({
+    name: 'daily',
+    dimensions: columns.dimensions,
+    metrics: columns.metrics.map(({ id }) => id),
+  }),
   fingerprint: 'f',
   state: 'live',
   table: TABLE,
@@ -50,9 +66,31 @@ const hourly: Target = {
 const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 
 const types = columns.metrics.map(({ type }) => type);
-const page = { rows: 1, members: new Map(), keys: [], commonKeys: [], badLabel: null, because: null };
-const read = { rows: 1, unfit: new Map(), digits: new Map(), hasExtra: false, hasRejected: false, weekStartsOn: null };
-const alone = { ...read, isOrdered: true, isDistinct: true, firstBody: 0, bodies: 1, pages: [page], types };
+const page = {
+  rows: 1,
+  members: new Map(),
+  keys: [],
+  commonKeys: [],
+  badLabel: null,
+  because: null,
+};
+const read = {
+  rows: 1,
+  unfit: new Map(),
+  digits: new Map(),
+  hasExtra: false,
+  hasRejected: false,
+  weekStartsOn: null,
+};
+const alone = {
+  ...read,
+  isOrdered: true,
+  isDistinct: true,
+  firstBody: 0,
+  bodies: 1,
+  pages: [page],
+  types,
+};
 const files: StagedPart[] = [
   { ...alone, file: `/spool/it's here.parquet`, windowNo: 1, partNo: 0 },
   { ...alone, file: '/spool/b.parquet', windowNo: 3, partNo: 2 },
@@ -67,20 +105,38 @@ const loads = [
   { loadId: '41', window: { replaced: days }, judged: { sound: { windowNo: 1 } } },
   { loadId: '42', window: { replaced: later }, judged: { sound: { windowNo: 3 } } },
 ];
-const inserted = { isWhole: false, hasRejected: true, rows: 'select * from there', hasCopies: false, isOrdered: true };
-const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
+const inserted = {
+  isWhole: false,
+  hasRejected: true,
+  rows: 'select * from there',
+  hasCopies: false,
+  isOrdered: true,
+};
+const narrower = {
+  ...alone,
+  file: '/spool/c.parquet',
+  types: [BIGINT, BIGINT, MONEY],
+  windowNo: 3,
+  partNo: 3,
+};
 
 const batches = [
   ...files,
   { ...alone, file: '/spool/e.parquet', windowNo: 3, partNo: 2, hasExtra: true, isDistinct: false },
 ];
 
-const undated: Target = { ...target, slice: slice({ ...target.slice, dimensions: ['order'], grain: null }) };
+const undated: Target = {
+  ...target,
+  slice: slice({ ...target.slice, dimensions: ['order'], grain: null }),
+};
 const cube: Target = {
   ...target,
   columns: {
     ...columns,
-    cube: { value: MONEY, of: new Map([[RATIO, { metric: RATIO, cohort: 'c', age: 'd7', ageDays: 7 }]]) },
+    cube: {
+      value: MONEY,
+      of: new Map([[RATIO, { metric: RATIO, cohort: 'c', age: 'd7', ageDays: 7 }]]),
+    },
   },
 };
 
@@ -100,7 +156,8 @@ const statements: Record<string, () => string> = {
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, [3]),
   'delete-hours': () => deleteRows(hourly, days),
   'insert-rows': () => insertRows(target, loads, { ...inserted, isOrdered: false }),
-  'insert-rows-of-whole-windows': () => insertRows(target, loads, { ...inserted, isWhole: true, hasRejected: false }),
+  'insert-rows-of-whole-windows': () =>
+    insertRows(target, loads, { ...inserted, isWhole: true, hasRejected: false }),
   'insert-rows-collapsed': () => insertRows(undated, loads, { ...inserted, hasCopies: true }),
   'insert-cells': () => insertRows(cube, loads, inserted),
   'total-typed': () => totalTyped(columns, 'day', days.start),
@@ -116,12 +173,17 @@ const statements: Record<string, () => string> = {
 };
 
 describe('the generated statement', () => {
-  test.each(Object.entries(statements))('%s reads as in its golden file', async (name, statement) => {
-    await expect(`${statement()}\n`).toMatchFileSnapshot(`../golden/load/${name}.sql`);
-  });
+  test.each(Object.entries(statements))(
+    '%s reads as in its golden file',
+    async (name, statement) => {
+      await expect(`${statement()}\n`).toMatchFileSnapshot(`../golden/load/${name}.sql`);
+    },
+  );
 
   test('compares the bare date column with literals, so that a deletion reads no other block', () => {
-    expect(deleteRows(target, days)).toContain(`where "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08'`);
+    expect(deleteRows(target, days)).toContain(
+      `where "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08'`,
+    );
     expect(deleteRows(undated, days)).toBe('delete from main."daily"\nwhere true');
     expect(totalTyped(columns, null, days.start)).toContain(`DATE '2026-01-05' as p`);
   });

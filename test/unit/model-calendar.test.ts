@@ -143,7 +143,10 @@ describe.each(hosts)('the calendar on a host in %s', (zone, noon) => {
     ['2024-12-31', 'year', 1, '2024-01-01', '2025-01-01'],
   ];
 
-  test.each(buckets)('%s lies in the %s (weeks from %i) [%s, %s)', (of, bucket, weekStartsOn, start, end) => {
-    expect(bucketOf(day(of), bucket, weekStartsOn)).toEqual(interval(start, end));
-  });
+  test.each(buckets)(
+    '%s lies in the %s (weeks from %i) [%s, %s)',
+    (of, bucket, weekStartsOn, start, end) => {
+      expect(bucketOf(day(of), bucket, weekStartsOn)).toEqual(interval(start, end));
+    },
+  );
 });

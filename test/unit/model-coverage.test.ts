@@ -2,28 +2,57 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { addDays, day, lastDay, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import {
+  addDays,
+  day,
+  lastDay,
+  type DayInterval,
+  type WeekStart,
+} from '../../src/model/calendar.ts';
 import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/period.ts';
 import type { DateBound, DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
-const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
+const interval = (start: string, end: string): DayInterval => ({
+  start: day(start),
+  end: day(end),
+});
 /** Loaded periods, as `first:end`, the end exclusive, or as the one day they hold. */
 const held = (...texts: string[]): { readonly requested: DayInterval }[] =>
   texts.map((text) => {
     const [start = '', end = addDays(day(start), 1)] = text.split(':');
     return { requested: interval(start, end) };
   });
-const fixed = (first: string, last: string): DatePeriod => ({ first: { day: day(first) }, last: { day: day(last) } });
-const sinceStartOf = (bucket: 'week' | 'month'): DateBound => ({ startOf: bucket, bucketsAgo: 0, daysBefore: 0 });
-const rolling = (first: number, last = 1): DatePeriod => ({ first: { daysAgo: first }, last: { daysAgo: last } });
+const fixed = (first: string, last: string): DatePeriod => ({
+  first: { day: day(first) },
+  last: { day: day(last) },
+});
+const sinceStartOf = (bucket: 'week' | 'month'): DateBound => ({
+  startOf: bucket,
+  bucketsAgo: 0,
+  daysBefore: 0,
+});
+const rolling = (first: number, last = 1): DatePeriod => ({
+  first: { daysAgo: first },
+  last: { daysAgo: last },
+});
 
 function declared(datePeriod: DatePeriod, change: Partial<Slice> = {}): Slice {
-  return slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'], datePeriod, ...change });
+  return slice({
+    name: 'daily',
+    dimensions: ['day', 'app'],
+    metrics: ['installs'],
+    datePeriod,
+    ...change,
+  });
 }
 
 /** The days as `first:last`, both inclusive; null for none. */
-function covered(of: Slice, loaded: readonly { readonly requested: DayInterval }[], asOf: string): string | null {
+function covered(
+  of: Slice,
+  loaded: readonly { readonly requested: DayInterval }[],
+  asOf: string,
+): string | null {
   const days = coverageOf(of, loaded, new Date(asOf), 1);
   return days === null ? null : `${days.start}:${lastDay(days)}`;
 }
@@ -38,7 +67,12 @@ describe('the coverage of a slice', () => {
       ['2026-03-01'],
       '2026-03-01:2026-03-03',
     ],
-    ['one to come, what was loaded', fixed('2026-08-01', '2026-08-10'), ['2026-03-01'], '2026-03-01:2026-03-01'],
+    [
+      'one to come, what was loaded',
+      fixed('2026-08-01', '2026-08-10'),
+      ['2026-03-01'],
+      '2026-03-01:2026-03-01',
+    ],
     ['one to come and nothing loaded is none', fixed('2026-08-01', '2026-08-10'), [], null],
   ])('%s', (_, datePeriod, loaded, expected) => {
     expect(covered(declared(datePeriod), held(...loaded), NOON)).toBe(expected);
@@ -73,12 +107,15 @@ describe('what a slice lets go', () => {
     ['month', 1, '2026-05-01'],
     ['quarter', 1, '2026-04-01'],
     ['year', 1, '2026-01-01'],
-  ])('by %s (weeks from weekday %i) begins with a whole bucket, at %s', (grain, weekStartsOn, expected) => {
-    const of = declared(fixed('2020-01-01', '2026-06-29'), { grain, retainDays: 30 });
-    expect(firstKeptDay(of, new Date(NOON), weekStartsOn)).toBe(expected);
-    const [first] = coveredPeriods(of, [], new Date(NOON), weekStartsOn);
-    expect([first?.requested.start, first?.bucket.start]).toEqual([expected, expected]);
-  });
+  ])(
+    'by %s (weeks from weekday %i) begins with a whole bucket, at %s',
+    (grain, weekStartsOn, expected) => {
+      const of = declared(fixed('2020-01-01', '2026-06-29'), { grain, retainDays: 30 });
+      expect(firstKeptDay(of, new Date(NOON), weekStartsOn)).toBe(expected);
+      const [first] = coveredPeriods(of, [], new Date(NOON), weekStartsOn);
+      expect([first?.requested.start, first?.bucket.start]).toEqual([expected, expected]);
+    },
+  );
 });
 
 describe('the first bucket', () => {

@@ -18,7 +18,14 @@ const failed = (code: FailureCode): Failure => new Failure(code, `${code} happen
 
 describe('a failure', () => {
   test('each of the codes has a kind, and each kind one of the 5 exit codes of sysexits, or that of SIGTERM', () => {
-    expect(exitCodes).toEqual({ bug: 70, usage: 78, storage: 74, contract: 65, unavailable: 75, interrupted: 143 });
+    expect(exitCodes).toEqual({
+      bug: 70,
+      usage: 78,
+      storage: 74,
+      contract: 65,
+      unavailable: 75,
+      interrupted: 143,
+    });
     expect(new Set(Object.values(failureCodes))).toEqual(new Set(Object.keys(exitCodes)));
     expect(Object.keys(failureCodes)).toEqual(Object.keys(failureCodes).toSorted());
   });
@@ -55,8 +62,11 @@ describe('a failure', () => {
     ['Unknown system error -122, writev', { errno: -122, code: 'Unknown system error -122' }],
     ['IO Error: Could not write file "w.duckdb": No space left on device', {}],
   ])('a full disk or quota is called that, whatever the system calls it: %s', (message, fields) => {
-    const messageOf = (cause: Error): string => storageFailed('It failed', cause, { hint: 'x' }).message;
-    expect(messageOf(Object.assign(new Error(message), fields))).toBe(`It failed: ${FULL_DISK} (${message})`);
+    const messageOf = (cause: Error): string =>
+      storageFailed('It failed', cause, { hint: 'x' }).message;
+    expect(messageOf(Object.assign(new Error(message), fields))).toBe(
+      `It failed: ${FULL_DISK} (${message})`,
+    );
     expect(messageOf(new Error('EACCES: permission denied'))).not.toContain(FULL_DISK);
   });
 
@@ -64,7 +74,10 @@ describe('a failure', () => {
     const stop = new AbortController();
     stop.abort(new Stopped('SIGINT'));
     const failure = asFailure(new TypeError('aborted'), stop.signal);
-    expect(failure).toMatchObject({ code: 'INTERRUPTED', message: textWith('SIGINT was received') });
+    expect(failure).toMatchObject({
+      code: 'INTERRUPTED',
+      message: textWith('SIGINT was received'),
+    });
     expect(stoppedExitCode(stop.signal)).toBe(130);
     expect(stoppedExitCode(AbortSignal.abort())).toBe(143);
     expect(asFailure(failed('DATA_SHRUNK'), stop.signal).code).toBe('DATA_SHRUNK');

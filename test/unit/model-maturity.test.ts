@@ -23,14 +23,21 @@ const HOUR_MS = 3_600_000;
 /** A metric final this many days after its period; null: never. */
 const metric = (days: number | null, id = `settles_${days}`): Metric => countMetric(id, days);
 
-function period(start: string, end: string, requested: readonly [string, string] = [start, end]): Period {
+function period(
+  start: string,
+  end: string,
+  requested: readonly [string, string] = [start, end],
+): Period {
   return {
     bucket: { start: day(start), end: day(end) },
     requested: { start: day(requested[0]), end: day(requested[1]) },
   };
 }
 
-function settling(refresh: Refresh = 'milestones', utcOffset: UtcOffset = UTC): Parameters<typeof finalAt>[2] {
+function settling(
+  refresh: Refresh = 'milestones',
+  utcOffset: UtcOffset = UTC,
+): Parameters<typeof finalAt>[2] {
   return { utcOffset, settleMs: HOUR_MS, lifetimeMs: 30 * MS_PER_DAY, refresh };
 }
 
@@ -38,7 +45,9 @@ function settling(refresh: Refresh = 'milestones', utcOffset: UtcOffset = UTC): 
 function at(text: string): Date {
   const [days = '', clock = '00:00'] = text.split(' ');
   const [clockText, ms = '0'] = clock.split('+');
-  return new Date(Date.parse(`${addDays(day('2025-12-31'), Number(days))}T${clockText}:00Z`) + Number(ms));
+  return new Date(
+    Date.parse(`${addDays(day('2025-12-31'), Number(days))}T${clockText}:00Z`) + Number(ms),
+  );
 }
 
 function loaded(
@@ -48,7 +57,13 @@ function loaded(
   change: Partial<LoadedPeriod> = {},
 ): LoadedPeriod {
   const { bucket, requested } = of;
-  return loadedPeriod({ bucket, requested, fetchedAt, metrics: metrics.map(({ id }) => id), ...change });
+  return loadedPeriod({
+    bucket,
+    requested,
+    fetchedAt,
+    metrics: metrics.map(({ id }) => id),
+    ...change,
+  });
 }
 
 /** Whole rows of proven completeness, of every metric that settles within 100 days or never, fetched at an instant. */
@@ -74,7 +89,13 @@ interface Case {
 
 function reasonOf({ settles = [7], refresh = 'milestones', fetched, asOf }: Case): string | null {
   const metrics = settles.map((days) => metric(days));
-  return dueReason(tenth, loaded(tenth, metrics, at(fetched)), metrics, settling(refresh), at(asOf));
+  return dueReason(
+    tenth,
+    loaded(tenth, metrics, at(fetched)),
+    metrics,
+    settling(refresh),
+    at(asOf),
+  );
 }
 
 describe('a period of the 10th that is loaded', () => {
@@ -111,24 +132,47 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [null], fetched: '24 02:00', asOf: '41 01:00', due: 'maturing' },
     { settles: [null], fetched: '41 01:00', asOf: '300 00:00', due: null },
     { settles: [60, null], fetched: '41 01:00', asOf: '71 01:00', due: 'became final' },
-    { settles: [100], refresh: 'nightly', fetched: '11 02:00', asOf: '11 02:00+1', due: 'maturing' },
+    {
+      settles: [100],
+      refresh: 'nightly',
+      fetched: '11 02:00',
+      asOf: '11 02:00+1',
+      due: 'maturing',
+    },
     { settles: [100], refresh: 'nightly', fetched: '50 02:00', asOf: '51 02:00', due: 'maturing' },
-    { settles: [7], refresh: 'nightly', fetched: '17 02:00', asOf: '18 02:00', due: 'became final' },
+    {
+      settles: [7],
+      refresh: 'nightly',
+      fetched: '17 02:00',
+      asOf: '18 02:00',
+      due: 'became final',
+    },
     { settles: [7], refresh: 'nightly', fetched: '18 02:00', asOf: '19 02:00', due: null },
     { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '39 23:59', due: null },
     { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
-    { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '111 01:00', due: 'became final' },
+    {
+      settles: [100],
+      refresh: [1, 30],
+      fetched: '40 00:00',
+      asOf: '111 01:00',
+      due: 'became final',
+    },
     // An age after every horizon asks for nothing more.
     { settles: [7], refresh: [30], fetched: '18 01:00', asOf: '50 00:00', due: null },
-  ])('is $due at $asOf when fetched at $fetched, refreshed by $refresh, settling in $settles days', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
+  ])(
+    'is $due at $asOf when fetched at $fetched, refreshed by $refresh, settling in $settles days',
+    (given) => {
+      expect(reasonOf(given)).toBe(given.due);
+    },
+  );
 });
 
 test('one metric more makes even a final period due, at the instant of its fetch too, and not for an instant before it', () => {
   const [old, added] = [metric(7, 'old'), metric(7, 'added')];
   const final = loaded(tenth, [old], at('100'));
-  const reasons = ['200', '100', '99 23:59'].map((asOf) => dueReason(tenth, final, [old, added], settling(), at(asOf)));
+  const reasons = ['200', '100', '99 23:59'].map((asOf) =>
+    dueReason(tenth, final, [old, added], settling(), at(asOf)),
+  );
   expect(reasons).toEqual(['metric added', 'metric added', null]);
 });
 
@@ -145,10 +189,19 @@ describe('a period without rows', () => {
       [null, null],
       ['empty', null],
     ]);
-    expect([once, twice].map((each) => stateOf(tenth, metrics, settling(), each))).toEqual(['empty', 'final']);
-    expect([once, twice].map((each) => isFinal(tenth, metric(7), settling(), each))).toEqual([false, true]);
+    expect([once, twice].map((each) => stateOf(tenth, metrics, settling(), each))).toEqual([
+      'empty',
+      'final',
+    ]);
+    expect([once, twice].map((each) => isFinal(tenth, metric(7), settling(), each))).toEqual([
+      false,
+      true,
+    ]);
     expect([once, twice].map((each) => soundAt(tenth, each))).toEqual([null, at('100')]);
-    expect([once, twice].map((each) => nextRefreshAt(tenth, metrics, settling(), each))).toEqual([at('100'), null]);
+    expect([once, twice].map((each) => nextRefreshAt(tenth, metrics, settling(), each))).toEqual([
+      at('100'),
+      null,
+    ]);
   });
 
   test('is open, not empty, while it is not over, and cut, not empty, when only some of its days were asked for', () => {
@@ -199,7 +252,9 @@ describe('a bucket that the date period cuts', () => {
     const kept = loaded(late, metrics, at('12 02:00'));
     expect(dueReason(late, kept, metrics, settling(), at('13 02:00'))).toBe('maturing');
     expect(dueReason(late, kept, metrics, settling(), at('19 01:00'))).toBe('became final');
-    expect(dueReason(late, { ...kept, fetchedAt: at('19 01:00') }, metrics, settling(), at('300'))).toBeNull();
+    expect(
+      dueReason(late, { ...kept, fetchedAt: at('19 01:00') }, metrics, settling(), at('300')),
+    ).toBeNull();
     expect(nextRefreshAt(late, metrics, settling(), held(at('19 01:00')))).toBeNull();
   });
 });

@@ -32,9 +32,12 @@ describe('a duration', () => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  test.each(['', ...'5|m|-5m|+5m|5 m| 5m|5m |5ms|5w|5M|1h30m|.5h|5.h|1e3s|5m\n'.split('|')])('%j is none', (text) => {
-    expect(parseDuration(text)).toBeNull();
-  });
+  test.each(['', ...'5|m|-5m|+5m|5 m| 5m|5m |5ms|5w|5M|1h30m|.5h|5.h|1e3s|5m\n'.split('|')])(
+    '%j is none',
+    (text) => {
+      expect(parseDuration(text)).toBeNull();
+    },
+  );
 });
 
 describe('a decimal', () => {
@@ -89,11 +92,14 @@ describe('a column type', () => {
     ['DOUBLE', 300, 300, 'DOUBLE'],
   ];
 
-  test.each(widening)('%s that must hold %i digits and %i after the point becomes %s', (text, ...row) => {
-    const [whole, fraction, expected] = row;
-    const wider = widen(parseColumnType(text) ?? DOUBLE, { whole, fraction });
-    expect(wider && formatColumnType(wider)).toBe(expected);
-  });
+  test.each(widening)(
+    '%s that must hold %i digits and %i after the point becomes %s',
+    (text, ...row) => {
+      const [whole, fraction, expected] = row;
+      const wider = widen(parseColumnType(text) ?? DOUBLE, { whole, fraction });
+      expect(wider && formatColumnType(wider)).toBe(expected);
+    },
+  );
 });
 
 test('a time-out to which only another signal refers fires, however often memory is collected', async () => {

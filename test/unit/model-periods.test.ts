@@ -7,11 +7,26 @@ import { describe, expect, test } from 'vitest';
 import { day, utcOffset, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf, type DateBound } from '../../src/model/slice.ts';
-import { type DuePeriod, labelOf, type Part, reportParameters, windowOf } from '../../src/model/window.ts';
-import { ageOf, isWhole, type Period, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
+import {
+  type DuePeriod,
+  labelOf,
+  type Part,
+  reportParameters,
+  windowOf,
+} from '../../src/model/window.ts';
+import {
+  ageOf,
+  isWhole,
+  type Period,
+  periodsOf,
+  resolveDatePeriod,
+} from '../../src/model/period.ts';
 import { slice } from '../support/slice.ts';
 
-const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
+const interval = (start: string, end: string): DayInterval => ({
+  start: day(start),
+  end: day(end),
+});
 
 /** `01-01:02-01` for a whole bucket of 2026, `01-01:02-01(01-06:02-01)` for one of which some days are asked for. */
 function written(of: Period): string {
@@ -22,22 +37,43 @@ function written(of: Period): string {
 test.each<[DateDimension | null, WeekStart, string, string, string]>([
   ['day', 1, '2024-02-28', '2024-03-01', '2024-02-28:2024-02-29 2024-02-29:2024-03-01'],
   ['hour', 1, '2026-01-31', '2026-02-02', '01-31:02-01 02-01:02-02'],
-  ['week', 1, '2026-01-01', '2026-01-15', '2025-12-29:01-05(01-01:01-05) 01-05:01-12 01-12:01-19(01-12:01-15)'],
+  [
+    'week',
+    1,
+    '2026-01-01',
+    '2026-01-15',
+    '2025-12-29:01-05(01-01:01-05) 01-05:01-12 01-12:01-19(01-12:01-15)',
+  ],
   ['week', 0, '2026-01-04', '2026-01-19', '01-04:01-11 01-11:01-18 01-18:01-25(01-18:01-19)'],
   ['week', 1, '2026-01-06', '2026-01-07', '01-05:01-12(01-06:01-07)'],
-  ['month', 1, '2026-01-15', '2026-03-02', '01-01:02-01(01-15:02-01) 02-01:03-01 03-01:04-01(03-01:03-02)'],
+  [
+    'month',
+    1,
+    '2026-01-15',
+    '2026-03-02',
+    '01-01:02-01(01-15:02-01) 02-01:03-01 03-01:04-01(03-01:03-02)',
+  ],
   ['quarter', 1, '2025-10-01', '2026-04-01', '2025-10-01:01-01 01-01:04-01'],
   ['year', 1, '2024-12-31', '2025-01-01', '2024-01-01:2025-01-01(2024-12-31:2025-01-01)'],
   [null, 1, '2026-01-06', '2026-02-07', '01-06:02-07'],
   ['day', 1, '2026-01-06', '2026-01-06', ''],
-])('the periods by %s (weeks from %i) of [%s, %s) are %s', (grain, weekStartsOn, start, end, expected) => {
-  expect(periodsOf(interval(start, end), grain, weekStartsOn).map(written).join(' ')).toBe(expected);
-});
+])(
+  'the periods by %s (weeks from %i) of [%s, %s) are %s',
+  (grain, weekStartsOn, start, end, expected) => {
+    expect(periodsOf(interval(start, end), grain, weekStartsOn).map(written).join(' ')).toBe(
+      expected,
+    );
+  },
+);
 
 describe('a date period', () => {
   const on = (text: string): DateBound => ({ day: day(text) });
   const ago = (daysAgo: number): DateBound => ({ daysAgo });
-  const startOf = (bucket: 'week' | 'month', bucketsAgo: number, daysBefore: number): DateBound => ({
+  const startOf = (
+    bucket: 'week' | 'month',
+    bucketsAgo: number,
+    daysBefore: number,
+  ): DateBound => ({
     startOf: bucket,
     bucketsAgo,
     daysBefore,
@@ -53,14 +89,44 @@ describe('a date period', () => {
     [ago(0), ago(0), '2026-03-01T03:00:00Z', '-03:30', ['2026-02-28', '2026-03-01']],
     // What has not begun is not asked for.
     [on('2026-01-01'), on('2026-01-01'), '2020-01-01T00:00:00Z', '+00:00', null],
-    [on('2026-01-01'), on('2026-12-31'), '2026-03-05T02:00:00Z', '+00:00', ['2026-01-01', '2026-03-06']],
+    [
+      on('2026-01-01'),
+      on('2026-12-31'),
+      '2026-03-05T02:00:00Z',
+      '+00:00',
+      ['2026-01-01', '2026-03-06'],
+    ],
     [on('2026-03-06'), on('2026-03-09'), '2026-03-05T23:00:00Z', '-02:00', null],
     // Starts of calendar weeks and months, and days before them.
-    [startOf('month', 0, 0), ago(1), '2026-03-05T02:00:00Z', '+00:00', ['2026-03-01', '2026-03-05']],
+    [
+      startOf('month', 0, 0),
+      ago(1),
+      '2026-03-05T02:00:00Z',
+      '+00:00',
+      ['2026-03-01', '2026-03-05'],
+    ],
     [startOf('month', 0, 0), ago(1), '2026-03-01T02:00:00Z', '+00:00', null],
-    [startOf('month', 1, 0), startOf('month', 0, 1), '2026-03-31T02:00:00Z', '+00:00', ['2026-02-01', '2026-03-01']],
-    [startOf('month', 1, 0), startOf('month', 0, 1), '2026-01-01T02:00:00Z', '+00:00', ['2025-12-01', '2026-01-01']],
-    [startOf('week', 1, 0), startOf('week', 0, 1), '2026-03-05T02:00:00Z', '+00:00', ['2026-02-23', '2026-03-02']],
+    [
+      startOf('month', 1, 0),
+      startOf('month', 0, 1),
+      '2026-03-31T02:00:00Z',
+      '+00:00',
+      ['2026-02-01', '2026-03-01'],
+    ],
+    [
+      startOf('month', 1, 0),
+      startOf('month', 0, 1),
+      '2026-01-01T02:00:00Z',
+      '+00:00',
+      ['2025-12-01', '2026-01-01'],
+    ],
+    [
+      startOf('week', 1, 0),
+      startOf('week', 0, 1),
+      '2026-03-05T02:00:00Z',
+      '+00:00',
+      ['2026-02-23', '2026-03-02'],
+    ],
     [startOf('week', 0, 0), ago(0), '2026-03-02T02:00:00Z', '+00:00', ['2026-03-02', '2026-03-03']],
     // Nothing yet: the period begins after its own end.
     [on('2026-01-10'), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
@@ -87,10 +153,12 @@ const daily = slice({
   metrics: ['installs', 'cost'],
   parameters: { attribution_type: 'all', os_name__in: 'ios,android' },
 });
-const weeks = periodsOf(interval('2026-01-01', '2026-01-15'), 'week', 1).map((period): DuePeriod => ({
-  period,
-  reason: 'new',
-}));
+const weeks = periodsOf(interval('2026-01-01', '2026-01-15'), 'week', 1).map(
+  (period): DuePeriod => ({
+    period,
+    reason: 'new',
+  }),
+);
 
 describe('a window', () => {
   test('asks for days inside the date period, and replaces the whole buckets that hold them', () => {
@@ -116,14 +184,25 @@ describe('a window', () => {
 
   test.each<[Part, Record<string, string>]>([
     [{}, { os_name__in: 'ios,android' }],
-    [{ app_token: { in: ['a', 'b'], notIn: [] } }, { os_name__in: 'ios,android', app_token__in: 'a,b' }],
-    [{ app_token: { in: null, notIn: ['a', 'b'] } }, { os_name__in: 'ios,android', app_token__not_in: 'a,b' }],
+    [
+      { app_token: { in: ['a', 'b'], notIn: [] } },
+      { os_name__in: 'ios,android', app_token__in: 'a,b' },
+    ],
+    [
+      { app_token: { in: null, notIn: ['a', 'b'] } },
+      { os_name__in: 'ios,android', app_token__not_in: 'a,b' },
+    ],
     // The slice's own list is narrowed, never widened.
     [{ os_name: { in: ['ios', 'windows'], notIn: [] } }, { os_name__in: 'ios' }],
-    [{ os_name: { in: null, notIn: ['ios'] } }, { os_name__in: 'ios,android', os_name__not_in: 'ios' }],
+    [
+      { os_name: { in: null, notIn: ['ios'] } },
+      { os_name__in: 'ios,android', os_name__not_in: 'ios' },
+    ],
   ])('narrowed to %j filters by %j', (part, filters) => {
     const sent = reportParameters(windowOf(daily, 'f', weeks), { part, metrics: daily.metrics });
-    expect(Object.fromEntries(Object.entries(sent).filter(([name]) => name.includes('__')))).toEqual(filters);
+    expect(
+      Object.fromEntries(Object.entries(sent).filter(([name]) => name.includes('__'))),
+    ).toEqual(filters);
   });
 });
 
@@ -132,9 +211,9 @@ describe('the fingerprint of a slice', () => {
 
   test('is 16 hexadecimal digits, and known: a change of it would rebuild every table', () => {
     expect(own).toMatch(/^[0-9a-f]{16}$/);
-    expect(fingerprintOf({ dimensions: ['day'], parameters: { utc_offset: '+00:00' }, headers: {} })).toBe(
-      '6e027f498e872c76',
-    );
+    expect(
+      fingerprintOf({ dimensions: ['day'], parameters: { utc_offset: '+00:00' }, headers: {} }),
+    ).toBe('6e027f498e872c76');
   });
 
   test('does not change with metrics, dates, refresh or types, nor with the order of names', () => {
@@ -160,11 +239,19 @@ describe('the fingerprint of a slice', () => {
   ])(
     'does not change with the order of %s, %s or %s, and is the released one of the ordered list',
     (name, one, other) => {
-      const ordered = fingerprintOf({ dimensions: ['day'], parameters: { [name]: one }, headers: {} });
+      const ordered = fingerprintOf({
+        dimensions: ['day'],
+        parameters: { [name]: one },
+        headers: {},
+      });
       const written = JSON.stringify([['day'], [[name, one]]]);
       expect(ordered).toBe(createHash('sha256').update(written).digest('hex').slice(0, 16));
-      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: other }, headers: {} })).toBe(ordered);
-      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: `${one},c` }, headers: {} })).not.toBe(ordered);
+      expect(
+        fingerprintOf({ dimensions: ['day'], parameters: { [name]: other }, headers: {} }),
+      ).toBe(ordered);
+      expect(
+        fingerprintOf({ dimensions: ['day'], parameters: { [name]: `${one},c` }, headers: {} }),
+      ).not.toBe(ordered);
     },
   );
 

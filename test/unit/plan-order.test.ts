@@ -68,7 +68,9 @@ describe('the windows of a run', () => {
     const old = ['2026-06-10', '2026-06-11', '2026-06-13', '2026-06-16', '2026-06-17'].map(
       (start) => [start, 10] as const,
     );
-    const recent = ['2026-06-19', '2026-06-21', '2026-06-23', '2026-06-28'].map((start) => [start, 1] as const);
+    const recent = ['2026-06-19', '2026-06-21', '2026-06-23', '2026-06-28'].map(
+      (start) => [start, 1] as const,
+    );
     const plan = planOf(of, fetched(of, [...old, ...recent]));
     expect(named([plan])).toEqual([
       'daily 2026-06-29:2026-06-29 new',
@@ -85,7 +87,10 @@ describe('the windows of a run', () => {
 
   test('bring yesterday of every slice before the history of any, which a slice new to the configuration has most of', () => {
     const known = since(daily, 'known', '2026-06-28');
-    const plans = [planOf(since(daily, 'daily', '2026-06-16')), planOf(known, fetched(known, [['2026-06-28', 1]]))];
+    const plans = [
+      planOf(since(daily, 'daily', '2026-06-16')),
+      planOf(known, fetched(known, [['2026-06-28', 1]])),
+    ];
     const expected = [
       'daily 2026-06-23:2026-06-29 new',
       'known 2026-06-29:2026-06-29 new',
@@ -108,32 +113,50 @@ describe('the windows of a run', () => {
       if (start !== undefined && first !== undefined) periods.set(start, { ...first, ...change });
       return { building: null, live: known.live && { ...known.live, periods } };
     };
-    const [doubted, unproven] = [having({ rows: 0, emptyRuns: 1 }), having({ verdict: 'unproven' })];
-    const reasons = [doubted, unproven].map((ledger) => new Set(inOrder([planOf(of, ledger)]).map(reasonOf)));
-    expect(reasons.map((each) => [...each].join(', '))).toEqual(['new, empty, missing', 'new, unproven, missing']);
+    const [doubted, unproven] = [
+      having({ rows: 0, emptyRuns: 1 }),
+      having({ verdict: 'unproven' }),
+    ];
+    const reasons = [doubted, unproven].map(
+      (ledger) => new Set(inOrder([planOf(of, ledger)]).map(reasonOf)),
+    );
+    expect(reasons.map((each) => [...each].join(', '))).toEqual([
+      'new, empty, missing',
+      'new, unproven, missing',
+    ]);
   });
 });
 
 test(
   'the order is the plan’s windows, each once; the newest due period of every slice comes before any history',
-  always([fc.array(fc.tuple(slices, nights), { minLength: 1, maxLength: 3 })], { numRuns: 60 }, (given) => {
-    const plans = given.map(([of, series], index) => {
-      const { ledger, asOf } = live(of, series);
-      return planAt({ ...of, name: `s${index}` }, ledger, new Date(asOf.getTime() + 86_400_000));
-    });
-    const ordered = inOrder(plans);
-    expect(new Set(ordered)).toEqual(new Set(plans.flatMap(({ windows }) => windows)));
-    expect(ordered).toHaveLength(plans.reduce((sum, { windows }) => sum + windows.length, 0));
-    const fresh = new Set(['new', 'open']);
-    const firstHistory = ordered.findIndex(({ periods }) =>
-      periods.every(({ reason }) => ['missing', 'metric added', 'meaning changed'].includes(reason)),
-    );
-    const late = plans.filter(({ windows }) => {
-      const newest = windows.at(-1);
-      if (newest === undefined || firstHistory < 0 || !newest.periods.some(({ reason }) => fresh.has(reason)))
-        return false;
-      return ordered.indexOf(newest) > firstHistory;
-    });
-    expect(late).toEqual([]);
-  }),
+  always(
+    [fc.array(fc.tuple(slices, nights), { minLength: 1, maxLength: 3 })],
+    { numRuns: 60 },
+    (given) => {
+      const plans = given.map(([of, series], index) => {
+        const { ledger, asOf } = live(of, series);
+        return planAt({ ...of, name: `s${index}` }, ledger, new Date(asOf.getTime() + 86_400_000));
+      });
+      const ordered = inOrder(plans);
+      expect(new Set(ordered)).toEqual(new Set(plans.flatMap(({ windows }) => windows)));
+      expect(ordered).toHaveLength(plans.reduce((sum, { windows }) => sum + windows.length, 0));
+      const fresh = new Set(['new', 'open']);
+      const firstHistory = ordered.findIndex(({ periods }) =>
+        periods.every(({ reason }) =>
+          ['missing', 'metric added', 'meaning changed'].includes(reason),
+        ),
+      );
+      const late = plans.filter(({ windows }) => {
+        const newest = windows.at(-1);
+        if (
+          newest === undefined ||
+          firstHistory < 0 ||
+          !newest.periods.some(({ reason }) => fresh.has(reason))
+        )
+          return false;
+        return ordered.indexOf(newest) > firstHistory;
+      });
+      expect(late).toEqual([]);
+    },
+  ),
 );

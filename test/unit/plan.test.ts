@@ -2,13 +2,25 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { MS_PER_DAY, addDays, day, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import {
+  MS_PER_DAY,
+  addDays,
+  day,
+  type DayInterval,
+  type WeekStart,
+} from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { swapBlockedBy, planSlice, rowsPerDay, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
+import {
+  swapBlockedBy,
+  planSlice,
+  rowsPerDay,
+  type SlicePlan,
+  windowDays,
+} from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -20,10 +32,18 @@ const daily = slice({
 
 const metricsOf = ({ metrics }: Slice): Metric[] => metrics.map((id) => countMetric(id, 7));
 
-const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
+const interval = (start: string, end: string): DayInterval => ({
+  start: day(start),
+  end: day(end),
+});
 
 const loaded = (bucket: DayInterval, change: Partial<LoadedPeriod> = {}): LoadedPeriod =>
-  loadedPeriod({ bucket, fetchedAt: new Date('2026-06-01T02:30:00Z'), metrics: ['installs'], ...change });
+  loadedPeriod({
+    bucket,
+    fetchedAt: new Date('2026-06-01T02:30:00Z'),
+    metrics: ['installs'],
+    ...change,
+  });
 
 /** Single days, loaded long after they were final unless said otherwise. */
 const daysLoaded = (days: readonly string[], change: Partial<LoadedPeriod> = {}): LoadedPeriod[] =>
@@ -44,11 +64,21 @@ const livingIn = (live: SliceTable): SliceLedger => ({ live, building: null });
 
 const JUNE = '2026-06-02T02:30:00Z';
 
-function planOf(of: Slice, ledger: SliceLedger, at = JUNE, forced: DayInterval | null = null): SlicePlan {
+function planOf(
+  of: Slice,
+  ledger: SliceLedger,
+  at = JUNE,
+  forced: DayInterval | null = null,
+): SlicePlan {
   return planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: new Date(at), forced });
 }
 
-function planned(of: Slice, ledger: SliceLedger, at: string, forced: DayInterval | null = null): readonly string[] {
+function planned(
+  of: Slice,
+  ledger: SliceLedger,
+  at: string,
+  forced: DayInterval | null = null,
+): readonly string[] {
   const plan = planOf(of, ledger, at, forced);
   return plan.windows.map((window) => {
     const reasons = [...new Set(window.periods.map(({ reason }) => reason))].join(', ');
@@ -56,7 +86,10 @@ function planned(of: Slice, ledger: SliceLedger, at: string, forced: DayInterval
   });
 }
 
-const january = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } } };
+const january = {
+  ...daily,
+  datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } },
+};
 
 describe('the reasons of a plan', () => {
   test('a hole before what is loaded is missing, what comes after it is new, and both stand apart', () => {
@@ -73,15 +106,26 @@ describe('the reasons of a plan', () => {
     expect(planned(january, livingIn(table(daysLoaded(days))), JUNE)).toEqual([]);
     const [first = loaded(interval('2026-01-01', '2026-01-02')), ...others] = daysLoaded(days);
     const partial = [...others, { ...first, rejected: 1 }];
-    expect(planned(january, livingIn(table(partial)), JUNE)).toEqual(['2026-01-01:2026-01-01 missing']);
+    expect(planned(january, livingIn(table(partial)), JUNE)).toEqual([
+      '2026-01-01:2026-01-01 missing',
+    ]);
     const more = { ...january, metrics: ['installs', 'clicks'] };
-    expect(planned(more, livingIn(table(daysLoaded(days))), JUNE)).toEqual(['2026-01-01:2026-01-05 metric added']);
+    expect(planned(more, livingIn(table(daysLoaded(days))), JUNE)).toEqual([
+      '2026-01-01:2026-01-05 metric added',
+    ]);
   });
 
   test('a changed meaning asks for everything again, beside the live table, and goes on where it was cut', () => {
-    const changed = { ...january, parameters: { ...january.parameters, attribution_type: 'click' } };
-    const live = table(daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']));
-    expect(planned(changed, livingIn(live), JUNE)).toEqual(['2026-01-01:2026-01-05 meaning changed']);
+    const changed = {
+      ...january,
+      parameters: { ...january.parameters, attribution_type: 'click' },
+    };
+    const live = table(
+      daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']),
+    );
+    expect(planned(changed, livingIn(live), JUNE)).toEqual([
+      '2026-01-01:2026-01-05 meaning changed',
+    ]);
     const building = table(daysLoaded(['2026-01-01', '2026-01-03']), {
       state: 'building',
       fingerprint: fingerprintOf(changed),
@@ -93,7 +137,9 @@ describe('the reasons of a plan', () => {
   });
 
   test('a meaning changed back is planned for the live table, whatever is being built', () => {
-    const live = table(daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']));
+    const live = table(
+      daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']),
+    );
     const building = table([], { state: 'building', fingerprint: 'another' });
     expect(planned(january, { live, building }, JUNE)).toEqual([]);
   });
@@ -105,7 +151,9 @@ describe('a slice without a date dimension', () => {
   const fingerprint = fingerprintOf(total);
 
   test('is one window of the whole date period, longer than any other may be', () => {
-    expect(planned(total, emptyLedger, '2027-12-31T00:00:00Z')).toEqual(['2026-01-01:2027-12-30 new']);
+    expect(planned(total, emptyLedger, '2027-12-31T00:00:00Z')).toEqual([
+      '2026-01-01:2027-12-30 new',
+    ]);
   });
 
   test('is asked for again when its days moved, and left alone while they did not', () => {
@@ -144,7 +192,9 @@ describe('a backfill', () => {
     expect(planned(weekly, emptyLedger, JUNE, interval('2026-01-03', '2026-01-04'))).toEqual([
       '2026-01-01:2026-01-04 forced',
     ]);
-    const held = table([loaded(interval('2025-12-29', '2026-01-05'))], { fingerprint: fingerprintOf(weekly) });
+    const held = table([loaded(interval('2025-12-29', '2026-01-05'))], {
+      fingerprint: fingerprintOf(weekly),
+    });
     expect(planned(weekly, livingIn(held), JUNE, interval('2026-01-03', '2026-01-04'))).toEqual([
       '2025-12-29:2026-01-04 forced',
     ]);
@@ -220,18 +270,32 @@ describe('the size of a window', () => {
       ...daysLoaded(['2026-01-03'], { rows: 10 }),
     ];
     expect(rowsPerDay(table(days))).toBe(50);
-    expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(10);
+    expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(
+      10,
+    );
   });
 
   test('is smaller where rows are wide: of 1000 rows a day with 199 metrics it is 10 days', () => {
-    const wide = { ...daily, metrics: Array.from({ length: 199 }, (_, at) => `metric_${at}`), dimensions: ['day'] };
+    const wide = {
+      ...daily,
+      metrics: Array.from({ length: 199 }, (_, at) => `metric_${at}`),
+      dimensions: ['day'],
+    };
     expect(windowDays(wide, withRows(1000), new Date(JUNE))).toBe(10);
   });
 
   test('never cuts a month, however few days fit', () => {
-    const monthly = slice({ ...daily, name: 'monthly', dimensions: ['month', 'app'], grain: 'month' });
+    const monthly = slice({
+      ...daily,
+      name: 'monthly',
+      dimensions: ['month', 'app'],
+      grain: 'month',
+    });
     const known = table([], { fingerprint: fingerprintOf(monthly), size: days(3) });
-    const spring = { ...monthly, datePeriod: { first: { day: day('2026-01-15') }, last: { day: day('2026-03-02') } } };
+    const spring = {
+      ...monthly,
+      datePeriod: { first: { day: day('2026-01-15') }, last: { day: day('2026-03-02') } },
+    };
     expect(planned(spring, livingIn(known), JUNE)).toEqual([
       '2026-01-15:2026-01-31 new',
       '2026-02-01:2026-02-28 new',
@@ -258,27 +322,44 @@ describe('completeness of a table that is built', () => {
   const built = (periods: readonly LoadedPeriod[]): SliceTable =>
     table(periods, { state: 'building', fingerprint: fingerprintOf(changed) });
 
-  function complete(live: SliceTable | null, building: SliceTable | null, metrics = ['installs']): boolean {
+  function complete(
+    live: SliceTable | null,
+    building: SliceTable | null,
+    metrics = ['installs'],
+  ): boolean {
     const of = { ...changed, metrics };
     return swapBlockedBy(planOf(of, { live, building }), live) === null;
   }
 
   test('needs every period, with each of 2 metrics', () => {
     const having = (starts: readonly string[], metrics: readonly string[]): boolean =>
-      complete(table(daysLoaded(days)), built(daysLoaded(starts, { metrics })), ['installs', 'clicks']);
+      complete(table(daysLoaded(days)), built(daysLoaded(starts, { metrics })), [
+        'installs',
+        'clicks',
+      ]);
     expect(having(days, ['installs', 'clicks'])).toBe(true);
     expect(having(days.slice(1), ['installs', 'clicks'])).toBe(false);
     expect([having(days, ['installs']), having(days, ['clicks'])]).toEqual([false, false]);
   });
 
   test('is doubted while 1 run alone found a period empty that has rows in the live table, and not where it has none', () => {
-    const live = table([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { rows: 0, emptyRuns: 1 })]);
+    const live = table([
+      ...daysLoaded(days.slice(1)),
+      ...daysLoaded(['2026-01-01'], { rows: 0, emptyRuns: 1 }),
+    ]);
     const having = (start: string, emptyRuns: number): boolean =>
       complete(
         live,
-        built([...daysLoaded(days.filter((each) => each !== start)), ...daysLoaded([start], { rows: 0, emptyRuns })]),
+        built([
+          ...daysLoaded(days.filter((each) => each !== start)),
+          ...daysLoaded([start], { rows: 0, emptyRuns }),
+        ]),
       );
-    expect([having('2026-01-03', 1), having('2026-01-03', 2), having('2026-01-01', 1)]).toEqual([false, true, true]);
+    expect([having('2026-01-03', 1), having('2026-01-03', 2), having('2026-01-01', 1)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test('is not asked of a table that takes the place of one without any period', () => {
@@ -295,7 +376,10 @@ describe('what a later fetch brought', () => {
   test('is not asked for at an instant before it, by a backfill neither, and is counted', () => {
     const ledger = livingIn(
       table([
-        ...daysLoaded(['2026-01-01', '2026-01-02'], { rejected: 1, fetchedAt: new Date('2026-06-03T02:30:00Z') }),
+        ...daysLoaded(['2026-01-01', '2026-01-02'], {
+          rejected: 1,
+          fetchedAt: new Date('2026-06-03T02:30:00Z'),
+        }),
         ...daysLoaded(['2026-01-03'], { rejected: 1 }),
       ]),
     );
@@ -309,15 +393,21 @@ describe('what a later fetch brought', () => {
   test('of days is no week of another grain asked for that holds one of them', () => {
     const weekly = slice({ ...january, dimensions: ['week', 'app'], grain: 'week' });
     const live = table(daysLoaded(['2026-01-04'], { fetchedAt: new Date('2026-06-03T02:30:00Z') }));
-    expect(planned(weekly, livingIn(live), JUNE)).toEqual(['2026-01-05:2026-01-05 meaning changed']);
+    expect(planned(weekly, livingIn(live), JUNE)).toEqual([
+      '2026-01-05:2026-01-05 meaning changed',
+    ]);
   });
 });
 
 describe('an as-of instant before the date period', () => {
   test('plans the days that are held all the same, and forgets none', () => {
     const held = livingIn(
-      table(daysLoaded(['2025-12-29', '2025-12-31'], { fetchedAt: new Date('2025-12-30T02:30:00Z') })),
+      table(
+        daysLoaded(['2025-12-29', '2025-12-31'], { fetchedAt: new Date('2025-12-30T02:30:00Z') }),
+      ),
     );
-    expect(planned(daily, held, '2025-12-31T02:30:00Z')).toEqual(['2025-12-29:2025-12-31 maturing, missing, open']);
+    expect(planned(daily, held, '2025-12-31T02:30:00Z')).toEqual([
+      '2025-12-29:2025-12-31 maturing, missing, open',
+    ]);
   });
 });

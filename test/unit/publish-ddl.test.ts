@@ -10,29 +10,45 @@ import { inBucket, onDisk } from '../support/trouble-lake.ts';
 const plainEngines = engines.filter((engine) => ddlRefusal(engine, inBucket) === null);
 
 describe('the statements', () => {
-  test.each(plainEngines)('of %s for a lake in a bucket are those of the golden file', async (engine) => {
-    await expect(lakeDdl(engine, inBucket)).toMatchFileSnapshot(`../golden/publish/${engine}.sql`);
-  });
+  test.each(plainEngines)(
+    'of %s for a lake in a bucket are those of the golden file',
+    async (engine) => {
+      await expect(lakeDdl(engine, inBucket)).toMatchFileSnapshot(
+        `../golden/publish/${engine}.sql`,
+      );
+    },
+  );
 
-  test.each(engines)('of %s for Delta tables in a bucket are those of the golden file', async (engine) => {
-    const text = lakeDdl(engine, { ...inBucket, isDelta: true });
-    await expect(text).toMatchFileSnapshot(`../golden/publish/delta-${engine}.sql`);
-  });
+  test.each(engines)(
+    'of %s for Delta tables in a bucket are those of the golden file',
+    async (engine) => {
+      const text = lakeDdl(engine, { ...inBucket, isDelta: true });
+      await expect(text).toMatchFileSnapshot(`../golden/publish/delta-${engine}.sql`);
+    },
+  );
 
   test.each([
     [
       { endpoint: null, region: 'eu-central-1', pathStyle: false },
       'https://example-bucket.s3.eu-central-1.amazonaws.com/a',
     ],
-    [{ endpoint: null, region: null, pathStyle: true }, 'https://s3.amazonaws.com/example-bucket/a'],
-    [{ endpoint: 'http://127.0.0.1:9000', region: null, pathStyle: true }, 'http://127.0.0.1:9000/example-bucket/a'],
+    [
+      { endpoint: null, region: null, pathStyle: true },
+      'https://s3.amazonaws.com/example-bucket/a',
+    ],
+    [
+      { endpoint: 'http://127.0.0.1:9000', region: null, pathStyle: true },
+      'http://127.0.0.1:9000/example-bucket/a',
+    ],
     [
       { endpoint: 'https://r2.example.com/x', region: null, pathStyle: false },
       'https://example-bucket.r2.example.com/x/a',
     ],
   ])('of ClickHouse for a store at %j ask at %s', (given, address) => {
     const store = { bucket: 'example-bucket', prefix: 'a', ...given };
-    expect(lakeDdl('clickhouse', { ...inBucket, store })).toContain(`s3('${address}/undated/data.parquet'`);
+    expect(lakeDdl('clickhouse', { ...inBucket, store })).toContain(
+      `s3('${address}/undated/data.parquet'`,
+    );
   });
 });
 
@@ -40,12 +56,9 @@ describe('a lake', () => {
   test('on a disk is none for engines of a cloud, and one whose path holds wildcards none for ClickHouse', () => {
     expect(ddlRefusal('athena', onDisk)).toContain('s3:// alone');
     expect(ddlRefusal('clickhouse', { ...onDisk, root: '/srv/{a}' })).toContain('wildcards');
-    expect(engines.filter((engine) => ddlRefusal(engine, { ...onDisk, isDelta: true }) !== null)).toEqual([
-      'databricks',
-      'athena',
-      'snowflake',
-      'bigquery',
-    ]);
+    expect(
+      engines.filter((engine) => ddlRefusal(engine, { ...onDisk, isDelta: true }) !== null),
+    ).toEqual(['databricks', 'athena', 'snowflake', 'bigquery']);
   });
 
   test.each([

@@ -45,7 +45,9 @@ test.each([
   ['DATE', "'1970-01-01'"],
   ['TIMESTAMP', "'1970-01-01 00:00:00'"],
 ])('of %s, %s is another content than NULL', async (type, value) => {
-  expect(await contentOf([`('de', ${value})`], type)).not.toBe(await contentOf(["('de', null)"], type));
+  expect(await contentOf([`('de', ${value})`], type)).not.toBe(
+    await contentOf(["('de', null)"], type),
+  );
 });
 
 test('a table without a column has the content of one with NULLs alone', async () => {

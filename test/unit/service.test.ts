@@ -33,13 +33,17 @@ describe('Retry-After', () => {
 
 describe('the wait before the next try', () => {
   test('is what the service asked for, in full up to 5 minutes', () => {
-    const requested = (requestedMs: number): number => waitMs({ tries: 1, requestedMs, isOverload: true, random: 0 });
-    expect([requested(120_000), requested(300_000), requested(3_600_000)]).toEqual([120_000, 300_000, 300_000]);
+    const requested = (requestedMs: number): number =>
+      waitMs({ tries: 1, requestedMs, isOverload: true, random: 0 });
+    expect([requested(120_000), requested(300_000), requested(3_600_000)]).toEqual([
+      120_000, 300_000, 300_000,
+    ]);
   });
 
   test('is anything up to 1, 2, 4 … 60 s after an outage', () => {
     const waits = [1, 2, 3, 6, 7, 50].map((tries) => {
-      const wait = (random: number): number => waitMs({ tries, requestedMs: null, isOverload: false, random });
+      const wait = (random: number): number =>
+        waitMs({ tries, requestedMs: null, isOverload: false, random });
       return [wait(0), wait(1)];
     });
     expect(waits).toEqual([
@@ -53,17 +57,27 @@ describe('the wait before the next try', () => {
   });
 
   test('is at least half of that after a 429', () => {
-    const wait = (random: number): number => waitMs({ tries: 3, requestedMs: null, isOverload: true, random });
+    const wait = (random: number): number =>
+      waitMs({ tries: 3, requestedMs: null, isOverload: true, random });
     expect([wait(0), wait(1)]).toEqual([2000, 4000]);
   });
 });
 
-const fixture = (name: string): string => readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');
+const fixture = (name: string): string =>
+  readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');
 
 describe("the service's own words", () => {
   test.each([
-    ['an error_code with description', '{"error_code":"request_error","error_desc":"No"}', 'request_error: No'],
-    ['a description with details', '{"error_desc":"No","error_desc_details":[{"a":1}]}', 'No [{"a":1}]'],
+    [
+      'an error_code with description',
+      '{"error_code":"request_error","error_desc":"No"}',
+      'request_error: No',
+    ],
+    [
+      'a description with details',
+      '{"error_desc":"No","error_desc_details":[{"a":1}]}',
+      'No [{"a":1}]',
+    ],
     [
       'a list of details',
       '{"detail":[{"loc":["query","a"],"msg":"bad"},{"loc":["b",0],"msg":"worse"}]}',
@@ -80,7 +94,11 @@ describe("the service's own words", () => {
       '<html><head><title>502 Bad Gateway</title></head><body>x</body></html>',
       '502 Bad Gateway',
     ],
-    ['a page without a title', '<!DOCTYPE html><style>p{}</style><p>Sorry,</p><p>down</p>', 'Sorry, down'],
+    [
+      'a page without a title',
+      '<!DOCTYPE html><style>p{}</style><p>Sorry,</p><p>down</p>',
+      'Sorry, down',
+    ],
     ['nothing', '', ''],
     ['an array', '[1,2]', '[1,2]'],
     ['details of another shape', '{"detail":[5,"x",null]}', '5; x; null'],
@@ -89,7 +107,10 @@ describe("the service's own words", () => {
   });
 
   test.each([
-    ['error.400.unsupported-metric.SYNTHETIC.json', 'request_error: Unsupported metric: currency loc=metrics'],
+    [
+      'error.400.unsupported-metric.SYNTHETIC.json',
+      'request_error: Unsupported metric: currency loc=metrics',
+    ],
     ['error.400.filters-loc.SYNTHETIC.json', 'query.required_filters: is not valid'],
   ])('name the parameter in %s', (name, said) => {
     expect(serviceWords(fixture(name))).toBe(said);
@@ -171,7 +192,9 @@ describe('pages', () => {
     };
     expect((await crawl(upTo(MAX_PAGES))).items).toHaveLength(MAX_PAGES);
     count = 0;
-    await expect(crawl(upTo(MAX_PAGES + 1))).rejects.toMatchObject({ code: 'SOURCE_ENDLESS_PAGES' });
+    await expect(crawl(upTo(MAX_PAGES + 1))).rejects.toMatchObject({
+      code: 'SOURCE_ENDLESS_PAGES',
+    });
     expect(count).toBe(MAX_PAGES);
   });
 });

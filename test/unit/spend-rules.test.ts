@@ -6,11 +6,17 @@ import { goodLine, NOW } from '../support/spend-desk.ts';
 const judge = (change: Readonly<Record<string, unknown>>): JudgedLine =>
   judgeLine({ line: 2, given: { ...goodLine, ...change }, defects: [] }, NOW);
 
-const plainNumber = 'cost_amount was no plain number of at least 0, such as 0.25, without sign, exponent or separators';
+const plainNumber =
+  'cost_amount was no plain number of at least 0, such as 0.25, without sign, exponent or separators';
 
 describe('a line of ad spend', () => {
   test('that keeps every rule has no reasons', () => {
-    expect(judge({})).toMatchObject({ line: 2, reasons: [], untimely: null, values: { ...goodLine, engaged_at: '' } });
+    expect(judge({})).toMatchObject({
+      line: 2,
+      reasons: [],
+      untimely: null,
+      values: { ...goodLine, engaged_at: '' },
+    });
   });
 
   test('in another case of its currency is the same line, sent in upper case', () => {
@@ -32,7 +38,10 @@ describe('a line of ad spend', () => {
     ['an amount of 38 digits', { cost_amount: `${'9'.repeat(19)}.${'9'.repeat(19)}` }],
     ['an engagement exactly 7 days ago', { engaged_at: '2026-02-07T12:00:00Z' }],
     ['an engagement now, told in another zone', { engaged_at: '2026-02-14T13:30+01:30' }],
-    ['an engagement on the day 7 days ago, some of which is not older', { engaged_at: '2026-02-07' }],
+    [
+      'an engagement on the day 7 days ago, some of which is not older',
+      { engaged_at: '2026-02-07' },
+    ],
     ['an engagement today', { engaged_at: '2026-02-14' }],
     ['no engagement', { engaged_at: '' }],
     ['an engagement that is null', { engaged_at: null }],
@@ -71,10 +80,26 @@ describe('a line of ad spend', () => {
     ['cost_amount', '1'.repeat(39), 'cost_amount had 39 digits, more than 38'],
     ['cost_amount', `1.${'1'.repeat(38)}`, 'cost_amount had 39 digits, more than 38'],
     ['tag', 'x'.repeat(129), 'tag had 129 characters, more than 128'],
-    ['engaged_at', '2026-02-14T11:00:00', 'engaged_at was neither an ISO 8601 instant with its zone nor a date'],
-    ['engaged_at', '2026-02-30', 'engaged_at was neither an ISO 8601 instant with its zone nor a date'],
-    ['engaged_at', '2026-02-13T25:00:00Z', 'engaged_at was neither an ISO 8601 instant with its zone nor a date'],
-    ['engaged_at', '14.02.2026', 'engaged_at was neither an ISO 8601 instant with its zone nor a date'],
+    [
+      'engaged_at',
+      '2026-02-14T11:00:00',
+      'engaged_at was neither an ISO 8601 instant with its zone nor a date',
+    ],
+    [
+      'engaged_at',
+      '2026-02-30',
+      'engaged_at was neither an ISO 8601 instant with its zone nor a date',
+    ],
+    [
+      'engaged_at',
+      '2026-02-13T25:00:00Z',
+      'engaged_at was neither an ISO 8601 instant with its zone nor a date',
+    ],
+    [
+      'engaged_at',
+      '14.02.2026',
+      'engaged_at was neither an ISO 8601 instant with its zone nor a date',
+    ],
     ['engaged_at', 7, 'engaged_at was neither a text nor a number'],
   ])('whose %s is %j is rejected for just that', (column, value, reason) => {
     expect(judge({ [column]: value }).reasons).toEqual([reason]);
@@ -114,12 +139,15 @@ describe('the currencies', () => {
   const isCurrency = (code: string): boolean => judge({ cost_currency: code }).reasons.length === 0;
 
   test('hold no code that the runtime has never heard of, but for the 3 newest, funds and metals', () => {
-    const unheard = 'BOV CHE CHW CLF COU MXV USN UYI UYW VED XAD XAG XAU XBA XBB XBC XBD XCG XPD XPT XSU XUA ZWG'.split(
-      ' ',
-    );
+    const unheard =
+      'BOV CHE CHW CLF COU MXV USN UYI UYW VED XAD XAG XAU XBA XBB XBC XBD XCG XPD XPT XSU XUA ZWG'.split(
+        ' ',
+      );
     const heard = new Set([...Intl.supportedValuesOf('currency'), ...unheard]);
     const letters = Array.from({ length: 26 }, (_, index) => String.fromCodePoint(65 + index));
-    const all = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c))).filter(isCurrency);
+    const all = letters
+      .flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
+      .filter(isCurrency);
     expect(all.filter((code) => !heard.has(code))).toEqual([]);
     expect(all.length).toBeGreaterThan(170);
     expect(all).toEqual(expect.arrayContaining(['USD', 'EUR', 'JPY', 'KWD', 'XOF', 'ZMW']));

@@ -66,12 +66,20 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ripen-statements-'));
   const path = join(directory, 'warehouse.duckdb');
   const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-  const catalog = [item('overview_metrics', 'installs'), item('dimensions', 'day'), item('apps', 'a1b2c3d4e5f6')];
+  const catalog = [
+    item('overview_metrics', 'installs'),
+    item('dimensions', 'day'),
+    item('apps', 'a1b2c3d4e5f6'),
+  ];
   await replaceCatalog(warehouse, catalog, () => false, {
     runId: 'run',
     seenAt: new Date('2026-02-14T02:30:00Z'),
   });
-  const config = await readConfig({ file: join(root, 'config/demo.yaml'), directory: root, environment: {} });
+  const config = await readConfig({
+    file: join(root, 'config/demo.yaml'),
+    directory: root,
+    environment: {},
+  });
   for (const slice of config.slices) await prepareTable(warehouse, slice, catalog, 'run');
   await refreshJoins(warehouse);
   await warehouse.close();
@@ -109,29 +117,42 @@ describe('the fixed statements', () => {
     expect(names.length).toBeGreaterThanOrEqual(10);
   });
 
-  test.each(names)('%s prepares against a freshly migrated warehouse, and is one statement', async (name) => {
-    const temporary = temporaryTables[name];
-    if (temporary !== undefined) await connection.run(temporary);
-    const extracted = await connection.extractStatements(statement(name));
-    expect(extracted.count).toBe(1);
-    const prepared = await connection.prepare(statement(name));
-    expect(prepared.parameterCount).toBe(parametersIn(partsOf(name).body).length);
-    prepared.destroySync();
-  });
+  test.each(names)(
+    '%s prepares against a freshly migrated warehouse, and is one statement',
+    async (name) => {
+      const temporary = temporaryTables[name];
+      if (temporary !== undefined) await connection.run(temporary);
+      const extracted = await connection.extractStatements(statement(name));
+      expect(extracted.count).toBe(1);
+      const prepared = await connection.prepare(statement(name));
+      expect(prepared.parameterCount).toBe(parametersIn(partsOf(name).body).length);
+      prepared.destroySync();
+    },
+  );
 
-  test.each(names)('%s is headed by its reason and names exactly the parameters it binds', (name) => {
-    const { header, body } = partsOf(name);
-    expect(header).toMatch(/^-- [A-Z](?:.|\n)+[.?]/);
-    expect(parametersIn(header).sort()).toEqual(parametersIn(body).sort());
-  });
+  test.each(names)(
+    '%s is headed by its reason and names exactly the parameters it binds',
+    (name) => {
+      const { header, body } = partsOf(name);
+      expect(header).toMatch(/^-- [A-Z](?:.|\n)+[.?]/);
+      expect(parametersIn(header).sort()).toEqual(parametersIn(body).sort());
+    },
+  );
 
-  test.each(names)('%s is written in lower case, four spaces deep, without tabs or a semicolon', (name) => {
-    const { body } = partsOf(name);
-    const code = body.replaceAll(/'[^']*'|"[^"]*"/g, '');
-    expect(code).not.toMatch(/\b(SELECT|FROM|WHERE|JOIN|INSERT|DELETE|GROUP BY|ORDER BY|CREATE|UPDATE)\b/);
-    expect(body).not.toMatch(/\t|;/);
-    expect(body.split('\n').filter((line) => (/^ */.exec(line)?.[0].length ?? 0) % 4 !== 0)).toEqual([]);
-  });
+  test.each(names)(
+    '%s is written in lower case, four spaces deep, without tabs or a semicolon',
+    (name) => {
+      const { body } = partsOf(name);
+      const code = body.replaceAll(/'[^']*'|"[^"]*"/g, '');
+      expect(code).not.toMatch(
+        /\b(SELECT|FROM|WHERE|JOIN|INSERT|DELETE|GROUP BY|ORDER BY|CREATE|UPDATE)\b/,
+      );
+      expect(body).not.toMatch(/\t|;/);
+      expect(
+        body.split('\n').filter((line) => (/^ */.exec(line)?.[0].length ?? 0) % 4 !== 0),
+      ).toEqual([]);
+    },
+  );
 
   test.each(names.filter((name) => /^(examples|status)\//.test(name)))(
     '%s returns columns it names, never *',
@@ -141,7 +162,9 @@ describe('the fixed statements', () => {
   );
 
   test('are all used: a file nobody reads is no statement', () => {
-    const unused = names.filter((name) => !name.startsWith('examples/') && !code.includes(`'${name}'`));
+    const unused = names.filter(
+      (name) => !name.startsWith('examples/') && !code.includes(`'${name}'`),
+    );
     expect(unused).toEqual([]);
   });
 
@@ -178,7 +201,9 @@ const commented = z.object({ object: z.string(), comment: z.string().nullable() 
 
 /** The comment statement that is missing, ready to be written. */
 const missing = (rows: readonly z.infer<typeof commented>[], kind: string): string[] =>
-  rows.filter(({ comment }) => (comment ?? '').trim() === '').map(({ object }) => `comment on ${kind} ${object} is …`);
+  rows
+    .filter(({ comment }) => (comment ?? '').trim() === '')
+    .map(({ object }) => `comment on ${kind} ${object} is …`);
 
 describe('the comments', () => {
   test('every table and view carries one', async () => {
@@ -195,18 +220,21 @@ describe('the comments', () => {
     expect(missing(rows, 'table')).toEqual([]);
   });
 
-  test.each(['main', 'ripen', 'ripen_internal'])('every column of schema %s carries one', async (schema) => {
-    const rows = await rowsOf(
-      `select schema_name || '.' || table_name || '.' || column_name as object, comment
+  test.each(['main', 'ripen', 'ripen_internal'])(
+    'every column of schema %s carries one',
+    async (schema) => {
+      const rows = await rowsOf(
+        `select schema_name || '.' || table_name || '.' || column_name as object, comment
        from duckdb_columns()
        where schema_name = '${schema}' and not internal
            and table_name not in (select table_name from duckdb_tables() where temporary)
        order by object`,
-      commented,
-    );
-    expect(rows.length).toBeGreaterThan(15);
-    expect(missing(rows, 'column')).toEqual([]);
-  });
+        commented,
+      );
+      expect(rows.length).toBeGreaterThan(15);
+      expect(missing(rows, 'column')).toEqual([]);
+    },
+  );
 });
 
 describe('quoting', () => {

@@ -29,13 +29,29 @@ function reportOf(text: string): StatusReport {
 function movedSlice(name: string, metric: string): SliceStatus {
   const names = Array.from({ length: 7 }, (_, index) => `${metric}${index}`);
   const metrics = names.map((each) => ({ metric: each, periods: 4, change: -10 }));
-  const moved = { periods: 4, first_values: 0, oldest_period: '2026-02-01', before: 4000, after: 3990, change: -10 };
+  const moved = {
+    periods: 4,
+    first_values: 0,
+    oldest_period: '2026-02-01',
+    before: 4000,
+    after: 3990,
+    change: -10,
+  };
   const change = {
     ...ripeningOf([metric]),
     building_periods: 2,
     restated: names.map((each) => ({ metric: each, ...moved })),
-    movers: names.map((each) => ({ metric: each, period: '2026-02-01', before: null, after: 7, change: 7 })),
-    restated_nights: ['2026-02-12', '2026-02-14'].map((seenDay) => ({ seen_day: seenDay, metrics })),
+    movers: names.map((each) => ({
+      metric: each,
+      period: '2026-02-01',
+      before: null,
+      after: 7,
+      change: 7,
+    })),
+    restated_nights: ['2026-02-12', '2026-02-14'].map((seenDay) => ({
+      seen_day: seenDay,
+      metrics,
+    })),
   };
   const ripens = names.map((each, index) => ({ metric: each, horizonDays: 5 * index }));
   return sampleSlice({ name, days: 50, metrics: ripens, missing: [3], change });
@@ -43,16 +59,27 @@ function movedSlice(name: string, metric: string): SliceStatus {
 
 test('a cube is drawn as a line for each month of cohorts, dashed from where it is not final', () => {
   const points = ['2026-01', '2026-02'].flatMap((month) =>
-    [0, 1, 7].map((age) => ({ month, age_days: age, value: 100 + age, is_final: month === '2026-01' || age < 7 })),
+    [0, 1, 7].map((age) => ({
+      month,
+      age_days: age,
+      value: 100 + age,
+      is_final: month === '2026-01' || age < 7,
+    })),
   );
   const change = { curves: [{ cohort: 'all_revenue_total', points }] };
-  const page = statusPage(sampleReport([sampleSlice({ name: 'curve', days: 3, metrics: [], change })]));
-  expect(page).toContain('all_revenue_total by age in days, a line for each month; dashed where it is not final');
+  const page = statusPage(
+    sampleReport([sampleSlice({ name: 'curve', days: 3, metrics: [], change })]),
+  );
+  expect(page).toContain(
+    'all_revenue_total by age in days, a line for each month; dashed where it is not final',
+  );
   expect(page).toMatch(/<path[^>]*stroke-dasharray/);
 });
 
-const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
-const tagsOf = (page: string): string[] => [...page.matchAll(/<(\/?[a-z][a-z0-9]*)/gi)].map(([, tag = '']) => tag);
+const wordsOf = (page: string): string =>
+  page.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
+const tagsOf = (page: string): string[] =>
+  [...page.matchAll(/<(\/?[a-z][a-z0-9]*)/gi)].map(([, tag = '']) => tag);
 const attributesOf = (page: string): string[] =>
   [...page.replaceAll(/"[^"]*"/g, '""').matchAll(/<[a-z][^<>]*>/gi)].flatMap(([tag]) =>
     [...tag.matchAll(/\s([a-z:-]+)=/gi)].map(([, name = '']) => name),
@@ -62,11 +89,13 @@ describe('the page', () => {
   const page = statusPage(reportOf('plain'));
 
   test('loads nothing: it has no script, no frame, no address, and its links lead into itself', () => {
-    expect(tagsOf(page).filter((tag) => /^(script|iframe|object|embed|img|link|base|form)$/i.test(tag))).toStrictEqual(
-      [],
-    );
+    expect(
+      tagsOf(page).filter((tag) => /^(script|iframe|object|embed|img|link|base|form)$/i.test(tag)),
+    ).toStrictEqual([]);
     expect(page).not.toMatch(/https?:|\/\/[a-z]|\ssrc=|@import|data:/i);
-    expect([...page.matchAll(/href="([^"]*)"/g)].map(([, to]) => to)).toStrictEqual(['#slice-plain']);
+    expect([...page.matchAll(/href="([^"]*)"/g)].map(([, to]) => to)).toStrictEqual([
+      '#slice-plain',
+    ]);
     expect([...page.matchAll(/url\(([^)]*)\)/g)].map(([, to]) => to)).toStrictEqual([
       '#hatch-open',
       '#hatch-missing',
@@ -96,7 +125,9 @@ describe('the page', () => {
     ']]><!-- --><style>*{display:none}</style>',
   ])('has the same tags and attributes whatever the names are: %s', (name) => {
     const hostile = statusPage(reportOf(name));
-    expect(tagsOf(hostile.replaceAll('<wbr>', ''))).toStrictEqual(tagsOf(page.replaceAll('<wbr>', '')));
+    expect(tagsOf(hostile.replaceAll('<wbr>', ''))).toStrictEqual(
+      tagsOf(page.replaceAll('<wbr>', '')),
+    );
     expect(attributesOf(hostile)).toStrictEqual(attributesOf(page));
   });
 
@@ -138,23 +169,51 @@ describe('the picture of finality', () => {
       expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100, 2);
     }
     expect(strips.join('').match(/<rect/g)).toHaveLength(74);
-    expect(page).toContain('<title>metric_1: maturing, 2026-02-11 … 2026-02-13 (3 periods)</title>');
+    expect(page).toContain(
+      '<title>metric_1: maturing, 2026-02-11 … 2026-02-13 (3 periods)</title>',
+    );
   });
 
   test.each([
     { days: 90, labels: ['Dec', '2026', 'Feb'] },
-    { days: 365, labels: ['Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec', '2026', 'Feb'] },
-    { days: 1096, labels: ['Apr', 'Jul', 'Oct', '2024', 'Apr', 'Jul', 'Oct', '2025', 'Apr', 'Jul', 'Oct', '2026'] },
+    {
+      days: 365,
+      labels: ['Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec', '2026', 'Feb'],
+    },
+    {
+      days: 1096,
+      labels: [
+        'Apr',
+        'Jul',
+        'Oct',
+        '2024',
+        'Apr',
+        'Jul',
+        'Oct',
+        '2025',
+        'Apr',
+        'Jul',
+        'Oct',
+        '2026',
+      ],
+    },
     { days: 5000, labels: ['2014', '2016', '2018', '2020', '2022', '2024', '2026'] },
   ])('names at most 12 months of $days days, and the year at each January', ({ days, labels }) => {
     const page = statusPage(sampleReport([sampleSlice({ days, metrics: metrics.slice(0, 1) })]));
-    expect([...page.matchAll(/<text[^>]* y="10">([^<]*)</g)].map(([, label]) => label)).toStrictEqual(labels);
+    expect(
+      [...page.matchAll(/<text[^>]* y="10">([^<]*)</g)].map(([, label]) => label),
+    ).toStrictEqual(labels);
   });
 });
 
 test('a slice that was never loaded has no chart', () => {
   const change = { newest_fetch_at: null };
-  const never = sampleSlice({ days: 1, missing: [0], metrics: [{ metric: 'installs', horizonDays: 7 }], change });
+  const never = sampleSlice({
+    days: 1,
+    missing: [0],
+    metrics: [{ metric: 'installs', horizonDays: 7 }],
+    change,
+  });
   expect(statusPage(sampleReport([never]))).not.toContain('class="chart"');
 });
 
@@ -163,8 +222,12 @@ describe('ripen status --html', () => {
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'ripen-page-'));
-    const slice = '{ name: daily, dimensions: [day], metrics: [installs], date_period: "-9d:yesterday" }';
-    await writeFile(join(directory, 'ripen.yaml'), `service: simulator\nwarehouse: w.duckdb\nslices: [${slice}]\n`);
+    const slice =
+      '{ name: daily, dimensions: [day], metrics: [installs], date_period: "-9d:yesterday" }';
+    await writeFile(
+      join(directory, 'ripen.yaml'),
+      `service: simulator\nwarehouse: w.duckdb\nslices: [${slice}]\n`,
+    );
     return async () => rm(directory, { recursive: true });
   });
 
@@ -186,7 +249,9 @@ describe('ripen status --html', () => {
     async (path) => {
       const shell = recordedShell({ directory });
       await mkdir(join(directory, 'folder'));
-      await expect(carriedOut(shell, 'status', '--html', path)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+      await expect(carriedOut(shell, 'status', '--html', path)).rejects.toMatchObject({
+        code: 'STORAGE_FAILED',
+      });
       expect((await readdir(directory)).sort()).toStrictEqual(['folder', 'ripen.yaml']);
     },
   );
@@ -197,7 +262,9 @@ test('each metric is explained in a closed list: its meaning, when it is final a
   const meaning = 'Spend <of> all & sundry (adds up over rows).';
   const metrics = slice.metrics.map((metric) => ({ ...metric, meaning }));
   const page = statusPage(sampleReport([{ ...slice, metrics }]));
-  const [, list = ''] = page.split(/<details>\s*<summary>What each metric means, and when it is final<\/summary>/);
+  const [, list = ''] = page.split(
+    /<details>\s*<summary>What each metric means, and when it is final<\/summary>/,
+  );
   expect(wordsOf(list)).toMatch(
     /cost Spend &lt;of&gt; all &amp; sundry \(adds up over rows\)\. 14 days documented as cohort/,
   );
@@ -215,11 +282,17 @@ test('every mark of the page stands out from the paper by at least 3 : 1, and ev
   const schemes = [...page.matchAll(/:root \{([^}]*)\}/g)].map(
     ([, text = '']) =>
       new Map(
-        [...text.matchAll(/--([\w-]+): (#[\da-f]{6})/g)].map(([, name = '', colour = '']) => [name, luminance(colour)]),
+        [...text.matchAll(/--([\w-]+): (#[\da-f]{6})/g)].map(([, name = '', colour = '']) => [
+          name,
+          luminance(colour),
+        ]),
       ),
   );
   expect(schemes).toHaveLength(2);
-  const marks = 'final maturing cut empty rejected gap well warn bad series-1 series-2 series-3 series-4'.split(' ');
+  const marks =
+    'final maturing cut empty rejected gap well warn bad series-1 series-2 series-3 series-4'.split(
+      ' ',
+    );
   for (const colours of schemes) {
     const paper = colours.get('paper') ?? 0;
     const contrast = (name: string): number => {
@@ -227,6 +300,8 @@ test('every mark of the page stands out from the paper by at least 3 : 1, and ev
       return (Math.max(own, paper) + 0.05) / (Math.min(own, paper) + 0.05);
     };
     expect(marks.filter((name) => contrast(name) < 3)).toStrictEqual([]);
-    expect(['ink', 'muted', 'link', 'well', 'warn', 'bad'].filter((name) => contrast(name) < 4.5)).toStrictEqual([]);
+    expect(
+      ['ink', 'muted', 'link', 'well', 'warn', 'bad'].filter((name) => contrast(name) < 4.5),
+    ).toStrictEqual([]);
   }
 });

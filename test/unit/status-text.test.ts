@@ -60,7 +60,10 @@ describe('the finality of a slice as a picture', () => {
       metrics: [
         { metric: 'コホート_revenue_of_an_event_with_a_very_long_name_d30', horizonDays: 31 },
         { metric: 'b', horizonDays: 7 },
-        ...Array.from({ length: 30 }, (_, index) => ({ metric: `metric_${index}`, horizonDays: 14 })),
+        ...Array.from({ length: 30 }, (_, index) => ({
+          metric: `metric_${index}`,
+          horizonDays: 14,
+        })),
       ],
     });
     const lines = pictureOf(wide, columns);
@@ -71,7 +74,14 @@ describe('the finality of a slice as a picture', () => {
 });
 
 describe('the status as text', () => {
-  const cost = { metric: 'cost', periods: 10, first_values: 0, before: 200, after: 215.5, change: 15.5 };
+  const cost = {
+    metric: 'cost',
+    periods: 10,
+    first_values: 0,
+    before: 200,
+    after: 215.5,
+    change: 15.5,
+  };
   const report = sampleReport([{ ...three, restated: [{ ...cost, oldest_period: '2026-02-01' }] }]);
 
   test('reads so in 80 columns', () => {
@@ -114,7 +124,9 @@ describe('the status as text', () => {
     });
     const text = statusText(sampleReport([never], { runs: [] }));
     expect(text).toMatch(/daily +0 % +0\/3 +\S+ +never loaded/);
-    expect(text).toMatch(/^There is no run yet\.\n {2}Nothing was loaded yet\.\n {4}hint: Run `ripen sync`\./);
+    expect(text).toMatch(
+      /^There is no run yet\.\n {2}Nothing was loaded yet\.\n {4}hint: Run `ripen sync`\./,
+    );
     expect(text).not.toContain('fetched');
   });
 });
@@ -135,14 +147,24 @@ describe('whether all is well', () => {
     expect(sampleReport([sound], { runs }).health).toStrictEqual({
       state: 'failed',
       headline: 'The last sync, as of 2026-02-14 02:30 UTC, loaded only a part: 1 failure.',
-      findings: [{ message: 'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s', hint: timeOut.hint }],
+      findings: [
+        {
+          message: 'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s',
+          hint: timeOut.hint,
+        },
+      ],
     });
   });
 
   test('a run that was killed is failed, and running again is the remedy', () => {
     const killed = { status: 'running', finished_at: null, exit_code: null, refreshed: null };
-    const { state, headline, findings } = sampleReport([sound], { runs: [sampleRun(killed)] }).health;
-    expect([state, headline]).toStrictEqual(['failed', 'The last sync, as of 2026-02-14 02:30 UTC, did not finish.']);
+    const { state, headline, findings } = sampleReport([sound], {
+      runs: [sampleRun(killed)],
+    }).health;
+    expect([state, headline]).toStrictEqual([
+      'failed',
+      'The last sync, as of 2026-02-14 02:30 UTC, did not finish.',
+    ]);
     expect(findings[0]).toStrictEqual({
       message:
         'The process was killed, its machine stopped, or it could not record its end, for example because the disk was full.',
@@ -164,7 +186,9 @@ describe('whether all is well', () => {
   });
 
   test('rows that could not be stored want a look', () => {
-    const rejected = [{ slice: 'daily', window: '2026-02-10:2026-02-11', reason: 'not a number', rows: 3 }];
+    const rejected = [
+      { slice: 'daily', window: '2026-02-10:2026-02-11', reason: 'not a number', rows: 3 },
+    ];
     const { state, findings } = sampleReport([sound], { rejected_rows: rejected }).health;
     expect([state, findings[0]?.message]).toStrictEqual([
       'watch',
@@ -173,8 +197,13 @@ describe('whether all is well', () => {
   });
 
   test('of 7 different failures 5 are shown, and that there are 2 more', () => {
-    const failures = Array.from({ length: 7 }, (_, index) => ({ ...timeOut, message: `reason ${index}` }));
-    const { findings } = sampleReport([sound], { runs: [sampleRun({ status: 'failed', failures })] }).health;
+    const failures = Array.from({ length: 7 }, (_, index) => ({
+      ...timeOut,
+      message: `reason ${index}`,
+    }));
+    const { findings } = sampleReport([sound], {
+      runs: [sampleRun({ status: 'failed', failures })],
+    }).health;
     expect(findings.map(({ message }) => message).at(-1)).toBe('And 2 more like these.');
     expect(findings).toHaveLength(6);
   });
@@ -187,13 +216,17 @@ describe('failures that say the same', () => {
   test.each<[string, Partial<RunFailure>[], string[]]>([
     [
       '3 windows of a slice are one, which names the first and the last day',
-      ['2026-02-08:2026-02-14', '2026-02-01:2026-02-07', '2026-01-25:2026-01-31'].map((window) => ({ window })),
+      ['2026-02-08:2026-02-14', '2026-02-01:2026-02-07', '2026-01-25:2026-01-31'].map((window) => ({
+        window,
+      })),
       ['daily, 3 windows from 2026-01-25 to 2026-02-14: no answer in 1000 s'],
     ],
     [
       '2 slices are one, with how many requests failed',
       [{}, other],
-      ['2 slices, 2 requests from 2026-01-01 to 2026-02-07, first: daily 2026-02-01:2026-02-07: no answer in 1000 s'],
+      [
+        '2 slices, 2 requests from 2026-01-01 to 2026-02-07, first: daily 2026-02-01:2026-02-07: no answer in 1000 s',
+      ],
     ],
     [
       'another cause stay two, and name their slice once',
@@ -202,17 +235,30 @@ describe('failures that say the same', () => {
     ],
     ['the whole run keep their words', [{ slice: null, window: null }], ['no answer in 1000 s']],
   ])('of %s', (_, changes, messages) => {
-    expect(groupedFailures(changes.map(changed)).map(({ message }) => message)).toStrictEqual(messages);
+    expect(groupedFailures(changes.map(changed)).map(({ message }) => message)).toStrictEqual(
+      messages,
+    );
   });
 
   test('are counted, and have a slice and a window where all of them have', () => {
-    expect(groupedFailures([timeOut, timeOut])).toMatchObject([{ slice: 'daily', window: timeOut.window, count: 2 }]);
-    expect(groupedFailures([timeOut, changed(other)])).toMatchObject([{ slice: null, window: null, count: 2 }]);
+    expect(groupedFailures([timeOut, timeOut])).toMatchObject([
+      { slice: 'daily', window: timeOut.window, count: 2 },
+    ]);
+    expect(groupedFailures([timeOut, changed(other)])).toMatchObject([
+      { slice: null, window: null, count: 2 },
+    ]);
   });
 });
 
 describe('how a slice ripens', () => {
-  const age = { metric: 'installs', age_days: 1, periods: 30, share_q25: 0.9, share_median: 0.95, share_q75: 1.01 };
+  const age = {
+    metric: 'installs',
+    age_days: 1,
+    periods: 30,
+    share_q25: 0.9,
+    share_median: 0.95,
+    share_q75: 1.01,
+  };
   const score = {
     metric: 'installs',
     age_days: 1,
@@ -239,7 +285,11 @@ describe('how a slice ripens', () => {
     later_looks: 9,
   };
   const textOf = (change: Partial<typeof three>): string =>
-    statusText(sampleReport([{ ...three, ...change }]), 160, { details: true, maturation: true, backtest: true });
+    statusText(sampleReport([{ ...three, ...change }]), 160, {
+      details: true,
+      maturation: true,
+      backtest: true,
+    });
 
   test('is a line a metric with the median at each age, of 30 ages at 9', () => {
     const ages = Array.from({ length: 30 }, (_, index) => ({ ...age, age_days: index + 1 }));
@@ -259,7 +309,9 @@ describe('how a slice ripens', () => {
     expect(textOf({ histories: [seen] })).toContain(
       'maturation of installs not known yet: 8 periods fetched at one age have to become final',
     );
-    expect(statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }]))).not.toMatch(/95 %/);
+    expect(
+      statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }])),
+    ).not.toMatch(/95 %/);
   });
 
   test('says how many final cells had changed, and of the periods drawn at random which share, with its bound', () => {
@@ -272,7 +324,10 @@ describe('how a slice ripens', () => {
 
   test('proposes a horizon for a metric that never becomes final once later looks confirmed its last change', () => {
     const endless = { ...seen, horizon_days: null, last_change_age: 11 };
-    const findings = healthOf({ ...sampleReport([{ ...three, histories: [endless] }]) }, null).findings;
+    const findings = healthOf(
+      { ...sampleReport([{ ...three, histories: [endless] }]) },
+      null,
+    ).findings;
     expect(findings).toContainEqual({
       message: 'daily: installs never becomes final; its last change was seen at age 11.',
       hint: 'State `horizons: { installs: 12d }`; 9 later looks found no change.',

@@ -21,7 +21,10 @@ beforeEach(async () => {
   return scratch.close;
 });
 
-function configOf(datePeriod: string, settings = 'name: daily, dimensions: [day], metrics: [installs]'): Config {
+function configOf(
+  datePeriod: string,
+  settings = 'name: daily, dimensions: [day], metrics: [installs]',
+): Config {
   const text = `service: simulator\nwarehouse: w.duckdb\nslices: [{ ${settings}, date_period: "${datePeriod}" }]\n`;
   return parseConfig(text, { file: 'ripen.yaml', directory, environment: {} });
 }
@@ -31,7 +34,11 @@ const daily = configOf('2026-02-10:yesterday');
 /** That of every slice with these settings, whatever its dimensions are here. */
 const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {}, headers: {} });
 
-async function holdTable(slice: string, state: 'live' | 'building', weekStartsOn: 0 | 1 | null = null): Promise<void> {
+async function holdTable(
+  slice: string,
+  state: 'live' | 'building',
+  weekStartsOn: 0 | 1 | null = null,
+): Promise<void> {
   await warehouse.run(
     `insert into ripen.slice_tables by name
      select $1 as slice, $2 as fingerprint, $1 as table_name, $3 as state, $4::tinyint as week_starts_on,
@@ -41,7 +48,13 @@ async function holdTable(slice: string, state: 'live' | 'building', weekStartsOn
 }
 
 /** A period of the slice `daily`, from a day to another, which is not in it. */
-async function holdPeriod(days: string, state: string, rows = 10, fingerprint = LIVE, slice = 'daily'): Promise<void> {
+async function holdPeriod(
+  days: string,
+  state: string,
+  rows = 10,
+  fingerprint = LIVE,
+  slice = 'daily',
+): Promise<void> {
   const [start = '', end = ''] = days.split(':');
   await warehouse.run(
     `insert into ripen.periods by name
@@ -83,7 +96,11 @@ async function holdLoad(metrics: readonly string[], id = 1): Promise<void> {
 }
 
 /** A metric of the slice `daily`; null for a horizon that never ends. */
-async function holdMetric(metric: string, position: number, horizonDays: number | null): Promise<void> {
+async function holdMetric(
+  metric: string,
+  position: number,
+  horizonDays: number | null,
+): Promise<void> {
   await warehouse.run(
     `insert into ripen.slice_metrics by name
      select 'daily' as slice, $1 as metric, $2::integer as position, 'BIGINT' as type, 'cohort' as kind, 'documented' as horizon_from,
@@ -102,7 +119,9 @@ describe('the status of a slice', () => {
   test('without a warehouse 4 of 4 days are missing, and nothing is invented', async () => {
     const report = await readStatus(daily, null, AS_OF);
     const nothing = { newest_period: null, newest_fetch_at: null, rows: 0, restated: [] };
-    expect(report.slices).toMatchObject([{ ...nothing, periods: { expected: 4, loaded: 0, missing: 4 } }]);
+    expect(report.slices).toMatchObject([
+      { ...nothing, periods: { expected: 4, loaded: 0, missing: 4 } },
+    ]);
     expect(report.runs).toStrictEqual([]);
   });
 
@@ -113,7 +132,11 @@ describe('the status of a slice', () => {
     const slice = await statusOfOne(daily);
     const counts = { missing: 1, open: 1, maturing: 1, final: 1, cut: 0, empty: 0 };
     expect(slice.periods).toStrictEqual({ expected: 4, loaded: 3, ...counts });
-    expect(slice).toMatchObject({ rows: 50, newest_period: '2026-02-12', newest_fetch_at: '2026-02-13T02:30:00.000Z' });
+    expect(slice).toMatchObject({
+      rows: 50,
+      newest_period: '2026-02-12',
+      newest_fetch_at: '2026-02-13T02:30:00.000Z',
+    });
     expect(slice.ages[1]).toStrictEqual({
       first_day: '2026-02-11',
       last_day: '2026-02-11',
@@ -124,7 +147,11 @@ describe('the status of a slice', () => {
       rejected: null,
       next_refresh_at: null,
     });
-    expect(slice.ages[2]).toMatchObject({ age_days: 2, rows: 20, next_refresh_at: '2026-02-15T00:00:00.000Z' });
+    expect(slice.ages[2]).toMatchObject({
+      age_days: 2,
+      rows: 20,
+      next_refresh_at: '2026-02-15T00:00:00.000Z',
+    });
   });
 
   test('what is being built beside the live table is counted apart, and not shown as loaded', async () => {
@@ -137,11 +164,16 @@ describe('the status of a slice', () => {
   });
 
   test('weeks begin as the service taught: on Sunday, the 3 days to Tuesday are 1 period', async () => {
-    const weekly = configOf('2026-02-08:2026-02-10', 'name: weekly, dimensions: [week], metrics: [installs]');
+    const weekly = configOf(
+      '2026-02-08:2026-02-10',
+      'name: weekly, dimensions: [week], metrics: [installs]',
+    );
     await holdTable('weekly', 'live', 0);
     await holdPeriod('2026-02-08:2026-02-15', 'open', 10, LIVE, 'weekly');
     const slice = await statusOfOne(weekly);
-    expect(slice.ages.map(({ first_day: day, state }) => [day, state])).toStrictEqual([['2026-02-08', 'open']]);
+    expect(slice.ages.map(({ first_day: day, state }) => [day, state])).toStrictEqual([
+      ['2026-02-08', 'open'],
+    ]);
   });
 
   test('restatements of the last 7 days are summed by metric; one of 8 days ago is not', async () => {
@@ -159,7 +191,9 @@ describe('the status of a slice', () => {
     await restate('2026-02-12 02:30', 1, '2026-02-10 installs 10 15', '2026-02-11 clicks 5 6');
     await restate('2026-02-13 02:30', 2, '2026-02-10 installs 15 12', '2026-02-11 clicks 6 5');
     const slice = await statusOfOne(daily);
-    expect(slice.restated).toMatchObject([{ metric: 'installs', periods: 1, before: 10, after: 12, change: 2 }]);
+    expect(slice.restated).toMatchObject([
+      { metric: 'installs', periods: 1, before: 10, after: 12, change: 2 },
+    ]);
   });
 
   test('12 periods that moved are one line, which says how many had no value before; a table being built has none', async () => {
@@ -188,7 +222,9 @@ describe('the finality of a slice, cell by cell', () => {
     await holdPeriod('2026-02-10:2026-02-11', 'maturing');
     await holdPeriod('2026-02-11:2026-02-12', 'maturing');
     await holdPeriod('2026-02-12:2026-02-13', 'maturing');
-    await warehouse.run("update ripen.periods set rejected = 3, sound_at = null where start_day = date '2026-02-11'");
+    await warehouse.run(
+      "update ripen.periods set rejected = 3, sound_at = null where start_day = date '2026-02-11'",
+    );
     await holdPeriod('2026-02-13:2026-02-14', 'open');
     const { metrics, cells } = await statusOfOne(four);
     const spans = metrics.map(({ metric, spans: all }) => [
@@ -203,7 +239,16 @@ describe('the finality of a slice, cell by cell', () => {
     const lastDays = { first_day: '2026-02-12', last_day: '2026-02-13', periods: 2 };
     expect(metrics[2]?.spans[2]).toStrictEqual({ state: 'not loaded', ...lastDays });
     expect(metrics.map(({ horizon_days: days }) => days)).toStrictEqual([0, 8, null]);
-    const counts = { final: 2, maturing: 2, open: 2, cut: 0, empty: 2, rejected: 3, 'not loaded': 4, missing: 3 };
+    const counts = {
+      final: 2,
+      maturing: 2,
+      open: 2,
+      cut: 0,
+      empty: 2,
+      rejected: 3,
+      'not loaded': 4,
+      missing: 3,
+    };
     expect(cells).toStrictEqual({ expected: 18, ...counts });
   });
 
@@ -215,7 +260,10 @@ describe('the finality of a slice, cell by cell', () => {
   });
 
   test('a week the date period cut in the middle is found under the day its bucket begins', async () => {
-    const weekly = configOf('2026-02-04:2026-02-15', 'name: daily, dimensions: [week], metrics: [installs]');
+    const weekly = configOf(
+      '2026-02-04:2026-02-15',
+      'name: daily, dimensions: [week], metrics: [installs]',
+    );
     await warehouse.run('update ripen.slice_tables set week_starts_on = 1');
     await holdLoad(['installs']);
     await holdMetric('installs', 0, 0);
@@ -256,7 +304,8 @@ describe('what is due next', () => {
   });
 
   test('of final periods up to yesterday it is the day that begins at midnight; of a fixed date period nothing', async () => {
-    for (const day of [10, 11, 12, 13]) await holdPeriod(`2026-02-${day}:2026-02-${day + 1}`, 'final');
+    for (const day of [10, 11, 12, 13])
+      await holdPeriod(`2026-02-${day}:2026-02-${day + 1}`, 'final');
     expect((await statusOfOne(daily)).next_refresh_at).toBe('2026-02-15T00:00:00.000Z');
     expect((await statusOfOne(configOf('2026-02-10:2026-02-13'))).next_refresh_at).toBeNull();
   });
@@ -271,7 +320,10 @@ describe('what is due next', () => {
     for (const table of ['slice_tables', 'periods'])
       await warehouse.run(`update ripen.${table} set fingerprint = fingerprint || '.w0'`);
     expect((await statusOfOne(asConfigured(settings))).next_refresh_at).toBeNull();
-    for (const changed of [`${settings}, currency: EUR`, settings.replace('installs', 'clicks, installs')]) {
+    for (const changed of [
+      `${settings}, currency: EUR`,
+      settings.replace('installs', 'clicks, installs'),
+    ]) {
       const { next_refresh_at: next, ages } = await statusOfOne(asConfigured(changed));
       expect([next, ages[0]?.next_refresh_at]).toEqual([AS_OF.toISOString(), AS_OF.toISOString()]);
     }
@@ -297,7 +349,9 @@ describe('the runs', () => {
     await warehouse.run(
       `insert into ripen.warnings values ('run16', 'daily', '2026-02-10', '2026-02-12', 'ODD', 'w', ${seen})`,
     );
-    await warehouse.run(`insert into ripen.warnings values ('run15', null, null, null, 'OLD', 'w', ${seen})`);
+    await warehouse.run(
+      `insert into ripen.warnings values ('run15', null, null, null, 'OLD', 'w', ${seen})`,
+    );
     for (const row of ['1', '2']) {
       await warehouse.run(
         `insert into ripen.rejected_rows values ('run16', 'daily', '2026-02-10', '2026-02-12', 'not a number', $1::json, ${seen})`,
@@ -313,23 +367,47 @@ describe('the runs', () => {
     expect(report.rejected_rows).toStrictEqual([
       { slice: 'daily', window: '2026-02-10:2026-02-11', reason: 'not a number', rows: 2 },
     ]);
-    expect(statusText(report)).toContain('rejected  daily  2026-02-10:2026-02-11  2 rows: not a number');
+    expect(statusText(report)).toContain(
+      'rejected  daily  2026-02-10:2026-02-11  2 rows: not a number',
+    );
   });
 
   test('tell rows, requests, retries and failures of their summaries; one that was killed has none', async () => {
     await holdRun('run1', '2026-02-12 02:30:00', 'running');
     await holdRun('run2', '2026-02-13 02:30:00', 'partial');
-    const failure = { code: 'SOURCE_TIMEOUT', slice: 'daily', window: null, message: 'm', hint: 'h' };
+    const failure = {
+      code: 'SOURCE_TIMEOUT',
+      slice: 'daily',
+      window: null,
+      message: 'm',
+      hint: 'h',
+    };
     const summary = {
       status: 'partial',
       slices: [{ rows: { loaded: 7 } }, { rows: { loaded: 3 } }],
       service: { requests: 31, retries: 2 },
       failures: [failure],
     };
-    await warehouse.run("update ripen.runs set summary = $1::json where run_id = 'run2'", [JSON.stringify(summary)]);
+    await warehouse.run("update ripen.runs set summary = $1::json where run_id = 'run2'", [
+      JSON.stringify(summary),
+    ]);
     expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([
-      { run_id: 'run2', refreshed: 'partial', rows_loaded: 10, requests: 31, retries: 2, failures: [failure] },
-      { run_id: 'run1', rows_loaded: null, requests: null, retries: null, failures: [], finished_at: null },
+      {
+        run_id: 'run2',
+        refreshed: 'partial',
+        rows_loaded: 10,
+        requests: 31,
+        retries: 2,
+        failures: [failure],
+      },
+      {
+        run_id: 'run1',
+        rows_loaded: null,
+        requests: null,
+        retries: null,
+        failures: [],
+        finished_at: null,
+      },
     ]);
   });
 
@@ -342,13 +420,20 @@ describe('the runs', () => {
         .map(({ message }) => message)
         .filter((message) => message.startsWith('No run'));
     expect(await late('2026-02-14T02:30:00Z')).toEqual([]);
-    expect(await late('2026-02-15T02:30:00Z')).toEqual(['No run for 2 days: the last was as of 2026-02-13 02:30 UTC.']);
+    expect(await late('2026-02-15T02:30:00Z')).toEqual([
+      'No run for 2 days: the last was as of 2026-02-13 02:30 UTC.',
+    ]);
   });
 
   test('of a copy say how the newest did that made it, and of an older one that it was killed', async () => {
     await holdRun('run1', '2026-02-12 02:30:00', 'running');
     await holdRun('run2', '2026-02-13 02:30:00', 'running');
-    const summary = { status: 'succeeded', slices: [], service: { requests: 1, retries: 0 }, failures: [] };
+    const summary = {
+      status: 'succeeded',
+      slices: [],
+      service: { requests: 1, retries: 0 },
+      failures: [],
+    };
     await warehouse.run('update ripen.runs set summary = $1::json', [JSON.stringify(summary)]);
     const copy = await readStatus(daily, warehouse, AS_OF, 'copy.duckdb');
     expect(copy.runs.map(({ status }) => status)).toEqual(['succeeded', 'running']);
@@ -359,6 +444,8 @@ describe('the runs', () => {
   test('with a summary of another shape are still told', async () => {
     await holdRun('run1', '2026-02-13 02:30:00', 'succeeded');
     await warehouse.run(`update ripen.runs set summary = '{"service":7}'::json`);
-    expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([{ status: 'succeeded', requests: null }]);
+    expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([
+      { status: 'succeeded', requests: null },
+    ]);
   });
 });

@@ -13,7 +13,12 @@ const daily = slice({ name: 'daily', dimensions: ['day', 'network'], metrics: ['
 
 function spooledOn(first: string, plainBytes: number, days = 1): Spooled {
   const at = new Date('2026-06-01T02:30:00Z');
-  const page: SavedBody = { path: `/spool/${first}.json`, encoding: 'identity', bytes: plainBytes, plainBytes };
+  const page: SavedBody = {
+    path: `/spool/${first}.json`,
+    encoding: 'identity',
+    bytes: plainBytes,
+    plainBytes,
+  };
   return {
     window: windowOfDays(daily, first, days),
     answers: [{ partNo: 0, metrics: daily.metrics, pages: [page], unfollowed: null }],
@@ -34,7 +39,9 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly requ
     if (files === 0) return Promise.resolve(0);
     requested.push(files);
     return files > most
-      ? Promise.reject(new Failure('ENGINE_MEMORY', 'The database ran out of memory: 1 GiB of 1 GiB used'))
+      ? Promise.reject(
+          new Failure('ENGINE_MEMORY', 'The database ran out of memory: 1 GiB of 1 GiB used'),
+        )
       : Promise.resolve(files);
   };
   const warehouse: Warehouse = {
@@ -101,11 +108,15 @@ test('a batch of 2 windows that the engine has no memory for is read window by w
 test('a window of 9 MB that the engine has no memory for by itself is split as too heavy, in words that say so', async () => {
   const { warehouse } = engineFor(0);
   const { results } = await loadBatch(batch, request(warehouse));
-  const told = results.map((result) => ('failure' in result ? [result.kind, result.failure.code] : [result.kind]));
+  const told = results.map((result) =>
+    'failure' in result ? [result.kind, result.failure.code] : [result.kind],
+  );
   expect(told).toEqual([
     ['split', 'SOURCE_TOO_HEAVY'],
     ['split', 'SOURCE_TOO_HEAVY'],
   ]);
   const [, last] = results;
-  expect(last !== undefined && 'failure' in last ? last.failure.message : '').toContain('an answer of 9 MB');
+  expect(last !== undefined && 'failure' in last ? last.failure.message : '').toContain(
+    'an answer of 9 MB',
+  );
 });

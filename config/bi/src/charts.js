@@ -30,7 +30,8 @@ export function moneyChart(days, metric, width) {
         y: metric,
         fill: (day) => (day[`${metric}IsFinal`] ? 'var(--final)' : 'url(#not-final)'),
         inset: width / known.length > 6 ? 0.5 : 0,
-        title: (day) => `${day.name}: ${amountText(day[metric])}, ${standing(day[`${metric}IsFinal`])}`,
+        title: (day) =>
+          `${day.name}: ${amountText(day[metric])}, ${standing(day[`${metric}IsFinal`])}`,
       }),
       Plot.ruleY([0]),
     ],
@@ -67,16 +68,25 @@ export function cohortChart(cohorts, width) {
     ...frame(width),
     height: 240,
     ariaLabel: 'revenue of an install by age',
-    x: { label: 'age in days', ticks: [...new Set(cohorts.map(({ age_days: age }) => age))], tickFormat: 'd' },
+    x: {
+      label: 'age in days',
+      ticks: [...new Set(cohorts.map(({ age_days: age }) => age))],
+      tickFormat: 'd',
+    },
     y: { label: null, grid: true, ticks: 4, zero: true, tickFormat: '.2f' },
-    color: { legend: true, domain: months, range: months.map((_, index) => `var(--line-${1 + (index % 5)})`) },
+    color: {
+      legend: true,
+      domain: months,
+      range: months.map((_, index) => `var(--line-${1 + (index % 5)})`),
+    },
     marks: [
       Plot.ruleY([0]),
       Plot.line(cohorts, { ...point, stroke: 'install_month' }),
       Plot.dot(cohorts, {
         ...point,
         fill: 'install_month',
-        title: (of) => `${of.install_month}, ${of.age_days} days: ${ratioText(of.revenue_per_install)}`,
+        title: (of) =>
+          `${of.install_month}, ${of.age_days} days: ${ratioText(of.revenue_per_install)}`,
       }),
     ],
   });

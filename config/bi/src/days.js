@@ -2,14 +2,17 @@
 
 const sum = (rows, name) =>
   rows.reduce((total, { [name]: value }) => (value === null ? total : (total ?? 0) + value), null);
-const share = (part, whole) => (part === null || whole === null || whole === 0 ? null : part / whole);
+const share = (part, whole) =>
+  part === null || whole === null || whole === 0 ? null : part / whole;
 
 /** The rows of each day as one, in the order they come. */
 export function byDay(rows) {
   const names = [...new Set(rows.map(({ day }) => day))];
   return names.map((name) => {
     const of = rows.filter(({ day }) => day === name);
-    const [spend, revenue, paidRevenue] = ['spend', 'revenue', 'paid_revenue'].map((metric) => sum(of, metric));
+    const [spend, revenue, paidRevenue] = ['spend', 'revenue', 'paid_revenue'].map((metric) =>
+      sum(of, metric),
+    );
     const [{ spend_is_final: spendIsFinal, revenue_is_final: revenueIsFinal }] = of;
     return {
       day: new Date(name),

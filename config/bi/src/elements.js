@@ -5,7 +5,15 @@ import { amountText, percentText, ratioText, wordText } from './format.js';
 /** Spend, installs and returns of each network and partner. */
 export function networksTable(networks) {
   return table(
-    ['network', 'partner', 'spend', 'installs', 'cost per install', 'return, 7 days', 'return, 30 days'],
+    [
+      'network',
+      'partner',
+      'spend',
+      'installs',
+      'cost per install',
+      'return, 7 days',
+      'return, 30 days',
+    ],
     networks.map((of) => [
       wordText(of.network),
       wordText(of.partner),
@@ -36,7 +44,9 @@ export function finalityTable(metrics) {
 /** One of the names, as `{ name }`, or null for all of them; `view` takes its value. A name may be empty, and missing. */
 export function choice(label, all, names) {
   const options = names.map((name, index) => new Option(wordText(name), String(index)));
-  const select = Object.assign(element('select', [new Option(all, ''), ...options]), { ariaLabel: label });
+  const select = Object.assign(element('select', [new Option(all, ''), ...options]), {
+    ariaLabel: label,
+  });
   const field = element('label', [`${label} `, select]);
   Object.defineProperty(field, 'value', {
     get: () => (select.value === '' ? null : { name: names[Number(select.value)] }),
@@ -49,7 +59,9 @@ function table(headings, rows, words) {
   const row = (tag, texts) =>
     element(
       'tr',
-      texts.map((text, index) => Object.assign(element(tag, [text]), { className: index < words ? '' : 'number' })),
+      texts.map((text, index) =>
+        Object.assign(element(tag, [text]), { className: index < words ? '' : 'number' }),
+      ),
     );
   const head = element('thead', [row('th', headings)]);
   const body = element(

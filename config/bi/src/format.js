@@ -1,7 +1,10 @@
 /** Numbers as the dashboard says them; what is not known is a dash. */
 
 const amount = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
-const ratio = new Intl.NumberFormat('en-US', { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+const ratio = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 3,
+  maximumFractionDigits: 3,
+});
 const percent = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 });
 
 /** A sum of money or a count. */

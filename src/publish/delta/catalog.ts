@@ -18,7 +18,8 @@ export const CATALOG = 'catalog.duckdb';
 const place = { root: '', store: null, isDelta: true, night: null, schema: 'main' };
 
 /** The catalog's views beside the table of a slice. */
-export const catalogViews = (table: LakeTable): LakeView[] => sliceViews(table, queryWords('duckdb', place));
+export const catalogViews = (table: LakeTable): LakeView[] =>
+  sliceViews(table, queryWords('duckdb', place));
 
 interface PublishedTable {
   readonly table: LakeTable;
@@ -26,7 +27,11 @@ interface PublishedTable {
 }
 
 /** Replaces the catalog of the tables below a root. */
-export async function replaceCatalog(root: string, tables: readonly PublishedTable[], mode: number): Promise<void> {
+export async function replaceCatalog(
+  root: string,
+  tables: readonly PublishedTable[],
+  mode: number,
+): Promise<void> {
   const path = join(root, CATALOG);
   // DuckDB binds every view to its files, so they must be in place.
   const views = [
@@ -38,7 +43,9 @@ export async function replaceCatalog(root: string, tables: readonly PublishedTab
     await inTemporaryFolder(async (folder) => {
       const made = join(folder, CATALOG);
       await withDatabase(made, 'READ_WRITE', async (database) => {
-        await database.run(views.map((view) => engineText('duckdb', 'view', place, view)).join('\n'));
+        await database.run(
+          views.map((view) => engineText('duckdb', 'view', place, view)).join('\n'),
+        );
         await database.run('checkpoint');
       });
       await copyFile(made, unfinishedPath(path));
@@ -51,10 +58,14 @@ export async function replaceCatalog(root: string, tables: readonly PublishedTab
 
 /** The query of a table's files, with the date that only their folders state. A query of one day opens one file. */
 function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
-  const files = [...now.files.keys()].map((path) => fileText(join(root, table.name, decodeURIComponent(path))));
+  const files = [...now.files.keys()].map((path) =>
+    fileText(join(root, table.name, decodeURIComponent(path))),
+  );
   // DuckDB skips files by their path only if this column is called `filename` (measured). The other name is free: no column has
   // a comma in its name, as the service's lists have no escape for one.
-  const pathColumn = table.columns.some(({ name }) => name.toLowerCase() === 'filename') ? 'file,path' : 'filename';
+  const pathColumn = table.columns.some(({ name }) => name.toLowerCase() === 'filename')
+    ? 'file,path'
+    : 'filename';
   const cell = (column: LakeColumn): string => {
     const name = identifier(column.name);
     if (files.length === 0) return `cast(null as ${column.type}) as ${name}`;

@@ -39,10 +39,14 @@ export interface StoredTable {
 type Lying = ReadonlyMap<string, StoredFile>;
 
 /** The id of the warehouse that a table states; null if none. */
-export const ownerIn = ({ table }: StoredTable): string | null => table?.metaData.configuration[OWNER] ?? null;
+export const ownerIn = ({ table }: StoredTable): string | null =>
+  table?.metaData.configuration[OWNER] ?? null;
 
 /** The files of each top folder of a store, or of one of them; paths are relative to that folder. */
-export async function listTables(store: LakeStore, folder = ''): Promise<ReadonlyMap<string, Lying>> {
+export async function listTables(
+  store: LakeStore,
+  folder = '',
+): Promise<ReadonlyMap<string, Lying>> {
   const tables = new Map<string, Map<string, StoredFile>>();
   for (const [path, file] of await store.list(folder)) {
     const [name = '', ...rest] = path.split('/');
@@ -65,7 +69,8 @@ export async function readTable(
   name: string,
   listed?: Lying,
 ): Promise<StoredTable> {
-  const lying = listed ?? (await listTables(store, name)).get(name) ?? new Map<string, StoredFile>();
+  const lying =
+    listed ?? (await listTables(store, name)).get(name) ?? new Map<string, StoredFile>();
   const log = logFiles(lying.keys());
   const checkpoint = log.checkpoints.at(-1) ?? -1;
   const after = log.commits.filter((each) => each > checkpoint);
@@ -135,12 +140,20 @@ export async function commitVersion(
     txnId: randomUUID(),
   };
   const path = `${name}/${commitPath(version)}`;
-  await draftText(store, path, [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join(''));
+  await draftText(
+    store,
+    path,
+    [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join(''),
+  );
   await placeNew(path);
   const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
   if (!begins && isDue) await store.place(await draftCheckpoint(night, name, checkpointed));
   if (begins || isDue) {
-    await draftText(store, `${name}/${HINT}`, JSON.stringify({ version, size: checkpointed.length }));
+    await draftText(
+      store,
+      `${name}/${HINT}`,
+      JSON.stringify({ version, size: checkpointed.length }),
+    );
     await store.place(`${name}/${HINT}`);
   }
   return next;
@@ -148,10 +161,18 @@ export async function commitVersion(
 
 const actionRow = z.object({ action: z.string() });
 
-async function readCheckpoint(store: LakeStore, database: Database, path: string): Promise<Action[]> {
+async function readCheckpoint(
+  store: LakeStore,
+  database: Database,
+  path: string,
+): Promise<Action[]> {
   const file = literal(await store.fetch(path));
   const where = `${store.root}/${path}`;
-  const reading = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
+  const reading = database.rows(
+    `select to_json(c)::varchar as action from read_parquet(${file}) as c`,
+    [],
+    actionRow,
+  );
   const rows = await reading.catch((error: unknown) => {
     // An error of the disk or of memory says nothing about the file's content.
     throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
@@ -160,9 +181,14 @@ async function readCheckpoint(store: LakeStore, database: Database, path: string
 }
 
 /** The actions of a commit. Throws `STORAGE_FAILED` if its size is not the listed one: removed files would count as present. */
-async function readCommit(store: LakeStore, path: string, bytes: number | undefined): Promise<Action[]> {
+async function readCommit(
+  store: LakeStore,
+  path: string,
+  bytes: number | undefined,
+): Promise<Action[]> {
   const text = await store.read(path);
-  if (text !== null && Buffer.byteLength(text) === bytes) return actionsIn(`${store.root}/${path}`, text);
+  if (text !== null && Buffer.byteLength(text) === bytes)
+    return actionsIn(`${store.root}/${path}`, text);
   throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
     facts: { target: store.root, path, bytes: bytes ?? null },
     hint: 'Run `ripen publish` again once the store returns what it lists.',

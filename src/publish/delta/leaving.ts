@@ -25,7 +25,14 @@ const periodOf = ({ table }: Pick<StoredTable, 'table'>, { partitionValues }: Ad
 /** The actions that remove files from a table. */
 export const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
   files.map(({ path, partitionValues, size }) => ({
-    remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
+    remove: {
+      path,
+      deletionTimestamp: nowMs,
+      dataChange: true,
+      extendedFileMetadata: true,
+      partitionValues,
+      size,
+    },
   }));
 
 /** Names that publishing gives to files in a table's folders. Files of other names stay unless the log says they left. */
@@ -47,7 +54,10 @@ export async function sweep(
   const isOld = (path: string): boolean => (lying.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
   const active = new Set([...table.files.keys()].map(decodeURIComponent));
   const removedMs = new Map(
-    [...table.tombstones].map(([path, { deletionTimestamp }]) => [decodeURIComponent(path), deletionTimestamp ?? 0]),
+    [...table.tombstones].map(([path, { deletionTimestamp }]) => [
+      decodeURIComponent(path),
+      deletionTimestamp ?? 0,
+    ]),
   );
   const surplus = [...lying.keys()].filter((path) => {
     const atMs = removedMs.get(path);
@@ -59,10 +69,15 @@ export async function sweep(
     ...log.checkpoints.map((each) => ({ version: each, path: checkpointPath(each) })),
   ];
   // A checkpoint dated by a clock that was behind may look old and still follow versions that are kept.
-  const kept = Math.min(Infinity, ...versions.flatMap((each) => (isOld(each.path) ? [] : [each.version])));
+  const kept = Math.min(
+    Infinity,
+    ...versions.flatMap((each) => (isOld(each.path) ? [] : [each.version])),
+  );
   const begin = log.checkpoints.findLast((each) => each < kept) ?? 0;
   const isLeaving = !isPublished && kept === Infinity;
-  const behind = versions.filter((each) => isLeaving || each.version < begin).map(({ path }) => path);
+  const behind = versions
+    .filter((each) => isLeaving || each.version < begin)
+    .map(({ path }) => path);
   // Newest first: if this is stopped midway, the older files are still a table, which is emptied again.
   const oldLog = [...(isLeaving ? [HINT] : []), ...behind.toSorted().toReversed()];
   for (const path of [...surplus, ...oldLog]) await store.remove(`${name}/${path}`);
@@ -73,7 +88,11 @@ const releasedRow = z.object({ slice: z.string(), period: z.string() });
 /** Per slice the first days of the periods that `retain` deleted from the warehouse. A period without rows has no file. */
 export async function releasedPeriods(warehouse: Database): Promise<Night['released']> {
   const found = new Map<string, Set<string>>();
-  for (const { slice, period } of await warehouse.rows(statement('publish/released'), [], releasedRow)) {
+  for (const { slice, period } of await warehouse.rows(
+    statement('publish/released'),
+    [],
+    releasedRow,
+  )) {
     found.set(slice, (found.get(slice) ?? new Set()).add(period));
   }
   return found;
@@ -99,7 +118,8 @@ export async function releasedAt(
 export function releasedFiles(stored: StoredTable, released: Night['released']): Add[] {
   const { name, table } = stored;
   const periods = released.get(name);
-  if (table === null || periods === undefined || table.metaData.configuration[SLICE] !== name) return [];
+  if (table === null || periods === undefined || table.metaData.configuration[SLICE] !== name)
+    return [];
   return [...table.files.values()].filter((add) => periods.has(periodOf(stored, add)));
 }
 
@@ -145,7 +165,12 @@ export async function releasedSource(
 }
 
 /** Throws `STORAGE_FAILED` if the type of a metric would change a value, as of one that was removed and added again. */
-async function refuseChanges(warehouse: Database, table: LakeTable, period: string, source: string): Promise<void> {
+async function refuseChanges(
+  warehouse: Database,
+  table: LakeTable,
+  period: string,
+  source: string,
+): Promise<void> {
   const metrics = table.columns.filter(({ name }) => table.metrics.includes(name));
   const changed = metrics.map(({ name, type }) => {
     const cell = identifier(name);

@@ -83,7 +83,8 @@ export const OWNER = 'ripen.warehouse';
 export const LOG = '_delta_log';
 const padded = (version: number): string => String(version).padStart(20, '0');
 export const commitPath = (version: number): string => `${LOG}/${padded(version)}.json`;
-export const checkpointPath = (version: number): string => `${LOG}/${padded(version)}.checkpoint.parquet`;
+export const checkpointPath = (version: number): string =>
+  `${LOG}/${padded(version)}.checkpoint.parquet`;
 export const HINT = `${LOG}/_last_checkpoint`;
 
 /** The versions of a log's files, in ascending order. */
@@ -94,10 +95,15 @@ export interface LogFiles {
 
 /** Finds commits and single-file checkpoints among the paths of a table. */
 export function logFiles(paths: Iterable<string>): LogFiles {
-  const found: { readonly commits: number[]; readonly checkpoints: number[] } = { commits: [], checkpoints: [] };
+  const found: { readonly commits: number[]; readonly checkpoints: number[] } = {
+    commits: [],
+    checkpoints: [],
+  };
   for (const path of [...paths].toSorted()) {
-    const [, version, ending] = /^_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/.exec(path) ?? [];
-    if (version !== undefined) (ending === 'json' ? found.commits : found.checkpoints).push(Number(version));
+    const [, version, ending] =
+      /^_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/.exec(path) ?? [];
+    if (version !== undefined)
+      (ending === 'json' ? found.commits : found.checkpoints).push(Number(version));
   }
   return found;
 }
@@ -130,7 +136,11 @@ export function garbled(path: string, cause: unknown): Failure {
 const MOST_LETTERS = 200;
 
 /** Applies actions in order to a table (null: none yet). Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
-export function replay(name: string, before: DeltaTable | null, actions: readonly Action[]): DeltaTable {
+export function replay(
+  name: string,
+  before: DeltaTable | null,
+  actions: readonly Action[],
+): DeltaTable {
   const files = new Map(before?.files);
   const tombstones = new Map(before?.tombstones);
   for (const { add: added, remove: removed } of actions) {
@@ -156,7 +166,9 @@ export function replay(name: string, before: DeltaTable | null, actions: readonl
 
 /** The actions of a checkpoint: what the table is and holds, and its removals since an instant. */
 export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
-  const removed = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
+  const removed = [...table.tombstones.values()].filter(
+    ({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs,
+  );
   return [
     { protocol: table.protocol },
     { metaData: table.metaData },
@@ -166,11 +178,20 @@ export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
 }
 
 /** TIMESTAMP without a zone needs table features, mapped names at least reader 2; older engines read tables without both. */
-export function protocolFor(needs: { readonly hasLocalTimes: boolean; readonly isMapped: boolean }): Protocol {
+export function protocolFor(needs: {
+  readonly hasLocalTimes: boolean;
+  readonly isMapped: boolean;
+}): Protocol {
   const mapping = needs.isMapped ? [COLUMN_MAPPING] : [];
-  if (!needs.hasLocalTimes) return { minReaderVersion: 1 + mapping.length, minWriterVersion: needs.isMapped ? 5 : 2 };
+  if (!needs.hasLocalTimes)
+    return { minReaderVersion: 1 + mapping.length, minWriterVersion: needs.isMapped ? 5 : 2 };
   const features = ['timestampNtz', ...mapping];
-  return { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: features, writerFeatures: features };
+  return {
+    minReaderVersion: 3,
+    minWriterVersion: 7,
+    readerFeatures: features,
+    writerFeatures: features,
+  };
 }
 
 /** The protocol that a table (null: none yet) must declare because its own does not cover the wanted one; null if it does. */
@@ -183,7 +204,11 @@ export function newerProtocol(before: Protocol | null, wanted: Protocol): Protoc
   const listed = before.readerFeatures ?? [];
   if (needed.every((feature) => listed.includes(feature))) return null;
   const readerFeatures = [...new Set([...listed, ...needed])];
-  return { ...before, readerFeatures, writerFeatures: [...new Set([...(before.writerFeatures ?? []), ...needed])] };
+  return {
+    ...before,
+    readerFeatures,
+    writerFeatures: [...new Set([...(before.writerFeatures ?? []), ...needed])],
+  };
 }
 
 const COLUMN_MAPPING = 'columnMapping';
@@ -201,7 +226,9 @@ function refuseUnknown(
   const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
   if (mode !== 'none' && mode !== 'name') unknown.add(`${COLUMN_MAPPING} by ${mode}`);
   const isKnown =
-    (reader === 1 && (writer <= 2 || writer === 7)) || (reader === 2 && writer === 5) || (reader === 3 && writer === 7);
+    (reader === 1 && (writer <= 2 || writer === 7)) ||
+    (reader === 2 && writer === 5) ||
+    (reader === 3 && writer === 7);
   if (isKnown && unknown.size === 0) return;
   const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
   const message = `The table ${name} was changed by another engine; writing to it requires ${needs}.`;

@@ -25,22 +25,38 @@ import type { DeltaForm } from './table.ts';
  * Commits a night to every table. Empties tables that the warehouse no longer has. Without a confirmed instant nothing is
  * deleted for its age. Throws `WAREHOUSE_FOREIGN` if a table is not this warehouse's, and `STORAGE_FAILED`.
  */
-export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null, emit: Emit): Promise<CopyReport> {
+export async function publishDelta(
+  place: DeltaPlace,
+  confirmedNow: Date | null,
+  emit: Emit,
+): Promise<CopyReport> {
   const { warehouse, store, target, signal } = place;
   const { keepMs } = target;
   const tables = await deltaTables(warehouse, target.keepReleased);
-  const names = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
+  const names = tables.map(({ name, columns }) => ({
+    name,
+    columns: columns.map((column) => column.name),
+  }));
   const message = target.columnMapping ? null : unreadableNames(target.path, names);
-  if (message !== null) emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
+  if (message !== null)
+    emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
   const own = await publisherOf(warehouse);
   const listed = new Map(await listTables(store));
   const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
   for (const table of tables) {
-    const stored = await readTable(store, warehouse, table.name, listed.get(table.name) ?? new Map());
+    const stored = await readTable(
+      store,
+      warehouse,
+      table.name,
+      listed.get(table.name) ?? new Map(),
+    );
     listed.delete(table.name);
     const owner = ownerIn(stored);
     if (stored.table !== null && owner !== own.id) {
-      throw notOwn(`${target.path}/${table.name}`, `it was a table of ${owner ?? 'another program'}`);
+      throw notOwn(
+        `${target.path}/${table.name}`,
+        `it was a table of ${owner ?? 'another program'}`,
+      );
     }
     found.push({ table, stored });
   }
@@ -56,7 +72,9 @@ export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null,
     nowMs,
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
     released: target.keepReleased ? await releasedPeriods(warehouse) : new Map(),
-    version: Math.max(...[...found.map(({ stored }) => stored), ...away].map(({ version }) => version)) + 1,
+    version:
+      Math.max(...[...found.map(({ stored }) => stored), ...away].map(({ version }) => version)) +
+      1,
   };
   const counts = { files_written: 0, files_removed: 0 };
   for (const stored of away) {
@@ -65,7 +83,11 @@ export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null,
     else await commitVersion(night, stored, removalsOf(files, nowMs));
     counts.files_removed += files.length;
   }
-  const done: { readonly table: LakeTable; readonly stored: StoredTable; readonly now: DeltaTable }[] = [];
+  const done: {
+    readonly table: LakeTable;
+    readonly stored: StoredTable;
+    readonly now: DeltaTable;
+  }[] = [];
   for (const { table, stored } of found) {
     signal.throwIfAborted();
     const { now, written, removed } = await commitTable(night, table, stored);
@@ -75,7 +97,10 @@ export async function publishDelta(place: DeltaPlace, confirmedNow: Date | null,
   }
   if (store.isOnDisk) await replaceCatalog(store.root, done, target.mode);
   for (const { stored, now } of done) await sweep(night, { ...stored, table: now }, true);
-  return { ...counts, also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])] };
+  return {
+    ...counts,
+    also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
+  };
 }
 
 /** Commits a table's changes, even if none; returns the new table and how many files of periods were written and removed. */
@@ -88,20 +113,31 @@ async function commitTable(
   const before = stored.table;
   const form = formOf(table, before?.metaData ?? null, night);
   const filesOf = filesByPeriod(form, stored);
-  const plan = await planTable(warehouse, table, new Map([...filesOf].map(([key, { content }]) => [key, content])));
+  const plan = await planTable(
+    warehouse,
+    table,
+    new Map([...filesOf].map(([key, { content }]) => [key, content])),
+  );
   const staying = new Set(releasedFiles(stored, night.released));
-  const stays = (key: string): boolean => filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
+  const stays = (key: string): boolean =>
+    filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
   const leaving = plan.removed.filter((key) => !stays(key));
   // The warehouse may have a part of a released period.
   const changed = plan.write.filter(({ period }) => !stays(period));
   // Files of released periods that cannot stay, such as those with other types, are written again from themselves.
-  const outdated = [...filesOf.keys()].filter((key) => stays(key) && filesOf.get(key)?.content === null);
+  const outdated = [...filesOf.keys()].filter(
+    (key) => stays(key) && filesOf.get(key)?.content === null,
+  );
   const added = await addFiles(night, form, changed);
   for (const period of outdated) {
     const files = filesOf.get(period)?.files ?? [];
     const source = await releasedSource(night, form, stored, { period, files });
     const file = { period, rows: 0, content: 'released', stamp: '', sums: {} };
-    added.push(...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [file])));
+    added.push(
+      ...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [
+        file,
+      ])),
+    );
   }
   const restamped = plan.keep.flatMap(({ period, stamp }): Add[] => {
     const { files: [add] = [], content = null } = filesOf.get(period) ?? {};
@@ -134,7 +170,10 @@ interface PeriodFiles {
  * The files by first day of the period; under the empty text for an undivided table, each under its own key if the table is now
  * divided differently. A file that another engine wrote, as `OPTIMIZE` does, states nothing of its rows and is written again.
  */
-function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): ReadonlyMap<string, PeriodFiles> {
+function filesByPeriod(
+  form: DeltaForm,
+  { table: before, lying }: StoredTable,
+): ReadonlyMap<string, PeriodFiles> {
   const found = new Map<string, PeriodFiles>();
   if (before === null) return found;
   const { key } = form.table;
@@ -150,12 +189,17 @@ function filesByPeriod(form: DeltaForm, { table: before, lying }: StoredTable): 
 }
 
 /** Writes data files under names that are never used again. */
-async function addFiles(night: Night, form: DeltaForm, planned: readonly PlannedFile[]): Promise<Add[]> {
+async function addFiles(
+  night: Night,
+  form: DeltaForm,
+  planned: readonly PlannedFile[],
+): Promise<Add[]> {
   const { inFiles: table, options } = form;
   const { key, name } = table;
   const written = await writeFiles(night, table, planned, {
     options,
-    pathOf: (period) => `${name}/${key === null ? '' : `${key}=${period}/`}ripen-${randomUUID()}.parquet`,
+    pathOf: (period) =>
+      `${name}/${key === null ? '' : `${key}=${period}/`}ripen-${randomUUID()}.parquet`,
   });
   return written.map((file) => ({
     path: file.path.slice(name.length + 1),

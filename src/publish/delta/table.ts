@@ -19,7 +19,8 @@ const COLUMNS = 'ripen.columns';
 const MODE = 'delta.columnMapping.mode';
 
 /** The hour is in the slice's own UTC offset; every other TIMESTAMP of the warehouse is an instant in UTC. */
-export const isInstant = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name !== 'hour';
+export const isInstant = ({ name, type }: LakeColumn): boolean =>
+  type === 'TIMESTAMP' && name !== 'hour';
 
 /** The protocol's name for a plain type; DECIMAL keeps its digits. */
 function deltaType(column: LakeColumn): string {
@@ -43,7 +44,11 @@ export interface DeltaForm {
 }
 
 /** The form of a table as a Delta table, from its earlier metadata, which stays equal if nothing changed. */
-export function formOf(table: LakeTable, before: MetaData | null, { target, owner, nowMs }: Night): DeltaForm {
+export function formOf(
+  table: LakeTable,
+  before: MetaData | null,
+  { target, owner, nowMs }: Night,
+): DeltaForm {
   const shown = shownColumns(table);
   const known = new Map(before === null ? [] : columnsIn(before));
   const types = new Map([
@@ -54,7 +59,8 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
   const numberOf = (name: string): number => numbers.get(name) ?? 0;
   // Engines cannot undo the mapping of names.
   const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
-  const isMapped = before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
+  const isMapped =
+    before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
   // Only names that engines refuse differ in the files, so that all others stay the same once names are mapped.
   const nameInFiles = (name: string): string =>
     isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf(name)}` : name;
@@ -78,7 +84,9 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
     type: isInstant(column) ? 'TIMESTAMPTZ' : column.type,
   }));
   const cells = table.columns.map((column) => {
-    const cell = isInstant(column) ? `timezone('UTC', ${castCell(column)})` : identifier(column.name);
+    const cell = isInstant(column)
+      ? `timezone('UTC', ${castCell(column)})`
+      : identifier(column.name);
     return `${cell} as ${identifier(nameInFiles(column.name))}`;
   });
   const ids = table.columns
@@ -98,7 +106,9 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
         ...before?.configuration,
         'delta.deletedFileRetentionDuration': kept,
         'delta.logRetentionDuration': kept,
-        ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(types.size) } : {}),
+        ...(isMapped
+          ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(types.size) }
+          : {}),
         [OWNER]: owner,
         [COLUMNS]: JSON.stringify([...types]),
         ...(table.slice === null ? {} : { [SLICE]: table.slice }),
@@ -108,16 +118,25 @@ export function formOf(table: LakeTable, before: MetaData | null, { target, owne
       (before?.configuration[MODE] === 'name') === isMapped &&
       known.size > 0 &&
       shown.every(({ name }) => !known.has(name) || known.get(name) === types.get(name)),
-    protocol: protocolFor({ hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'), isMapped }),
+    protocol: protocolFor({
+      hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'),
+      isMapped,
+    }),
     nameInFiles,
-    inFiles: { ...table, columns, rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})` },
+    inFiles: {
+      ...table,
+      columns,
+      rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})`,
+    },
     options: `, field_ids {${ids.join(', ')}}`,
   };
 }
 
 /** Name and type of the columns that a table states, by their numbers. Throws zod's error if the list is invalid. */
 export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
-  return z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
+  return z
+    .array(z.tuple([z.string(), z.string()]))
+    .parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
 }
 
 const tags = z.object({ 'ripen.content': z.string(), 'ripen.stamp': z.string() });
@@ -130,12 +149,19 @@ export function tagsOf({ content, stamp }: PeriodContent): z.infer<typeof tags> 
 /** What a file states of its rows; null if another program wrote it. */
 export function contentIn(add: Add): PeriodContent | null {
   const found = tags.safeParse(add.tags).data;
-  return found === undefined ? null : { content: found['ripen.content'], stamp: found['ripen.stamp'] };
+  return found === undefined
+    ? null
+    : { content: found['ripen.content'], stamp: found['ripen.stamp'] };
 }
 
 /** The statistics of a file as JSON: all digits of every number, and only exact bounds. */
-export function fileStatistics(table: LakeTable, { count, column_statistics: found }: CopyRow): string {
-  const byKey = new Map(found.map(({ key, value }) => [key, new Map(value.map((each) => [each.key, each.value]))]));
+export function fileStatistics(
+  table: LakeTable,
+  { count, column_statistics: found }: CopyRow,
+): string {
+  const byKey = new Map(
+    found.map(({ key, value }) => [key, new Map(value.map((each) => [each.key, each.value]))]),
+  );
   const columns = fileColumns(table).map((column) => ({
     column,
     stated: byKey.get(identifier(column.name)) ?? byKey.get(column.name),
@@ -144,11 +170,14 @@ export function fileStatistics(table: LakeTable, { count, column_statistics: fou
   const bounds = (which: 'min' | 'max'): string =>
     columns
       .flatMap(({ column, stated, name }) => {
-        const bound = stated?.get('has_nan') === 'true' ? null : boundOf(column, stated?.get(which));
+        const bound =
+          stated?.get('has_nan') === 'true' ? null : boundOf(column, stated?.get(which));
         return bound === null ? [] : [`${name}:${bound}`];
       })
       .join(',');
-  const nulls = columns.map(({ stated, name }) => `${name}:${stated?.get('null_count') ?? count}`).join(',');
+  const nulls = columns
+    .map(({ stated, name }) => `${name}:${stated?.get('null_count') ?? count}`)
+    .join(',');
   return `{"numRecords":${count},"minValues":{${bounds('min')}},"maxValues":{${bounds('max')}},"nullCount":{${nulls}}}`;
 }
 
@@ -158,7 +187,8 @@ const MOST_BOUND_BYTES = 64;
 /** A bound as JSON; null if unknown, as for a BOOLEAN, or for a TIMESTAMP: its period says more than milliseconds would. */
 function boundOf({ type }: LakeColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
-  if (type === 'VARCHAR') return Buffer.byteLength(bound) <= MOST_BOUND_BYTES ? JSON.stringify(bound) : null;
+  if (type === 'VARCHAR')
+    return Buffer.byteLength(bound) <= MOST_BOUND_BYTES ? JSON.stringify(bound) : null;
   if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? JSON.stringify(bound) : null;
   const isNumber = parseColumnType(type) !== null || type === 'INTEGER';
   return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
@@ -174,7 +204,9 @@ export function unreadableNames(
 ): string | null {
   const found = tables.flatMap(({ name, columns }) => {
     const [first, ...others] = columns.filter((column) => REFUSED_IN_NAMES.test(column));
-    return first === undefined ? [] : [`${name} (${first}${others.length === 0 ? '' : ` and ${others.length} more`})`];
+    return first === undefined
+      ? []
+      : [`${name} (${first}${others.length === 0 ? '' : ` and ${others.length} more`})`];
   });
   if (found.length === 0) return null;
   return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${found.join(', ')}. Other engines can; column_mapping: true on the target maps them.`;

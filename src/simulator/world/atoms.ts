@@ -52,18 +52,25 @@ export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic):
     const delay = HOURS_PER_DAY + firstHour;
     const isLate = luck < SHARE_LATE;
     const isVanishing = !isLate && luck < SHARE_LATE + SHARE_VANISHING;
-    return Array.from({ length: 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE) }, (_, index): Atom => {
-      const atomSeed = mix(mix(seed, 2), index);
-      return {
-        hour: firstHour + choose(mix(atomSeed, 3), HOURS_PER_DAY),
-        lane,
-        seed: atomSeed,
-        installs: Math.floor(lane.volume * season * (0.5 + fraction(mix(atomSeed, 4))) + fraction(mix(atomSeed, 5))),
-        viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
-        reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
-        shownFrom: isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0,
-        shownUntil: isVanishing ? delay + choose(mix(fate, 2), VANISHING_HOURS) : Number.POSITIVE_INFINITY,
-      };
-    });
+    return Array.from(
+      { length: 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE) },
+      (_, index): Atom => {
+        const atomSeed = mix(mix(seed, 2), index);
+        return {
+          hour: firstHour + choose(mix(atomSeed, 3), HOURS_PER_DAY),
+          lane,
+          seed: atomSeed,
+          installs: Math.floor(
+            lane.volume * season * (0.5 + fraction(mix(atomSeed, 4))) + fraction(mix(atomSeed, 5)),
+          ),
+          viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
+          reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
+          shownFrom: isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0,
+          shownUntil: isVanishing
+            ? delay + choose(mix(fate, 2), VANISHING_HOURS)
+            : Number.POSITIVE_INFINITY,
+        };
+      },
+    );
   });
 }

@@ -27,7 +27,10 @@ function readable(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const itemsOf = ({ metrics }: CatalogSource, isListed: (metric: WorldMetric) => boolean): FilterItem[] =>
+const itemsOf = (
+  { metrics }: CatalogSource,
+  isListed: (metric: WorldMetric) => boolean,
+): FilterItem[] =>
   [...metrics.values()].filter(isListed).map((metric) => {
     const { id, name, short_name, section, formatting, description } = metric;
     return { id, name, short_name, section, formatting, description };
@@ -61,14 +64,16 @@ type Lister = (source: CatalogSource) => readonly FilterItem[];
 
 const listers: Readonly<Record<CatalogFilter, Lister>> = {
   apps: ({ apps }) => apps.map((app) => choice(app.token, app.name)),
-  apps_network: ({ apps }) => apps.map((app) => choice(`${app.storeType}:${app.storeId}`, app.name)),
+  apps_network: ({ apps }) =>
+    apps.map((app) => choice(`${app.storeType}:${app.storeId}`, app.name)),
   overview_metrics: listedUnder('overview_metrics'),
   skad_metrics: listedUnder('skad_metrics'),
   cohort_maturity: () => choices(parameterValues.cohort_maturity),
   cohort_metrics: listedUnder('cohort_metrics'),
   event_metrics: listedUnder('event_metrics'),
   cost_metrics: listedUnder('cost_metrics'),
-  etl_metrics: (source) => itemsOf(source, ({ additive, filter }) => additive && filter === 'overview_metrics'),
+  etl_metrics: (source) =>
+    itemsOf(source, ({ additive, filter }) => additive && filter === 'overview_metrics'),
   dimensions: dimensionItems,
   countries: () => countries.map((country) => choice(country.code, country.name)),
   currencies: () => currencies.map((currency) => choice(currency.code, currency.name)),
@@ -94,7 +99,8 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),
 };
 
-const isFilter = (name: string): name is CatalogFilter => catalogFilters.some((known) => known === name);
+const isFilter = (name: string): name is CatalogFilter =>
+  catalogFilters.some((known) => known === name);
 const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
 
 /** Returns the items of `required_filters` that match `section` and `<filter>__contains`. Throws RequestRefused for a 400. */
@@ -106,7 +112,10 @@ export function listFilterItems(
   if (required === '') throw invalid('required_filters', 'field required');
   const section = query.get('section');
   if (section !== null && !catalogSections.some((known) => known === section)) {
-    throw invalid('section', `value is not a valid enumeration member; permitted: ${catalogSections.join(', ')}`);
+    throw invalid(
+      'section',
+      `value is not a valid enumeration member; permitted: ${catalogSections.join(', ')}`,
+    );
   }
   const answer = required.split(',').map((filter): [string, readonly FilterItem[]] => {
     if (!isFilter(filter)) throw invalid('required_filters', 'is not valid');

@@ -27,7 +27,16 @@ export const ordinaryNames: Names = {
   ],
   apps: ['Dulci', 'Dulci', 'Rover', 'Ledger', 'Atlas', 'Quill'],
   labels: [
-    ['Northwind', 'Halcyon Social', 'Kumo', 'Pixelmill', 'Juniper Search', 'Bluefin DSP', 'Tessera', 'Mosaic Video'],
+    [
+      'Northwind',
+      'Halcyon Social',
+      'Kumo',
+      'Pixelmill',
+      'Juniper Search',
+      'Bluefin DSP',
+      'Tessera',
+      'Mosaic Video',
+    ],
     ['Spring Sale', 'Retargeting', 'Lookalike 1%', 'Brand', 'Summer', 'Broad'],
     ['Women 25-34', 'Men 18-24', 'Interests', 'All audiences', 'High value'],
     ['Video 15s', 'Banner 320x50', 'Playable', 'Story 9:16', 'Carousel'],
@@ -83,12 +92,18 @@ const ARCHIVED_EVERY = 11;
 const BASE = 36;
 
 function tokenOf(seed: number, length: number): string {
-  const digits = Array.from({ length }, (_, index) => choose(mix(seed, index), BASE).toString(BASE));
+  const digits = Array.from({ length }, (_, index) =>
+    choose(mix(seed, index), BASE).toString(BASE),
+  );
   return digits.join('');
 }
 
 /** Returns the partners of a world, in the order the service lists them; ids are unique. */
-export function createPartners(seed: number, count: number, names: Names['partners']): WorldPartner[] {
+export function createPartners(
+  seed: number,
+  count: number,
+  names: Names['partners'],
+): WorldPartner[] {
   const firstId = 174;
   const maxStep = 9;
   let id = firstId;
@@ -113,7 +128,13 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
     const name = names[index % names.length] ?? '';
     return index % 2 === 0
       ? { token, name, storeId: String(firstStoreId + index), storeType: 'app_store', os: 'ios' }
-      : { token, name, storeId: `com.example.app${index}`, storeType: 'google_play', os: 'android' };
+      : {
+          token,
+          name,
+          storeId: `com.example.app${index}`,
+          storeType: 'google_play',
+          os: 'android',
+        };
   });
 }
 
@@ -130,7 +151,10 @@ export function namedByNetwork(link: WorldLink): { readonly name: string; readon
   return { name: link.label, id: networkId(hashText(link.token)) };
 }
 
-type OwnOfLink = Omit<WorldLink, 'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'>;
+type OwnOfLink = Omit<
+  WorldLink,
+  'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'
+>;
 
 /** Returns a link below `parent` (null: a network). Like real ones, its addresses have macros, brackets, spaces and `%`. */
 export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
@@ -154,7 +178,11 @@ interface Owners {
 }
 
 /** Returns `count` links, spread evenly over the apps: parents first, up to four levels, labels unique among siblings. */
-export function createLinks(seed: number, count: number, { apps, partners, names }: Owners): WorldLink[] {
+export function createLinks(
+  seed: number,
+  count: number,
+  { apps, partners, names }: Owners,
+): WorldLink[] {
   const links: WorldLink[] = [];
   const taken = new Set<string>();
   let networks = 0;
@@ -196,7 +224,12 @@ export function createLinks(seed: number, count: number, { apps, partners, names
 }
 
 /** The label of a new link; a campaign's usually ends in its id. */
-function labelOf(ordinal: number, seed: number, parent: WorldLink | null, { labels, unusualLabels }: Names): string {
+function labelOf(
+  ordinal: number,
+  seed: number,
+  parent: WorldLink | null,
+  { labels, unusualLabels }: Names,
+): string {
   if (unusualLabels.length > 0 && ordinal % ODD_EVERY === 0)
     return unusualLabels[(ordinal / ODD_EVERY) % unusualLabels.length] ?? '';
   const ofLevel = labels[parent?.level ?? 0] ?? [];

@@ -83,17 +83,26 @@ function originTexts(
     ['source_id_network', source?.id.slice(-3) ?? ''],
     ['partner_id', String(id)],
     ['partner_name', name],
-    ['partner', partner === organic ? name : name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '_')],
+    [
+      'partner',
+      partner === organic ? name : name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '_'),
+    ],
     ['channel', name === network ? name : `${name} - ${network}`],
   ];
 }
 
 /** The origins of an app by network: organic, then each level 1 link with the paths to its leaves, then expired. */
-function originsByNetwork(app: WorldApp, links: readonly WorldLink[], partners: readonly WorldPartner[]): Origin[][] {
+function originsByNetwork(
+  app: WorldApp,
+  links: readonly WorldLink[],
+  partners: readonly WorldPartner[],
+): Origin[][] {
   const childrenOf = (token: string | null): WorldLink[] =>
     links.filter((link) => link.appToken === app.token && link.parentToken === token);
   const pathsBelow = (link: WorldLink): (readonly WorldLink[])[] => {
-    const paths = childrenOf(link.token).flatMap((child) => pathsBelow(child).map((path) => [child].concat(path)));
+    const paths = childrenOf(link.token).flatMap((child) =>
+      pathsBelow(child).map((path) => [child].concat(path)),
+    );
     return paths.length === 0 ? [[]] : paths;
   };
   const unpaid = (network: string, without: string): Origin[] => [
@@ -106,7 +115,11 @@ function originsByNetwork(app: WorldApp, links: readonly WorldLink[], partners: 
       return { texts, isPaid: true, hasCostData: network.costDataEnabled };
     });
   });
-  return [unpaid('Organic', 'unknown'), ...attributed, unpaid('Expired Attributions', 'expired attributions')];
+  return [
+    unpaid('Organic', 'unknown'),
+    ...attributed,
+    unpaid('Expired Attributions', 'expired attributions'),
+  ];
 }
 
 export interface Land {
@@ -118,14 +131,23 @@ export interface Land {
 }
 
 /** Returns enough lanes for about `rowsPerDay` combinations of app, network, country and system a day. */
-export function createLanes({ seed, rowsPerDay, apps, links, partners }: Land): readonly TrafficLane[] {
+export function createLanes({
+  seed,
+  rowsPerDay,
+  apps,
+  links,
+  partners,
+}: Land): readonly TrafficLane[] {
   const lanes: TrafficLane[] = [];
   for (const app of apps) {
     const networks = originsByNetwork(app, links, partners);
     const systems = systemsByStore[app.os];
     const keys = Math.max(1, Math.round(rowsPerDay / apps.length / SHARE_OF_KEYS_SEEN));
     const pairs = Math.ceil(keys / networks.length);
-    const depth = Math.min(systems.length, Math.max(MIN_SYSTEMS, Math.ceil(pairs / countries.length)));
+    const depth = Math.min(
+      systems.length,
+      Math.max(MIN_SYSTEMS, Math.ceil(pairs / countries.length)),
+    );
     const width = Math.min(countries.length, Math.ceil(pairs / depth));
     for (let key = 0; key < Math.min(keys, networks.length * width * depth); key += 1) {
       const origins = networks[key % networks.length] ?? [];

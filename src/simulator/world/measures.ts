@@ -95,10 +95,22 @@ const clicksOf: Final = (atom, chance) => atom.installs * (4 + 20 * chance) + 1;
 const impressionsOf: Final = (atom, chance) => atom.installs * (200 + 900 * chance) + 30;
 export const clicks = ifPaid(settling('clicks', clicksOf));
 export const impressions = ifPaid(settling('impressions', impressionsOf));
-export const sessions = settling('sessions', (atom, chance) => atom.installs * (2 + 6 * chance) + chance);
-export const uninstalls = settling('uninstalls', (atom, chance) => atom.installs * 0.3 * chance + chance);
-export const rejectedInstalls = settling('rejected', (atom, chance) => atom.installs * 0.1 * chance + 0.3);
-export const activeUsers = settling('users', (atom, chance) => atom.installs * (3 + 5 * chance) + 1);
+export const sessions = settling(
+  'sessions',
+  (atom, chance) => atom.installs * (2 + 6 * chance) + chance,
+);
+export const uninstalls = settling(
+  'uninstalls',
+  (atom, chance) => atom.installs * 0.3 * chance + chance,
+);
+export const rejectedInstalls = settling(
+  'rejected',
+  (atom, chance) => atom.installs * 0.1 * chance + 0.3,
+);
+export const activeUsers = settling(
+  'users',
+  (atom, chance) => atom.installs * (3 + 5 * chance) + 1,
+);
 export const reattributions = settling('reattributions', (atom, chance) =>
   atom.reattributed ? 1 + atom.installs * 0.5 * chance : 0,
 );
@@ -116,18 +128,28 @@ const fromSources =
   (atom, at) => {
     const sources = parameterValues.ad_revenue_sources;
     const source = sources[choose(mix(atom.seed, sourceSalt), sources.length)];
-    return source !== undefined && at.revenueSources?.includes(source) === false ? 0 : measure(atom, at);
+    return source !== undefined && at.revenueSources?.includes(source) === false
+      ? 0
+      : measure(atom, at);
   };
 
 export const revenue = earning(
   settling('revenue', (atom, chance) => atom.installs * atom.lane.userValueMicros * (0.5 + chance)),
 );
 export const adRevenue = fromSources(
-  earning(settling('ad revenue', (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.6 * chance)),
+  earning(
+    settling(
+      'ad revenue',
+      (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.6 * chance,
+    ),
+  ),
 );
 export const allRevenue = sumOf(revenue, adRevenue);
 
-export function eventMeasures(slug: string): { readonly events: Measure; readonly revenue: Measure } {
+export function eventMeasures(slug: string): {
+  readonly events: Measure;
+  readonly revenue: Measure;
+} {
   const grossOf: Final = (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.2 * chance;
   return {
     events: settling(slug, (atom, chance) => atom.installs * 0.6 * chance + chance),
@@ -144,7 +166,9 @@ const spendOf: Final = (atom) => atom.installs * atom.lane.bidMicros;
 
 /** A network's own figures: close to the attributed ones; 0 if it reports none. */
 const reported = (name: string, finalOf: Final): Measure =>
-  spent(name, (atom, chance) => (atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0));
+  spent(name, (atom, chance) =>
+    atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0,
+  );
 
 export const attributedCost = ifPaid(inCurrency(spent('cost', spendOf)));
 export const networkCost = inCurrency(reported('network cost', spendOf));
@@ -154,7 +178,8 @@ export const networkImpressions = reported('network impressions', impressionsOf)
 
 /** Spend by the report's `ad_spend_mode`; `mixed` uses the network's figure if it reports one. */
 export const cost: Measure = (atom, at) => {
-  const byNetwork = at.adSpendMode === 'network' || (at.adSpendMode === 'mixed' && atom.lane.networkReports);
+  const byNetwork =
+    at.adSpendMode === 'network' || (at.adSpendMode === 'mixed' && atom.lane.networkReports);
   return byNetwork ? networkCost(atom, at) : attributedCost(atom, at);
 };
 
@@ -202,12 +227,16 @@ function earnedBy(name: string, userShare: number, untilHour: number): Measure {
 }
 
 /** Returns the revenue of a cohort up to an age in hours; `Infinity` for its lifetime. */
-export const cohortRevenue = (untilHour: number): Measure => earnedBy('cohort revenue', 1, untilHour);
+export const cohortRevenue = (untilHour: number): Measure =>
+  earnedBy('cohort revenue', 1, untilHour);
 export const cohortAdRevenue = (untilHour: number): Measure =>
   fromSources(earnedBy('cohort ad revenue', 0.25, untilHour));
 
 /** Returns how much a measure grows over a range of ages of a cohort. */
-export function grownIn({ fromHour, untilHour }: AgeRange, upTo: (untilHour: number) => Measure): Measure {
+export function grownIn(
+  { fromHour, untilHour }: AgeRange,
+  upTo: (untilHour: number) => Measure,
+): Measure {
   const [whole, before] = [upTo(untilHour), upTo(fromHour)];
   return (atom, at) => whole(atom, at) - before(atom, at);
 }
@@ -230,6 +259,8 @@ export function lived(name: string, perUser: number, { fromHour, untilHour }: Ag
     const share = Math.min(1, (at.nowHour - atom.hour - fromHour) / (untilHour - fromHour));
     if (share <= 0) return 0;
     const retention = 1 / (1 + (atom.lane.churn * fromHour) / HOURS_PER_DAY);
-    return Math.floor(installs(atom, at) * retention * perUser * share + fraction(mix(atom.seed, salt)));
+    return Math.floor(
+      installs(atom, at) * retention * perUser * share + fraction(mix(atom.seed, salt)),
+    );
   };
 }

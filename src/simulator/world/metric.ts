@@ -39,7 +39,10 @@ export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 export type MetricLine = readonly [id: string, name: string, section: string, formula: Formula];
 
 /** Returns the metrics that a filter of filters-data lists. */
-export function metricsOf(filter: MetricFilterName | null, lines: readonly MetricLine[]): WorldMetric[] {
+export function metricsOf(
+  filter: MetricFilterName | null,
+  lines: readonly MetricLine[],
+): WorldMetric[] {
   return lines.map(([id, name, section, formula]) => {
     const description = `${name}, as the simulated world has them`;
     return { id, name, short_name: '', section, description, filter, ...formula };
@@ -53,7 +56,8 @@ const added = (formatting: string, unit: 'count' | 'micros', measure: Measure): 
 };
 
 /** One measure: whole numbers that add up. */
-export const counted = (measure: Measure, formatting = 'integer'): Formula => added(formatting, 'count', measure);
+export const counted = (measure: Measure, formatting = 'integer'): Formula =>
+  added(formatting, 'count', measure);
 
 /** One measure: money that adds up. */
 export const money = (measure: Measure): Formula => added('money', 'micros', measure);
@@ -61,7 +65,13 @@ export const money = (measure: Measure): Formula => added('money', 'micros', mea
 /** Returns the absolute difference of two measures, in their own unit. */
 export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
   const formatting = unit === 'count' ? 'integer' : 'decimal';
-  return { formatting, unit, additive: false, measures: [left, right], combine: ([a = 0, b = 0]) => Math.abs(a - b) };
+  return {
+    formatting,
+    unit,
+    additive: false,
+    measures: [left, right],
+    combine: ([a = 0, b = 0]) => Math.abs(a - b),
+  };
 }
 
 /** Returns one measure divided by another, times a factor; its value is null if the divisor is 0. */

@@ -34,7 +34,13 @@ export const cohortPeriods: readonly CohortPeriod[] = [
 ];
 
 /** Event slugs, among them one with a space, one with a hash suffix and one that seems to hold a period. */
-const eventSlugs = ['purchase', 'first purchase', 'sign_up_a1b2c3', 'dulci_purchase_d7_s2s', 'level_10'] as const;
+const eventSlugs = [
+  'purchase',
+  'first purchase',
+  'sign_up_a1b2c3',
+  'dulci_purchase_d7_s2s',
+  'level_10',
+] as const;
 
 const overview = metricsOf('overview_metrics', [
   ['installs', 'Installs', 'Conversion', counted(of.installs)],
@@ -46,11 +52,26 @@ const overview = metricsOf('overview_metrics', [
   ['organic_installs', 'Organic installs', 'Conversion', counted(of.organicInstalls)],
   ['paid_installs', 'Paid installs', 'Cost', counted(of.paidInstalls)],
   ['paid_impressions', 'Paid impressions', 'Cost', counted(of.impressions)],
-  ['rejected_installs_anon_ip', 'Rejected installs (anonymous IP)', 'Fraud', counted(of.rejectedInstalls)],
+  [
+    'rejected_installs_anon_ip',
+    'Rejected installs (anonymous IP)',
+    'Fraud',
+    counted(of.rejectedInstalls),
+  ],
   ['ctr', 'Click-through rate', 'Conversion', ratio(of.clicks, of.impressions)],
   ['click_conversion_rate', 'Click conversion rate', 'Conversion', ratio(of.installs, of.clicks)],
-  ['installs_per_mile', 'Installs per mille', 'Conversion', ratio(of.installs, of.impressions, 1000, 'decimal')],
-  ['organic_install_rate', 'Organic install rate', 'Conversion', ratio(of.organicInstalls, of.installs)],
+  [
+    'installs_per_mile',
+    'Installs per mille',
+    'Conversion',
+    ratio(of.installs, of.impressions, 1000, 'decimal'),
+  ],
+  [
+    'organic_install_rate',
+    'Organic install rate',
+    'Conversion',
+    ratio(of.organicInstalls, of.installs),
+  ],
   ['daus', 'Average DAU', 'Conversion', distinct(of.activeUsers)],
   ['cost', 'Ad spend', 'Cost', money(of.cost)],
   ['adjust_cost', 'Ad spend (attribution)', 'Cost', money(of.attributedCost)],
@@ -60,10 +81,20 @@ const overview = metricsOf('overview_metrics', [
   ['revenue', 'Revenue', 'Revenue', money(of.revenue)],
   ['ad_revenue', 'Ad revenue', 'Revenue', money(of.adRevenue)],
   ['all_revenue', 'All revenue', 'Revenue', money(of.allRevenue)],
-  ['arpdau', 'ARPDAU', 'Revenue', { ...price(of.allRevenue, of.activeUsers), formatting: 'money_precise' }],
+  [
+    'arpdau',
+    'ARPDAU',
+    'Revenue',
+    { ...price(of.allRevenue, of.activeUsers), formatting: 'money_precise' },
+  ],
   // Cohort metrics without a period grow for ever.
   ['cohort_size', 'Cohort size', 'Retention', counted(of.lifetimeSize)],
-  ['cohort_revenue', 'Cohort revenue', 'Revenue', money(of.cohortRevenue(Number.POSITIVE_INFINITY))],
+  [
+    'cohort_revenue',
+    'Cohort revenue',
+    'Revenue',
+    money(of.cohortRevenue(Number.POSITIVE_INFINITY)),
+  ],
   ['roas', 'ROAS', 'Revenue', ratio(of.cohortRevenue(Number.POSITIVE_INFINITY), of.cost)],
 ]);
 
@@ -72,8 +103,18 @@ const reportedByNetworks = metricsOf('cost_metrics', [
   ['network_installs', 'Installs (network)', 'Cost', counted(of.networkInstalls)],
   ['network_clicks', 'Clicks (network)', 'Cost', counted(of.networkClicks)],
   ['network_impressions', 'Impressions (network)', 'Cost', counted(of.networkImpressions)],
-  ['network_cost_diff', 'Ad spend diff (network)', 'Cost', apart('micros', of.networkCost, of.attributedCost)],
-  ['network_installs_diff', 'Installs diff (network)', 'Cost', apart('count', of.networkInstalls, of.installs)],
+  [
+    'network_cost_diff',
+    'Ad spend diff (network)',
+    'Cost',
+    apart('micros', of.networkCost, of.attributedCost),
+  ],
+  [
+    'network_installs_diff',
+    'Installs diff (network)',
+    'Cost',
+    apart('count', of.networkInstalls, of.installs),
+  ],
   ['network_ecpi', 'eCPI (network)', 'Cost', price(of.networkCost, of.networkInstalls)],
   ['ecpi_network', 'eCPI (network spend)', 'Cost', price(of.networkCost, of.installs)],
   ['network_ecpc', 'eCPC (network)', 'Cost', price(of.networkCost, of.networkClicks)],
@@ -132,7 +173,12 @@ function eventLines(slug: string): MetricLine[] {
     [`${slug}_revenue`, `${slug} revenue`, 'Events', money(revenue)],
     ...cohortPeriods.map((period): MetricLine => {
       const occurred = counted(of.lived(slug, 0.8, period));
-      return [`${slug}_${period.id}_events_cohort`, `${slug} events ${period.id.toUpperCase()}`, 'Events', occurred];
+      return [
+        `${slug}_${period.id}_events_cohort`,
+        `${slug} events ${period.id.toUpperCase()}`,
+        'Events',
+        occurred,
+      ];
     }),
   ];
 }

@@ -8,9 +8,23 @@ export const parameterValues = {
   reattributed: ['all', 'true', 'false'],
   /** `adjust` is the older name of `attribution` (observed: documents disagree). */
   ad_spend_mode: ['attribution', 'adjust', 'network', 'mixed'],
-  iap_revenue_mode: ['GROSS_50', 'GROSS_60', 'GROSS_70', 'GROSS_80', 'GROSS_85', 'GROSS_90', 'GROSS_100'],
+  iap_revenue_mode: [
+    'GROSS_50',
+    'GROSS_60',
+    'GROSS_70',
+    'GROSS_80',
+    'GROSS_85',
+    'GROSS_90',
+    'GROSS_100',
+  ],
   ad_revenue_sources: ['admost_sdk', 'applovin_max_sdk', 'ironsource_sdk', 'unity_sdk'],
-  period_over_period: ['previous_period', 'previous_week', 'previous_month', 'previous_quarter', 'previous_year'],
+  period_over_period: [
+    'previous_period',
+    'previous_week',
+    'previous_month',
+    'previous_quarter',
+    'previous_year',
+  ],
   sandbox: ['true', 'false'],
   format_dates: ['true', 'false'],
 } as const;
@@ -51,9 +65,17 @@ export class RequestRefused extends Error {
 }
 
 /** Returns the refusal of an unknown name; `loc` is the parameter that holds it. */
-export function unsupported(kind: 'metric' | 'dimension', name: string, loc: string): RequestRefused {
+export function unsupported(
+  kind: 'metric' | 'dimension',
+  name: string,
+  loc: string,
+): RequestRefused {
   const text = `Unsupported ${kind}: ${name} loc=${loc}`;
-  return new RequestRefused({ error_code: 'request_error', error_desc: text, error_desc_details: null });
+  return new RequestRefused({
+    error_code: 'request_error',
+    error_desc: text,
+    error_desc_details: null,
+  });
 }
 
 /** Returns the refusal of a parameter's value. */

@@ -3,7 +3,12 @@
 import * as z from 'zod';
 
 import { addDays, parseDay, parseUtcOffset } from '../../model/calendar.ts';
-import { dateDimensions, dimensionFilters, metricFilters, textDimensions } from '../../model/dimension.ts';
+import {
+  dateDimensions,
+  dimensionFilters,
+  metricFilters,
+  textDimensions,
+} from '../../model/dimension.ts';
 import type { Moment } from './measures.ts';
 import { inUnits, type WorldMetric, type WorldMetrics } from './metric.ts';
 import { currencies, invalid, parameterValues as values, unsupported } from './parameters.ts';
@@ -18,7 +23,9 @@ function readAs<T>(read: (text: string) => T | null, message: string): z.ZodType
   });
 }
 
-const namesIn = (text: string): string[] => [...new Set(text.split(',').filter((name) => name !== ''))];
+const namesIn = (text: string): string[] => [
+  ...new Set(text.split(',').filter((name) => name !== '')),
+];
 const names = z.string().transform(namesIn);
 const someNames = readAs((text) => (text === '' ? null : namesIn(text)), 'field required');
 
@@ -31,7 +38,9 @@ const days = readAs((text) => {
 
 /** Whether a text is a valid period to compare with: a known name, a relative day (`-7d`) or a calendar day. */
 const isComparison = (text: string): boolean =>
-  /^-\d+d$/.test(text) || parseDay(text) !== null || values.period_over_period.some((name) => name === text);
+  /^-\d+d$/.test(text) ||
+  parseDay(text) !== null ||
+  values.period_over_period.some((name) => name === text);
 
 /** Every parameter that is not a filter (service-interface: GET report), with the service's defaults. */
 const parameters = z.object({
@@ -83,7 +92,12 @@ export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetr
     const [issue] = parsed.error.issues;
     throw invalid(String(issue?.path[0]), issue?.message ?? '');
   }
-  const { currency, iap_revenue_mode: revenueMode, ad_revenue_sources: sources, os_names: osNames } = parsed.data;
+  const {
+    currency,
+    iap_revenue_mode: revenueMode,
+    ad_revenue_sources: sources,
+    os_names: osNames,
+  } = parsed.data;
   for (const parameter of ['dimensions', 'index'] as const) {
     const unknown = parsed.data[parameter].find((name) => !isDimension(name));
     if (unknown !== undefined) throw unsupported('dimension', unknown, parameter);
@@ -91,11 +105,15 @@ export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetr
   const requested = new Set([...parsed.data.dimensions, ...parsed.data.metrics]);
   return {
     ...parsed.data,
-    ...parseFilters([...query, ...(osNames === undefined ? [] : [['os_name__in', osNames] as const])], metrics),
+    ...parseFilters(
+      [...query, ...(osNames === undefined ? [] : [['os_name__in', osNames] as const])],
+      metrics,
+    ),
     metrics: parsed.data.metrics.map((name) => knownMetric(metrics, name, 'metrics')),
     sort: parsed.data.sort.map((text) => {
       const name = text.replace(/^-/, '');
-      if (!requested.has(name)) throw invalid('sort', `is not a requested dimension or metric: ${name}`);
+      if (!requested.has(name))
+        throw invalid('sort', `is not a requested dimension or metric: ${name}`);
       return { name, descending: name !== text };
     }),
     moment: {
@@ -127,7 +145,9 @@ interface MetricFilter {
 }
 
 /** Lists match exactly; all other filters ignore case. */
-const textTests: Readonly<Record<(typeof dimensionFilters)[number], (text: string, value: string) => boolean>> = {
+const textTests: Readonly<
+  Record<(typeof dimensionFilters)[number], (text: string, value: string) => boolean>
+> = {
   in: (text, value) => value.split(',').includes(text),
   not_in: (text, value) => !value.split(',').includes(text),
   contains: (text, value) => text.toLowerCase().includes(value.toLowerCase()),
@@ -138,7 +158,9 @@ const textTests: Readonly<Record<(typeof dimensionFilters)[number], (text: strin
   not_ends_with: (text, value) => !textTests.ends_with(text, value),
 };
 
-const comparisons: Readonly<Record<(typeof metricFilters)[number], (value: number, limit: number) => boolean>> = {
+const comparisons: Readonly<
+  Record<(typeof metricFilters)[number], (value: number, limit: number) => boolean>
+> = {
   lt: (value, limit) => value < limit,
   lte: (value, limit) => value <= limit,
   gt: (value, limit) => value > limit,
@@ -163,7 +185,10 @@ function parseFilters(
     const ofNumber = metricFilters.find((known) => known === suffix);
     if (ofText !== undefined) {
       if (!isDimension(name)) throw unsupported('dimension', name, parameter);
-      byDimension.push({ dimension: name, accepts: (text) => text !== null && textTests[ofText](text, value) });
+      byDimension.push({
+        dimension: name,
+        accepts: (text) => text !== null && textTests[ofText](text, value),
+      });
     } else if (ofNumber !== undefined) {
       const metric = knownMetric(metrics, name, parameter);
       if (!/^[+-]?\d+(\.\d+)?$/.test(value)) throw invalid(parameter, 'is not a number');

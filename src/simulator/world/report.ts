@@ -5,7 +5,14 @@
  * An atom keeps its UTC hour; in a half-hour offset, that hour is labelled `:30`.
  */
 
-import { addDays, bucketOf, type Day, day, startOfDayAt, type WeekStart } from '../../model/calendar.ts';
+import {
+  addDays,
+  bucketOf,
+  type Day,
+  day,
+  startOfDayAt,
+  type WeekStart,
+} from '../../model/calendar.ts';
 import { type DateDimension, dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import { type Atom, atomsOn, type Traffic } from './atoms.ts';
 import type { TrafficLane } from './lanes.ts';
@@ -80,16 +87,20 @@ interface Group {
 
 /** The function from an hour (UTC, since 1970) to its bucket; null if a filter excludes it. */
 function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number) => Bucket | null {
-  const shift = Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
+  const shift =
+    Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
   const known = new Map<string, Bucket>();
   return remembered((hour) => {
     const time = new Date(hour * MS_PER_HOUR + shift).toISOString();
     const passes = query.dimensionFilters.every(
-      ({ dimension, accepts }) => !isDateDimension(dimension) || accepts(dateText(dimension, time, weekStartsOn)),
+      ({ dimension, accepts }) =>
+        !isDateDimension(dimension) || accepts(dateText(dimension, time, weekStartsOn)),
     );
     if (!passes) return null;
-    const texts = new Map(wanted.map((dimension) => [dimension, dateText(dimension, time, weekStartsOn)]));
+    const texts = new Map(
+      wanted.map((dimension) => [dimension, dateText(dimension, time, weekStartsOn)]),
+    );
     const key = [...texts.values()].join(' ');
     const lastDay = day(time.slice(0, 10));
     const bucket = known.get(key) ?? { texts, lastDay, groups: new Map<number, Group>() };
@@ -141,7 +152,9 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
     const own = (id: string): string => lane.texts.get(id) ?? '';
     const attrDependency = {
       ...Object.fromEntries(ids.map((id) => [id, own(id)])),
-      ...(dimensions.includes('channel') ? { channel: { [own('partner')]: [own('partner_id')] } } : {}),
+      ...(dimensions.includes('channel')
+        ? { channel: { [own('partner')]: [own('partner_id')] } }
+        : {}),
     };
     const key = JSON.stringify([[...texts.values()], attrDependency]);
     const identity = known.get(key) ?? { number: known.size, texts, attrDependency };
@@ -153,7 +166,8 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
 function isCounted({ viewed, reattributed, ...atom }: Atom, query: ReportQuery): boolean {
   const { nowHour } = query.moment;
   if (atom.hour > nowHour || nowHour < atom.shownFrom || nowHour >= atom.shownUntil) return false;
-  if (query.attribution_type !== 'all' && viewed !== (query.attribution_type === 'impression')) return false;
+  if (query.attribution_type !== 'all' && viewed !== (query.attribution_type === 'impression'))
+    return false;
   // With `first`, returning users belong to their first source, which has counted them already.
   if (query.attribution_source === 'first' && reattributed) return false;
   return query.reattributed === 'all' || reattributed === (query.reattributed === 'true');
@@ -169,11 +183,16 @@ function groupAtoms(
   const bucketAt = bucketsBy(query, wording);
   const identityOf = identitiesOf(query, traffic.lanes, wording);
   const { start, end } = query.date_period;
-  const hourOf = (of: Day): number => Math.ceil(startOfDayAt(of, query.utc_offset).getTime() / MS_PER_HOUR);
+  const hourOf = (of: Day): number =>
+    Math.ceil(startOfDayAt(of, query.utc_offset).getTime() / MS_PER_HOUR);
   const firstHour = hourOf(start > FIRST_DAY ? start : FIRST_DAY);
   const endHour = Math.min(hourOf(end), query.moment.nowHour + 1);
   const groups: Group[] = [];
-  for (let dayNumber = Math.floor(firstHour / HOURS_PER_DAY); dayNumber * HOURS_PER_DAY < endHour; dayNumber += 1) {
+  for (
+    let dayNumber = Math.floor(firstHour / HOURS_PER_DAY);
+    dayNumber * HOURS_PER_DAY < endHour;
+    dayNumber += 1
+  ) {
     for (const atom of atomsOn(dayNumber, traffic)) {
       const isRequested = firstHour <= atom.hour && atom.hour < endHour && isCounted(atom, query);
       const bucket = isRequested ? bucketAt(atom.hour) : null;
@@ -192,7 +211,11 @@ function groupAtoms(
 }
 
 /** Returns the report of a query on a world's traffic; null if nothing matches. */
-export function createReport(query: ReportQuery, traffic: Traffic, wording: Wording): Report | null {
+export function createReport(
+  query: ReportQuery,
+  traffic: Traffic,
+  wording: Wording,
+): Report | null {
   const wanted = [...query.metrics, ...query.metricFilters.map((filter) => filter.metric)];
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const valueOf = (metric: WorldMetric, sums: readonly number[]): number | null =>
@@ -234,13 +257,19 @@ export function createReport(query: ReportQuery, traffic: Traffic, wording: Word
     // Entries, not assignments to an object: `__proto__` may be the name of a metric.
     const cells = query.metrics.map((metric): [string, Cell] => [
       metric.id,
-      isWithheld(metric, bucket) ? writeWithheld(place) : writeValue(metric, valueOf(metric, sums), place),
+      isWithheld(metric, bucket)
+        ? writeWithheld(place)
+        : writeValue(metric, valueOf(metric, sums), place),
     ]);
     const texts = query.dimensions.map((name): [string, Cell] => [
       name,
       bucket.texts.get(name) ?? identity.texts.get(name) ?? null,
     ]);
-    return Object.fromEntries<Cell | Dependency>([['attr_dependency', identity.attrDependency], ...texts, ...cells]);
+    return Object.fromEntries<Cell | Dependency>([
+      ['attr_dependency', identity.attrDependency],
+      ...texts,
+      ...cells,
+    ]);
   });
   const totals = Object.fromEntries(query.metrics.map((metric) => [metric.id, totalOf(metric)]));
   return { rows, totals, warnings: [], pagination: null };

@@ -71,7 +71,10 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const apps = createApps(seed, chosen.apps, names.apps);
   const links = createLinks(seed, chosen.links, { apps, partners, names });
   const lanes = createLanes({ seed, rowsPerDay, apps, links, partners });
-  const metrics = new Map([...serviceMetrics, ...moreMetrics.map((metric) => [metric.id, metric] as const)]);
+  const metrics = new Map([
+    ...serviceMetrics,
+    ...moreMetrics.map((metric) => [metric.id, metric] as const),
+  ]);
   return {
     options: chosen,
     partners,

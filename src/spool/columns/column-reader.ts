@@ -21,7 +21,10 @@ export interface ColumnReader {
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
 /** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but not URLs. */
-const thread = new URL(`./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const thread = new URL(
+  `./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
+  import.meta.url,
+);
 
 /** Opens a reader. Its thread starts once there is enough to read, and keeps the process alive only during a reading. */
 export function openColumnReader(): ColumnReader {
@@ -48,7 +51,10 @@ export function openColumnReader(): ColumnReader {
       const reply = await replyOf(answering, request);
       if (reply.kind === 'done') return reply.result;
       // An error that passes between threads loses the name of its system call.
-      throw Object.assign(new Error(reply.message), reply.syscall === null ? {} : { syscall: reply.syscall });
+      throw Object.assign(
+        new Error(reply.message),
+        reply.syscall === null ? {} : { syscall: reply.syscall },
+      );
     } finally {
       answering.unref();
     }

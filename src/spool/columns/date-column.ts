@@ -13,14 +13,21 @@ const decoder = new TextDecoder();
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
 
 /** By dimension: the form of its labels, and the first instant that a label names. A week's form also captures its last day. */
-const forms: Record<DateDimension, { readonly form: RegExp; readonly first: (match: readonly string[]) => string }> = {
+const forms: Record<
+  DateDimension,
+  { readonly form: RegExp; readonly first: (match: readonly string[]) => string }
+> = {
   hour: { form: /^([1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d)$/, first: ([, hour = '']) => hour },
   day: { form: new RegExp(`^(${dayForm})$`), first: ([, day = '']) => `${day}T00:00:00` },
-  week: { form: new RegExp(`^(${dayForm}) - (${dayForm})$`), first: ([, day = '']) => `${day}T00:00:00` },
+  week: {
+    form: new RegExp(`^(${dayForm}) - (${dayForm})$`),
+    first: ([, day = '']) => `${day}T00:00:00`,
+  },
   month: { form: /^([1-9]\d{3}-\d\d)$/, first: ([, month = '']) => `${month}-01T00:00:00` },
   quarter: {
     form: /^Q([1-4]) ([1-9]\d{3})$/,
-    first: ([, quarter = '', year = '']) => `${year}-${String(Number(quarter) * 3 - 2).padStart(2, '0')}-01T00:00:00`,
+    first: ([, quarter = '', year = '']) =>
+      `${year}-${String(Number(quarter) * 3 - 2).padStart(2, '0')}-01T00:00:00`,
   },
   year: { form: /^([1-9]\d{3})$/, first: ([, year = '']) => `${year}-01-01T00:00:00` },
 };
@@ -43,7 +50,9 @@ export class DateColumn extends DictionaryColumn {
 
   constructor(kind: DateDimension) {
     const weekStarts = new Set<number>();
-    super(kind, { kind: kind === 'hour' ? 'TIMESTAMP' : 'DATE' }, (written) => valueOf(written, kind, weekStarts));
+    super(kind, { kind: kind === 'hour' ? 'TIMESTAMP' : 'DATE' }, (written) =>
+      valueOf(written, kind, weekStarts),
+    );
     this.kind = kind;
     this.weekStarts = weekStarts;
   }
@@ -76,7 +85,9 @@ export class DateColumn extends DictionaryColumn {
       if (entry === last || this.nulls[row] === 1) continue;
       last = entry;
       const value =
-        this.kind === 'hour' ? Number(values.getBigInt64(entry * 8, true)) : values.getInt32(entry * 4, true);
+        this.kind === 'hour'
+          ? Number(values.getBigInt64(entry * 8, true))
+          : values.getInt32(entry * 4, true);
       if (value < this.#latest) this.isOrdered = false;
       this.#latest = value;
     }
@@ -84,7 +95,11 @@ export class DateColumn extends DictionaryColumn {
 }
 
 /** The bytes of the date that a written label names; null if it names none. */
-function valueOf(written: Uint8Array, kind: DateDimension, weekStarts: Set<number>): Uint8Array | null {
+function valueOf(
+  written: Uint8Array,
+  kind: DateDimension,
+  weekStarts: Set<number>,
+): Uint8Array | null {
   const text = decoder.decode(written);
   const label = text.startsWith('"') ? String(JSON.parse(text)) : text;
   const { form, first } = forms[kind];
@@ -97,6 +112,7 @@ function valueOf(written: Uint8Array, kind: DateDimension, weekStarts: Set<numbe
     if (lastMs === null) return null;
     if (lastMs - ms === DAYS_TO_LAST_OF_WEEK * MS_PER_DAY) weekStarts.add(new Date(ms).getUTCDay());
   }
-  const value = kind === 'hour' ? BigInt64Array.of(BigInt(ms) * MICROS_PER_MS) : Int32Array.of(ms / MS_PER_DAY);
+  const value =
+    kind === 'hour' ? BigInt64Array.of(BigInt(ms) * MICROS_PER_MS) : Int32Array.of(ms / MS_PER_DAY);
   return new Uint8Array(value.buffer);
 }

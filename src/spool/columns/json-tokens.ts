@@ -89,7 +89,8 @@ const isOfBare = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /** Whether `null` stands at `at`. */
-export const isNull = ({ view }: BodyWindow, at: number): boolean => view.getInt32(at, true) === NULL_WORD;
+export const isNull = ({ view }: BodyWindow, at: number): boolean =>
+  view.getInt32(at, true) === NULL_WORD;
 
 /** The first offset from `at` on that is not whitespace. */
 export function skipBlanks(bytes: Uint8Array, at: number): number {
@@ -104,7 +105,8 @@ export function skipBlanks(bytes: Uint8Array, at: number): number {
 /** The offset after the given token and any whitespace around it, or `STOPPED`. */
 export function skipToken(body: BodyWindow, at: number, token: number): number {
   const next = skipBlanks(body.bytes, at);
-  if (body.bytes[next] !== token) return body.stop(next, `no ${String.fromCharCode(token)} where one belongs`);
+  if (body.bytes[next] !== token)
+    return body.stop(next, `no ${String.fromCharCode(token)} where one belongs`);
   return skipBlanks(body.bytes, next + 1);
 }
 
@@ -126,7 +128,10 @@ function skipEscape(body: BodyWindow, at: number): number {
   const longest = at + LONGEST_ESCAPE;
   const found = ESCAPE.exec(String.fromCharCode(...body.bytes.subarray(at, longest)));
   if (found !== null) return at + found[0].length;
-  return body.stop(longest > body.end ? body.end : at, 'an unknown escape or half a surrogate pair');
+  return body.stop(
+    longest > body.end ? body.end : at,
+    'an unknown escape or half a surrogate pair',
+  );
 }
 
 /** The offset after the value at `at`, or `STOPPED`. */
@@ -145,11 +150,18 @@ function skipBare(body: BodyWindow, at: number): number {
   let next = at;
   while (isOfBare[body.bytes[next] ?? 0] === 1) next += 1;
   if (next === body.end) return body.stop(next, '');
-  return BARE.test(decoder.decode(body.bytes.subarray(at, next))) ? next : body.stop(at, 'no value of JSON');
+  return BARE.test(decoder.decode(body.bytes.subarray(at, next)))
+    ? next
+    : body.stop(at, 'no value of JSON');
 }
 
 /** The offset after the list whose opening token is at `at`, or `STOPPED`; `read` returns the same for an item. */
-function skipList(body: BodyWindow, at: number, closing: number, read: (at: number) => number): number {
+function skipList(
+  body: BodyWindow,
+  at: number,
+  closing: number,
+  read: (at: number) => number,
+): number {
   const { bytes } = body;
   let next = skipBlanks(bytes, at + 1);
   if (bytes[next] === closing) return next + 1;
@@ -164,13 +176,21 @@ function skipList(body: BodyWindow, at: number, closing: number, read: (at: numb
 }
 
 /** The offset after the object at `at`, or `STOPPED`; `take` returns the same for a member's name and its value's offset. */
-export function readMembers(body: BodyWindow, at: number, take: (name: string, value: number) => number): number {
+export function readMembers(
+  body: BodyWindow,
+  at: number,
+  take: (name: string, value: number) => number,
+): number {
   if (body.bytes[at] !== OPENING_BRACE) return body.stop(at, 'no object where one belongs');
   return skipList(body, at, CLOSING_BRACE, (key) => readMember(body, key, take));
 }
 
 /** Reads one member, whose key begins at `at`, as `readMembers` does. */
-export function readMember(body: BodyWindow, at: number, take: (name: string, value: number) => number): number {
+export function readMember(
+  body: BodyWindow,
+  at: number,
+  take: (name: string, value: number) => number,
+): number {
   const end = skipText(body, at);
   if (end === STOPPED) return STOPPED;
   const value = skipToken(body, end, COLON);
@@ -189,7 +209,11 @@ export function wholeValue(
   const end = skipValue(body, at);
   const written = end === STOPPED ? null : textIn(body, at, end);
   if (written === null) return null;
-  return { end, written, unquoted: written.startsWith('"') ? String(JSON.parse(written)) : written };
+  return {
+    end,
+    written,
+    unquoted: written.startsWith('"') ? String(JSON.parse(written)) : written,
+  };
 }
 
 /** The bytes in `[from, to)` as text; null, and the reader stops, if they are not UTF-8. */

@@ -10,7 +10,17 @@ import {
   widen,
 } from '../../model/column-type.ts';
 import { CellColumn } from './cell-column.ts';
-import { type BodyWindow, isNull, MINUS, NULL_BYTES, POINT, QUOTE, STOPPED, wholeValue, ZERO } from './json-tokens.ts';
+import {
+  type BodyWindow,
+  isNull,
+  MINUS,
+  NULL_BYTES,
+  POINT,
+  QUOTE,
+  STOPPED,
+  wholeValue,
+  ZERO,
+} from './json-tokens.ts';
 import type { Reason, SliceColumns } from './reading.ts';
 
 const TWO_TO_32 = 2 ** 32;
@@ -98,7 +108,9 @@ export class NumberColumn extends CellColumn {
       if (fraction === 0) return this.#readText(body, at, row);
     }
     // Without quotes, `01` is not a number and `1e5` continues.
-    const isPlain = isQuoted ? bytes[next] === QUOTE : isEnd(bytes[next]) && (whole < 2 || bytes[first] !== ZERO);
+    const isPlain = isQuoted
+      ? bytes[next] === QUOTE
+      : isEnd(bytes[next]) && (whole < 2 || bytes[first] !== ZERO);
     if (whole === 0 || !isPlain) return this.#readText(body, at, row);
     const end = isQuoted ? next + 1 : next;
     const digits = whole + fraction;
@@ -156,7 +168,8 @@ export class NumberColumn extends CellColumn {
     const { end, unquoted } = value;
     if (BLANK.test(unquoted)) return end;
     const reason = this.#take(unquoted, row);
-    if (reason !== null) this.#reasons.push({ metric: this.name, reason: `${this.name}: ${reason}: ${unquoted}` });
+    if (reason !== null)
+      this.#reasons.push({ metric: this.name, reason: `${this.name}: ${reason}: ${unquoted}` });
     return end;
   }
 

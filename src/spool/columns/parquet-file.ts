@@ -30,7 +30,9 @@ export interface WrittenColumn {
 }
 
 /** The SQL type a column is read back as. */
-export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' | 'INTEGER' };
+export type ParquetType =
+  | ColumnType
+  | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' | 'INTEGER' };
 
 const encoder = new TextEncoder();
 
@@ -66,7 +68,8 @@ function text(value: string): Value {
 function list(values: readonly Value[]): Value {
   const { length } = values;
   const type = values[0]?.type ?? STRUCT;
-  const header = length < MOST_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
+  const header =
+    length < MOST_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
   return { type: 9, bytes: [...header, ...values.flatMap(({ bytes }) => bytes)] };
 }
 
@@ -170,7 +173,9 @@ export class ParquetFile {
     const levels = i32(encodings.levels);
     const header = struct([1, i32(rows)], [2, encoding], [3, levels], [4, levels]);
     const values = isIndexed ? indexes(present, dictionary.size) : [bytesOf(present)];
-    this.#write(page(5, pages.data, header, [...presence(nulls, present.length === cells.length), ...values]));
+    this.#write(
+      page(5, pages.data, header, [...presence(nulls, present.length === cells.length), ...values]),
+    );
     const size = i64(this.#bytes - start);
     const place = struct(
       [1, i32(schemaOf(column.type).kept)],
@@ -188,8 +193,16 @@ export class ParquetFile {
 
   /** Writes the footer and closes the file. */
   finish(): void {
-    const columns = [struct([4, text('rows')], [5, i32(this.#columns.length)]), ...this.#columns.map(element)];
-    const footer = struct([1, i32(VERSION)], [2, list(columns)], [3, i64(this.#rows)], [4, list(this.#groups)]);
+    const columns = [
+      struct([4, text('rows')], [5, i32(this.#columns.length)]),
+      ...this.#columns.map(element),
+    ];
+    const footer = struct(
+      [1, i32(VERSION)],
+      [2, list(columns)],
+      [3, i64(this.#rows)],
+      [4, list(this.#groups)],
+    );
     this.#write([Uint8Array.from(footer.bytes), lengthOf(footer.bytes), magic]);
     closeSync(this.#file);
   }
@@ -210,7 +223,12 @@ export class ParquetFile {
 }
 
 /** A page, its header first; `place` is the field of the header that describes its kind. */
-function page(place: number, kind: number, header: Value, parts: readonly Uint8Array[]): Uint8Array[] {
+function page(
+  place: number,
+  kind: number,
+  header: Value,
+  parts: readonly Uint8Array[],
+): Uint8Array[] {
   const size = i32(parts.reduce((sum, { length }) => sum + length, 0));
   const { bytes } = struct([1, i32(kind)], [2, size], [3, size], [place, header]);
   return [Uint8Array.from(bytes), ...parts];
@@ -222,7 +240,8 @@ const element = ({ name, type }: WrittenColumn): Value => {
   return struct([1, i32(kept)], ...length, [3, i32(OPTIONAL)], [4, text(name)], ...annotated);
 };
 
-const bytesOf = (cells: Int32Array): Uint8Array => new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
+const bytesOf = (cells: Int32Array): Uint8Array =>
+  new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
 
 function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int32Array {
   if (!nulls.includes(1)) return cells;
@@ -230,7 +249,8 @@ function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int3
   let length = 0;
   for (let row = 0; row < nulls.length; row += 1) {
     if (nulls[row] === 1) continue;
-    for (let word = 0; word < words; word += 1) kept[length + word] = cells[row * words + word] ?? 0;
+    for (let word = 0; word < words; word += 1)
+      kept[length + word] = cells[row * words + word] ?? 0;
     length += words;
   }
   return kept.subarray(0, length);
@@ -260,7 +280,15 @@ function indexes(cells: Int32Array, size: number): readonly Uint8Array[] {
   const width = size <= 2 ** 8 ? 1 : size <= 2 ** 16 ? 2 : 4;
   const groups = Math.ceil(cells.length / GROUP_OF_BITS);
   const padded = new ArrayBuffer(groups * GROUP_OF_BITS * width);
-  const narrow = width === 1 ? new Uint8Array(padded) : width === 2 ? new Uint16Array(padded) : new Int32Array(padded);
+  const narrow =
+    width === 1
+      ? new Uint8Array(padded)
+      : width === 2
+        ? new Uint16Array(padded)
+        : new Int32Array(padded);
   narrow.set(cells);
-  return [Uint8Array.from([width * GROUP_OF_BITS, ...varint(groups * 2 + 1)]), new Uint8Array(padded)];
+  return [
+    Uint8Array.from([width * GROUP_OF_BITS, ...varint(groups * 2 + 1)]),
+    new Uint8Array(padded),
+  ];
 }

@@ -94,7 +94,10 @@ export class ReportReader {
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
-      this.#at = Math.max(0, skipToken(body, skipMark(body, skipBlanks(body.bytes, 0)), OPENING_BRACE));
+      this.#at = Math.max(
+        0,
+        skipToken(body, skipMark(body, skipBlanks(body.bytes, 0)), OPENING_BRACE),
+      );
       if (this.#at === 0) yield;
     }
     const take = (name: string, value: number): number => this.#takeMember(name, value);

@@ -138,7 +138,8 @@ export class RowReader {
     const others: string[] = [];
     for (const column of columns) column.blank(row);
     const end = readMembers(body, at, (name, value) => {
-      if (names.has(name)) return body.stop(value, `a row of it stated ${JSON.stringify(name)} twice`);
+      if (names.has(name))
+        return body.stop(value, `a row of it stated ${JSON.stringify(name)} twice`);
       names.add(name);
       const column = this.#columns.get(name);
       if (column !== undefined) return column.read(body, value, row);
@@ -151,7 +152,8 @@ export class RowReader {
     if (end === STOPPED) return STOPPED;
     if (others.length > 0) {
       this.hasExtra = true;
-      if (!extra.put(row, `{${others.join(',')}}`)) return body.stop(at, 'a value that is not valid JSON');
+      if (!extra.put(row, `{${others.join(',')}}`))
+        return body.stop(at, 'a value that is not valid JSON');
     }
     for (const name of names) this.#count(name, 1);
     this.#otherRows += 1;

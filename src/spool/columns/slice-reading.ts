@@ -60,12 +60,23 @@ export class SliceReading {
     const requested = [...dimensions, ...this.#metrics, dependency];
     const [extra, rejected] = [new TextColumn(EXTRA, 'JSON'), new TextColumn(REJECTED, 'VARCHAR')];
     this.#columns = [...requested, extra, rejected];
-    this.#rows = new RowReader({ columns: requested, extra, rejected, reasons, left: new Set(columns.left) });
+    this.#rows = new RowReader({
+      columns: requested,
+      extra,
+      rejected,
+      reasons,
+      left: new Set(columns.left),
+    });
     const bodies = {
       name: BODY,
       type: { kind: 'INTEGER' } as const,
       group: (rows: number) =>
-        ({ nulls: new Uint8Array(rows), cells: this.#bodies.subarray(0, rows), words: 1, dictionary: null }) as const,
+        ({
+          nulls: new Uint8Array(rows),
+          cells: this.#bodies.subarray(0, rows),
+          words: 1,
+          dictionary: null,
+        }) as const,
     };
     this.#file = new ParquetFile(to, [...this.#columns, bodies]);
   }
@@ -82,7 +93,8 @@ export class SliceReading {
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
     // A row that broke off may have left cells, which the next row would keep where it has none.
-    if (this.#row < this.#bodies.length) for (const column of this.#columns) column.blank(this.#row);
+    if (this.#row < this.#bodies.length)
+      for (const column of this.#columns) column.blank(this.#row);
     const { rows, members } = this.#report;
     const labels = this.#dates.map((column) => column.takeBadLabel());
     this.#envelopes.push({
@@ -123,13 +135,19 @@ export class SliceReading {
   /** Completes the file and returns what was read. */
   finish(): ColumnsRead {
     this.#writeGroup();
-    const finest = dateDimensions.flatMap((name) => this.#dates.find((column) => column.kind === name) ?? []).at(0);
+    const finest = dateDimensions
+      .flatMap((name) => this.#dates.find((column) => column.kind === name) ?? [])
+      .at(0);
     const weekStarts = [...(this.#dates.find(({ kind }) => kind === 'week')?.weekStarts ?? [])];
     this.#file.finish();
     return {
       rows: this.#envelopes.reduce((sum, { rows }) => sum + rows, 0),
       envelopes: this.#envelopes,
-      unfit: new Map(this.#metrics.flatMap(({ name, needed }) => (needed === null ? [] : [[name, needed] as const]))),
+      unfit: new Map(
+        this.#metrics.flatMap(({ name, needed }) =>
+          needed === null ? [] : [[name, needed] as const],
+        ),
+      ),
       digits: new Map(this.#metrics.map(({ name, digits }) => [name, digits])),
       hasExtra: this.#rows.hasExtra,
       hasRejected: this.#rows.hasRejected,
@@ -149,7 +167,10 @@ const PIECE_BYTES = 256 * 1024;
 
 /** Whether the decompressor found that the bytes are not valid gzip. */
 const isGarbled = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  error.code.startsWith('Z_');
 
 /** Reads a plain body without a stream: a trip to the thread pool and a buffer per piece would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
@@ -157,7 +178,8 @@ function* plainPieces(path: string): Generator<Uint8Array> {
   const piece = new Uint8Array(PIECE_BYTES);
   const file = openSync(path, 'r');
   try {
-    for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece)) yield piece.subarray(0, bytes);
+    for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece))
+      yield piece.subarray(0, bytes);
   } finally {
     closeSync(file);
   }

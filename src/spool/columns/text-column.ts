@@ -96,7 +96,8 @@ export abstract class DictionaryColumn extends CellColumn {
     const value = isUtf8(written) ? this.#parse(written) : null;
     if (value === null) return -1;
     const entry = this.dictionary.add(written, hash, value);
-    if (entry * 2 >= this.#digests.length) this.#digests = widened(this.#digests, this.#digests.length * 2);
+    if (entry * 2 >= this.#digests.length)
+      this.#digests = widened(this.#digests, this.#digests.length * 2);
     this.#digests.set(digestOf(value), entry * 2);
     return entry;
   }
@@ -139,7 +140,10 @@ export abstract class DictionaryColumn extends CellColumn {
   }
 
   override group(rows: number): ColumnGroup {
-    return { ...super.group(rows), dictionary: { values: this.dictionary.plainValues, size: this.dictionary.size } };
+    return {
+      ...super.group(rows),
+      dictionary: { values: this.dictionary.plainValues, size: this.dictionary.size },
+    };
   }
 
   override clear(): void {

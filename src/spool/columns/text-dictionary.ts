@@ -84,7 +84,9 @@ export class TextDictionary {
       if (view.getInt32(at, true) !== known.getInt32(at + shift, true)) return false;
     }
     if (at === to) return true;
-    return ((view.getInt32(at, true) ^ known.getInt32(at + shift, true)) & firstBytes(to - at)) === 0;
+    return (
+      ((view.getInt32(at, true) ^ known.getInt32(at + shift, true)) & firstBytes(to - at)) === 0
+    );
   }
 
   /** The offset after the entry if it stands at `from`, otherwise `STOPPED`. No JSON text is the beginning of another. */

@@ -9,7 +9,8 @@ import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 
 export const FIRST_DAY = day('2005-01-01');
 
-export const dimensions = 'day app_token app partner_id partner_name network os_name country_code'.split(' ');
+export const dimensions =
+  'day app_token app partner_id partner_name network os_name country_code'.split(' ');
 
 /** How a metric is written: counts, money with three places, ratios that do not add up. */
 export const metrics = {
@@ -67,7 +68,11 @@ export function daysOf(count: number): DayInterval {
 }
 
 /** The same rows on disk, a file a month, for who needs no service: as report bodies, or a row a line. */
-export async function writeFiles(corpus: Corpus, days: number, as: 'bodies' | 'lines'): Promise<string[]> {
+export async function writeFiles(
+  corpus: Corpus,
+  days: number,
+  as: 'bodies' | 'lines',
+): Promise<string[]> {
   const files: string[] = [];
   const all = daysIn(daysOf(days));
   for (let from = 0; from < all.length; from += TEMPLATES) {
@@ -117,7 +122,9 @@ function rowOf(seed: number, key: number, sums: Map<string, bigint>): string {
   for (const [place, [name, form]] of forms.entries()) {
     const value = Math.floor(fraction(mix(seed, place)) ** 3 * 1_000_000);
     if (form !== 'ratio') sums.set(name, (sums.get(name) ?? 0n) + BigInt(value));
-    cells.push(`"${name}":"${form === 'count' ? String(value) : (value / THOUSANDTHS).toFixed(3)}"`);
+    cells.push(
+      `"${name}":"${form === 'count' ? String(value) : (value / THOUSANDTHS).toFixed(3)}"`,
+    );
   }
   return `{"attr_dependency":{"partner_id":"${100 + network}"},${cells.join(',')}}`;
 }

@@ -27,7 +27,10 @@ const typedColumns = [
 ].join(', ');
 
 /** One statement over files on disk: `read_json`, casts, insert, checkpoint. No check, no ledger. */
-export async function readJsonOnly(files: readonly string[], as: 'bodies' | 'lines'): Promise<Spent> {
+export async function readJsonOnly(
+  files: readonly string[],
+  as: 'bodies' | 'lines',
+): Promise<Spent> {
   const list = files.map((file) => `'${file}'`).join(', ');
   const columns = textColumns.map((name) => `${name}: 'VARCHAR'`).join(', ');
   const fields = textColumns.map((name) => `${name} VARCHAR`).join(', ');
@@ -49,13 +52,17 @@ interface Body {
 
 /** Looks no deeper: the rows are what is timed. */
 function isBody(value: unknown): value is Body {
-  return typeof value === 'object' && value !== null && 'rows' in value && Array.isArray(value.rows);
+  return (
+    typeof value === 'object' && value !== null && 'rows' in value && Array.isArray(value.rows)
+  );
 }
 
 /** `JSON.parse` of bodies, rows handed to the appender as text, casts in SQL. */
 export async function parseAndAppend(files: readonly string[]): Promise<Spent> {
   return inDatabase(`${files[0] ?? ''}.append.duckdb`, async (connection) => {
-    await connection.run(`create temp table texts (${textColumns.map((name) => `${name} VARCHAR`).join(', ')})`);
+    await connection.run(
+      `create temp table texts (${textColumns.map((name) => `${name} VARCHAR`).join(', ')})`,
+    );
     const appender = await connection.createAppender('texts', 'main', 'temp');
     for (const file of files) {
       const body: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -73,7 +80,10 @@ export async function parseAndAppend(files: readonly string[]): Promise<Spent> {
   });
 }
 
-async function inDatabase(file: string, work: (connection: DuckDBConnection) => Promise<void>): Promise<Spent> {
+async function inDatabase(
+  file: string,
+  work: (connection: DuckDBConnection) => Promise<void>,
+): Promise<Spent> {
   await rm(file, { force: true });
   const instance = await DuckDBInstance.create(file, { memory_limit: MEMORY_LIMIT });
   const connection = await instance.connect();

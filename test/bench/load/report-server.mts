@@ -36,7 +36,9 @@ const catalog: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 const counts = new Set(
-  Object.values(catalog).flatMap((list) => Object.keys(list).filter((id) => list[id] === 'integer')),
+  Object.values(catalog).flatMap((list) =>
+    Object.keys(list).filter((id) => list[id] === 'integer'),
+  ),
 );
 
 const written: unknown = JSON.parse(readFileSync(join(directory, 'templates.json'), 'utf8'));
@@ -49,13 +51,23 @@ function isTemplates(value: unknown): value is readonly Template[] {
 const templates = (isTemplates(written) ? written : []).map(({ rows, sums }) => {
   const body = Buffer.from(rows);
   const places: number[] = [];
-  for (let at = body.indexOf(PLACEHOLDER); at !== -1; at = body.indexOf(PLACEHOLDER, at + DATE_WIDTH)) places.push(at);
-  return { body, places, sums: Object.entries(sums).map(([name, sum]) => [name, BigInt(sum)] as const) };
+  for (
+    let at = body.indexOf(PLACEHOLDER);
+    at !== -1;
+    at = body.indexOf(PLACEHOLDER, at + DATE_WIDTH)
+  )
+    places.push(at);
+  return {
+    body,
+    places,
+    sums: Object.entries(sums).map(([name, sum]) => [name, BigInt(sum)] as const),
+  };
 });
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-  if (pathname.endsWith('/filters_data')) answerCatalog(response, searchParams.get('required_filters') ?? '');
+  if (pathname.endsWith('/filters_data'))
+    answerCatalog(response, searchParams.get('required_filters') ?? '');
   else answerReport(response, searchParams.get('date_period') ?? '');
 });
 
@@ -64,10 +76,17 @@ function answerCatalog(response: ServerResponse, filters: string): void {
     .split(',')
     .map((filter): [string, unknown] => [
       filter,
-      Object.entries(catalog[filter] ?? {}).map(([id, formatting]) => ({ id, name: id, section: '', formatting })),
+      Object.entries(catalog[filter] ?? {}).map(([id, formatting]) => ({
+        id,
+        name: id,
+        section: '',
+        formatting,
+      })),
     ]);
   const body = Buffer.from(JSON.stringify(Object.fromEntries(lists)));
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+  response
+    .writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
+    .end(body);
 }
 
 function answerReport(response: ServerResponse, period: string): void {

@@ -14,7 +14,9 @@ export interface CorpusServer {
 
 export async function serveCorpus({ directory }: Corpus): Promise<CorpusServer> {
   const script = await compileScript(new URL('report-server.mts', import.meta.url), directory);
-  const child = spawn(execPath, [script, directory, FIRST_DAY], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(execPath, [script, directory, FIRST_DAY], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout.once('data', (text: Buffer) => resolve(Number(text.toString('utf8'))));

@@ -18,7 +18,13 @@ export interface CorpusSync {
 }
 
 /** Loads the first so many days into a new warehouse by the command as it is built; throws unless every row was loaded. */
-export async function syncCorpus({ server, corpus, directory, days, name }: CorpusSync): Promise<Used> {
+export async function syncCorpus({
+  server,
+  corpus,
+  directory,
+  days,
+  name,
+}: CorpusSync): Promise<Used> {
   const period = daysOf(days);
   const config = join(directory, `${name}.yaml`);
   await rm(join(directory, `${name}.duckdb`), { force: true });

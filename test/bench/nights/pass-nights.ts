@@ -137,7 +137,11 @@ class Ledger {
       const wasFinal = before !== undefined && isFinal(period, metric, slice, before);
       if (wasFinal || !isFinal(period, metric, slice, now)) continue;
       this.#finalCells += rows.size;
-      this.#wrongFinalCells += differingRows(rows, truth.get(period.bucket.start) ?? noRows, metric.id);
+      this.#wrongFinalCells += differingRows(
+        rows,
+        truth.get(period.bucket.start) ?? noRows,
+        metric.id,
+      );
     }
   }
 
@@ -162,7 +166,8 @@ class Ledger {
       const rows = this.#held.get(start) ?? noRows;
       if (loaded === undefined || !this.#policy.isSettled(period, loaded, night)) continue;
       settledCells += rows.size * metrics.length;
-      for (const { id } of metrics) add(frozenCells, id, differingRows(rows, truth.get(start) ?? noRows, id));
+      for (const { id } of metrics)
+        add(frozenCells, id, differingRows(rows, truth.get(start) ?? noRows, id));
     }
     return { settledCells, frozenCells };
   }
@@ -187,7 +192,11 @@ export function passNights(policies: readonly Policy[], setting: Setting): Outco
   return ledgers.map((ledger) => ledger.outcome());
 }
 
-function askNight(windows: readonly Window[], { world, slice }: Setting, asOf: Date): ReadonlyMap<Day, DayRows> {
+function askNight(
+  windows: readonly Window[],
+  { world, slice }: Setting,
+  asOf: Date,
+): ReadonlyMap<Day, DayRows> {
   const [first] = windows.map(({ requested }) => requested.start).sort();
   const end = windows
     .map(({ requested }) => requested.end)

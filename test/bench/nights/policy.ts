@@ -36,7 +36,13 @@ export function ripen(name: string, refresh: Slice['refresh'], audits = 0): Poli
     name,
     windows({ slice, metrics, table, asOf }) {
       const ledger = { live: table, building: null };
-      const plan = planSlice({ slice: { ...slice, refresh }, metrics, ledger, planAt: asOf, forced: null });
+      const plan = planSlice({
+        slice: { ...slice, refresh },
+        metrics,
+        ledger,
+        planAt: asOf,
+        forced: null,
+      });
       const drawn = drawAudits([plan], { periods: audits, done: 0 }, asOf);
       return withAudits([plan], drawn).flatMap(({ windows }) => windows);
     },
@@ -52,7 +58,8 @@ export function lookback(days: number): Policy {
   };
   return {
     name: `the last ${days} days`,
-    windows: (night) => fromFirstDue(night, (period, loaded) => loaded === undefined || isRecent(period, night)),
+    windows: (night) =>
+      fromFirstDue(night, (period, loaded) => loaded === undefined || isRecent(period, night)),
     isSettled: (period, _loaded, night) => !isRecent(period, night),
   };
 }
@@ -62,7 +69,10 @@ export function everythingImmature(): Policy {
   return {
     name: 'everything immature',
     windows: (night) =>
-      fromFirstDue(night, (period, loaded) => loaded === undefined || !isFinalPeriod(period, loaded, night)),
+      fromFirstDue(
+        night,
+        (period, loaded) => loaded === undefined || !isFinalPeriod(period, loaded, night),
+      ),
     isSettled: isFinalPeriod,
   };
 }
@@ -74,9 +84,16 @@ function fromFirstDue(
 ): readonly Window[] {
   const wanted = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
   const periods = wanted === null ? [] : periodsOf(wanted, slice.grain, MONDAY);
-  const start: Day | undefined = periods.find((period) => isDue(period, table.periods.get(period.bucket.start)))?.bucket
-    .start;
+  const start: Day | undefined = periods.find((period) =>
+    isDue(period, table.periods.get(period.bucket.start)),
+  )?.bucket.start;
   if (wanted === null || start === undefined) return [];
   const forced = { start, end: wanted.end };
-  return planSlice({ slice, metrics, ledger: { live: table, building: null }, planAt: asOf, forced }).windows;
+  return planSlice({
+    slice,
+    metrics,
+    ledger: { live: table, building: null },
+    planAt: asOf,
+    forced,
+  }).windows;
 }

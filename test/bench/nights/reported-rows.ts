@@ -15,7 +15,12 @@ export type DayRows = ReadonlyMap<string, StoredRow>;
 export const noRows: DayRows = new Map();
 
 /** What the service answers at an instant for a slice by day; a day without rows is missing. */
-export function askWorld(world: World, slice: Slice, days: DayInterval, now: Date): Map<Day, Map<string, StoredRow>> {
+export function askWorld(
+  world: World,
+  slice: Slice,
+  days: DayInterval,
+  now: Date,
+): Map<Day, Map<string, StoredRow>> {
   const query = new URLSearchParams({
     ...slice.parameters,
     dimensions: slice.dimensions.join(','),
@@ -33,7 +38,9 @@ export function askWorld(world: World, slice: Slice, days: DayInterval, now: Dat
 }
 
 export function keyOf(row: StoredRow, slice: Slice): string {
-  return canonicalJson(JSON.stringify([...slice.dimensions.map((name) => row[name]), row['attr_dependency']]));
+  return canonicalJson(
+    JSON.stringify([...slice.dimensions.map((name) => row[name]), row['attr_dependency']]),
+  );
 }
 
 /** Rows whose value of a metric differs between two answers; a row that only one of them has differs. */

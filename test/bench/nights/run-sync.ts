@@ -45,7 +45,10 @@ export async function syncNights(setting: Setting, nights: readonly Date[]): Pro
 }
 
 /** What the `_final` view shows, by day; cells that are not final are null. */
-async function finalRows(warehouse: Warehouse, slice: Slice): Promise<Map<Day, Map<string, StoredRow>>> {
+async function finalRows(
+  warehouse: Warehouse,
+  slice: Slice,
+): Promise<Map<Day, Map<string, StoredRow>>> {
   const names = [...slice.dimensions, ...slice.metrics, 'attr_dependency'];
   const rows = await warehouse.rows(
     `select ${names.map((name) => `${identifier(name)}::varchar as ${identifier(name)}`).join(', ')}
@@ -71,7 +74,11 @@ function judge(
 ): Pick<SyncedNights, 'finalCells' | 'wrongFinalCells'> {
   let [finalCells, wrongFinalCells] = [0, 0];
   for (const [of, rows] of shown) {
-    const [period] = periodsOf({ start: of, end: day(last.toISOString().slice(0, 10)) }, slice.grain, 1);
+    const [period] = periodsOf(
+      { start: of, end: day(last.toISOString().slice(0, 10)) },
+      slice.grain,
+      1,
+    );
     for (const metric of metrics) {
       const at = period === undefined ? null : finalAt(period, metric, slice);
       if (at !== null && at <= last) {

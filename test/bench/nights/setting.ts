@@ -16,7 +16,13 @@ export const HISTORY_DAYS = 122;
 /** Nothing of a period moves after that, whatever the metric. */
 export const TRUTH_AFTER_DAYS = 400;
 
-export const worldOptions: Partial<WorldOptions> = { seed: 1, apps: 2, partners: 6, links: 24, rowsPerDay: 60 };
+export const worldOptions: Partial<WorldOptions> = {
+  seed: 1,
+  apps: 2,
+  partners: 6,
+  links: 24,
+  rowsPerDay: 60,
+};
 
 const cohortMetrics =
   'installs clicks cost network_cost revenue cohort_size_d7 all_revenue_total_d7 all_revenue_total_d30 ' +
@@ -31,7 +37,9 @@ const networkDaily: Slice = slice({
 
 /** The metrics of an ordinary report by network, the latest of which is final after 31 days. */
 export const usualMetrics =
-  'installs clicks impressions cost network_cost cohort_size_d7 all_revenue_total_d7 all_revenue_total_d30'.split(' ');
+  'installs clicks impressions cost network_cost cohort_size_d7 all_revenue_total_d7 all_revenue_total_d30'.split(
+    ' ',
+  );
 
 /**
  * The instants of the runs of so many nights in a row, each at some minute between 03:00 and 06:00 UTC. The first always happens; of
@@ -50,7 +58,10 @@ function runNights(nights: number): Date[] {
 }
 
 /** So many nights in a row, the first of which loads the history. */
-export function nightsFromStart(nights: number, metrics: readonly string[] = networkDaily.metrics): Setting {
+export function nightsFromStart(
+  nights: number,
+  metrics: readonly string[] = networkDaily.metrics,
+): Setting {
   const reported: Slice = { ...networkDaily, metrics };
   const world = createWorld(worldOptions);
   const runs = runNights(nights);
@@ -66,7 +77,9 @@ export function nightsFromStart(nights: number, metrics: readonly string[] = net
 }
 
 function catalogOf(world: World): Catalog {
-  const lists = world.filtersData(new URLSearchParams({ required_filters: catalogFilters.join(',') }));
+  const lists = world.filtersData(
+    new URLSearchParams({ required_filters: catalogFilters.join(',') }),
+  );
   return Object.entries(lists).flatMap(([filter, items]) =>
     items.map(({ id, name, short_name: shortName, section, formatting, description }) => ({
       filter,

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url));
-const options = '--ignoreConfig --module nodenext --target es2023 --types node --skipLibCheck --strict';
+const options =
+  '--ignoreConfig --module nodenext --target es2023 --types node --skipLibCheck --strict';
 
 /** Puts a `.mts` file without relative imports into a directory as JavaScript; its path there. */
 export async function compileScript(source: URL, directory: string): Promise<string> {

@@ -36,7 +36,9 @@ export async function runCli(...words: readonly string[]): Promise<Used> {
   const file = join(directory, 'measures.json');
   try {
     const preload = pathToFileURL(exitMeasures).href;
-    const { wallMs, stdout } = await timeNode(['--import', preload, cli, ...words], { BENCH_MEASURES: file });
+    const { wallMs, stdout } = await timeNode(['--import', preload, cli, ...words], {
+      BENCH_MEASURES: file,
+    });
     const { peakKib, cpuMs } = measures.parse(JSON.parse(await readFile(file, 'utf8')));
     return { wallMs, stdout, peakBytes: peakKib * 1024, cpuMs };
   } finally {
@@ -60,6 +62,7 @@ async function timeNode(
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code !== 0) throw new Error(`A measured process exited with ${code}: ${parts.stderr || parts.stdout}`);
+  if (code !== 0)
+    throw new Error(`A measured process exited with ${code}: ${parts.stderr || parts.stdout}`);
   return { wallMs: performance.now() - startedAt, stdout: parts.stdout };
 }

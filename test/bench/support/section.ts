@@ -20,7 +20,11 @@ const figuresFile = fileURLToPath(new URL('docs/internals/benchmarks.json', root
 const sectionNames = ['maturity', 'load', 'publish', 'lake'] as const;
 
 /** The caption is a sentence. The first column is text, the others are right-aligned. */
-const table = z.object({ caption: z.string(), columns: z.array(z.string()), rows: z.array(z.array(z.string())) });
+const table = z.object({
+  caption: z.string(),
+  columns: z.array(z.string()),
+  rows: z.array(z.array(z.string())),
+});
 export type FoundTable = z.infer<typeof table>;
 
 /** Figures go by a name that stays: what the README quotes. */
@@ -34,7 +38,12 @@ const section = z.object({
 type Section = z.infer<typeof section>;
 
 const page = z.object({
-  machine: z.object({ cores: z.number(), memory_gib: z.number(), node: z.string(), duckdb: z.string() }),
+  machine: z.object({
+    cores: z.number(),
+    memory_gib: z.number(),
+    node: z.string(),
+    duckdb: z.string(),
+  }),
   sections: z.partialRecord(z.enum(sectionNames), section),
 });
 type Page = z.infer<typeof page>;
@@ -57,7 +66,10 @@ export function publishSection(found: Section): void {
   const machine = describeMachine();
   const known = page.parse(JSON.parse(readFileSync(figuresFile, 'utf8')));
   const isSame = JSON.stringify(known.machine) === JSON.stringify(machine);
-  const next: Page = { machine, sections: { ...(isSame ? known.sections : {}), [found.name]: found } };
+  const next: Page = {
+    machine,
+    sections: { ...(isSame ? known.sections : {}), [found.name]: found },
+  };
   writeFileSync(figuresFile, `${JSON.stringify(next, null, 2)}\n`);
   writeFileSync(pageFile, betweenMarkers(readFileSync(pageFile, 'utf8'), pageText(next)));
   // What is checked in is held to the format of everything else.

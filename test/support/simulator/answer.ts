@@ -1,6 +1,10 @@
 /** What a test may write into an answer, and an answer's bytes. */
 
-import { type SimulatedAnswer, type AnswerBody, plainBytes } from '../../../src/simulator/answer.ts';
+import {
+  type SimulatedAnswer,
+  type AnswerBody,
+  plainBytes,
+} from '../../../src/simulator/answer.ts';
 
 export { documentAnswer, isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
 
@@ -21,7 +25,9 @@ export function bodyBytes(body: AnswerBody): Buffer {
 
 /** The same answer as the bytes it is sent as. */
 export function asBytes(answer: SimulatedAnswer): SimulatedAnswer {
-  return answer.body.kind === 'none' ? answer : { ...answer, body: { kind: 'bytes', bytes: bodyBytes(answer.body) } };
+  return answer.body.kind === 'none'
+    ? answer
+    : { ...answer, body: { kind: 'bytes', bytes: bodyBytes(answer.body) } };
 }
 
 export function isList(value: unknown): value is readonly unknown[] {

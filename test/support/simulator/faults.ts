@@ -27,8 +27,10 @@ const errorBodies = {
   detail: (status: number, message: string) =>
     documentAnswer({ detail: [{ loc: ['query'], msg: message, type: 'value_error' }] }, status),
   message: (status: number, message: string) => documentAnswer({ message }, status),
-  text: (status: number, message: string) => bytesAnswer(message, 'text/plain; charset=utf-8', status),
-  html: (status: number, message: string) => bytesAnswer(htmlPage(message), 'text/html; charset=utf-8', status),
+  text: (status: number, message: string) =>
+    bytesAnswer(message, 'text/plain; charset=utf-8', status),
+  html: (status: number, message: string) =>
+    bytesAnswer(htmlPage(message), 'text/html; charset=utf-8', status),
   empty: (status: number) => bareAnswer(status),
 } as const;
 
@@ -36,7 +38,9 @@ interface StatusFault {
   readonly kind: 'status';
   readonly status: number;
   /** One of the seen forms (default `error_code`), or any text. */
-  readonly body?: keyof typeof errorBodies | { readonly text: string; readonly contentType: string };
+  readonly body?:
+    | keyof typeof errorBodies
+    | { readonly text: string; readonly contentType: string };
   readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -63,12 +67,18 @@ export type AnswerFault =
 /** Changes how an answer's bytes travel. At most one applies to a request: the first. */
 export type WireFault =
   /** The connection ends amid the body, whose length was not announced. */
-  { readonly kind: 'cut' } | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number };
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number };
 
 /** Affects some of the requests its rule matches. */
 type ConditionalFault =
   /** Each with its own probability: 429, a body cut in half. The seed fixes the sequence. */
-  | { readonly kind: 'random'; readonly seed: number; readonly tooMany?: number; readonly cut?: number }
+  | {
+      readonly kind: 'random';
+      readonly seed: number;
+      readonly tooMany?: number;
+      readonly cut?: number;
+    }
   /** The first so many requests are answered, all later ones with a bare 401. */
   | { readonly kind: 'revoked_token'; readonly afterRequests: number };
 
@@ -145,7 +155,9 @@ export function answerInstead(
   }
   const { status, body = 'error_code', message = `Scripted ${status}`, headers = {} } = fault;
   const answer =
-    typeof body === 'string' ? errorBodies[body](status, message) : bytesAnswer(body.text, body.contentType, status);
+    typeof body === 'string'
+      ? errorBodies[body](status, message)
+      : bytesAnswer(body.text, body.contentType, status);
   return withHeaders(answer, headers);
 }
 
@@ -168,7 +180,10 @@ export function spoiltAnswer(answer: SimulatedAnswer, fault: AnswerFault): Simul
   return answer;
 }
 
-const withHeaders = (answer: SimulatedAnswer, headers: Readonly<Record<string, string>>): SimulatedAnswer => ({
+const withHeaders = (
+  answer: SimulatedAnswer,
+  headers: Readonly<Record<string, string>>,
+): SimulatedAnswer => ({
   ...answer,
   headers: { ...answer.headers, ...headers },
 });
@@ -177,7 +192,11 @@ const withHeaders = (answer: SimulatedAnswer, headers: Readonly<Record<string, s
 export async function deliverWithFault(
   response: ServerResponse,
   { status, headers: own, body }: SimulatedAnswer,
-  { gzip, closed, fault }: { readonly gzip: boolean; readonly fault: WireFault; readonly closed: AbortSignal },
+  {
+    gzip,
+    closed,
+    fault,
+  }: { readonly gzip: boolean; readonly fault: WireFault; readonly closed: AbortSignal },
 ): Promise<void> {
   const plain = plainBytes(body);
   const bytes = gzip ? gzipSync(plain, { level: GZIP_LEVEL }) : plain;
@@ -208,7 +227,11 @@ function decider(fault: Fault): Scripted['happening'] {
   return () => [fault];
 }
 
-function randomFaults({ seed, tooMany = 0, cut = 0 }: Extract<Fault, { kind: 'random' }>): Scripted['happening'] {
+function randomFaults({
+  seed,
+  tooMany = 0,
+  cut = 0,
+}: Extract<Fault, { kind: 'random' }>): Scripted['happening'] {
   const choices: readonly (readonly [number, HappeningFault])[] = [
     [tooMany, { kind: 'status', status: 429 }],
     [cut, { kind: 'cut' }],

@@ -21,7 +21,8 @@ export interface LinkStore extends PlainLinkStore {
 }
 
 export function changingLinks(plain: PlainLinkStore): LinkStore {
-  const below = ({ appToken, token }: WorldLink): WorldLink[] => plain.list(appToken, token).map(({ item }) => item);
+  const below = ({ appToken, token }: WorldLink): WorldLink[] =>
+    plain.list(appToken, token).map(({ item }) => item);
   const named = (link: WorldLink, parentName: string | null): void => {
     const name = parentName === null ? link.label : `${parentName}::${link.label}`;
     plain.change(link.token, { label: link.label, name });
@@ -30,7 +31,12 @@ export function changingLinks(plain: PlainLinkStore): LinkStore {
   const store: LinkStore = {
     ...plain,
     add(appToken, parentToken, { name, partnerId, children = [] }) {
-      const link = plain.insert({ appToken, parentToken, label: name, partnerId: partnerId ?? null });
+      const link = plain.insert({
+        appToken,
+        parentToken,
+        label: name,
+        partnerId: partnerId ?? null,
+      });
       for (const child of children) store.add(appToken, link.token, child);
       return link;
     },

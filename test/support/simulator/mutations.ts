@@ -13,7 +13,9 @@ export function addedWarning(text: string): ReportMutation {
   return (report) => {
     const key = 'data_warnings' in report ? 'data_warnings' : 'warnings';
     const warnings = report[key];
-    return isReport(report) ? { ...report, [key]: [...(isList(warnings) ? warnings : []), text] } : report;
+    return isReport(report)
+      ? { ...report, [key]: [...(isList(warnings) ? warnings : []), text] }
+      : report;
   };
 }
 
@@ -35,6 +37,9 @@ export function rowsOf(document: JsonDocument): readonly JsonDocument[] {
 }
 
 /** Every row changed; a document without rows is returned as it is. */
-export function withEachRow(report: JsonDocument, change: (row: JsonDocument) => JsonDocument): JsonDocument {
+export function withEachRow(
+  report: JsonDocument,
+  change: (row: JsonDocument) => JsonDocument,
+): JsonDocument {
   return isReport(report) ? { ...report, rows: rowsOf(report).map((row) => change(row)) } : report;
 }

@@ -48,6 +48,18 @@ const partners: readonly string[] = [
 ];
 
 /** Apps' names: the first two are the same app for two stores, told apart by their tokens only. */
-const apps: readonly string[] = ['Dulci', 'Dulci', 'Rover & "Friends" 🐕', 'Test app', 'Ledger, Simply', 'クイズ'];
+const apps: readonly string[] = [
+  'Dulci',
+  'Dulci',
+  'Rover & "Friends" 🐕',
+  'Test app',
+  'Ledger, Simply',
+  'クイズ',
+];
 
-export const awkwardNames: Names = { ...ordinaryNames, partners, apps, unusualLabels: awkwardLabels };
+export const awkwardNames: Names = {
+  ...ordinaryNames,
+  partners,
+  apps,
+  unusualLabels: awkwardLabels,
+};

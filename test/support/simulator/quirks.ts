@@ -3,7 +3,12 @@
  * of this kind answers, none of them a broken wire (those are faults).
  */
 
-import { documentAnswer, isDocument, type JsonDocument, type SimulatedAnswer } from '../../../src/simulator/answer.ts';
+import {
+  documentAnswer,
+  isDocument,
+  type JsonDocument,
+  type SimulatedAnswer,
+} from '../../../src/simulator/answer.ts';
 import {
   type CursorPage,
   encodeCursor,
@@ -76,7 +81,12 @@ export const noQuirks: Quirks = {
 /** Calculated metrics whose names do not say so, one of them in the format of money. */
 export const calculatedMetrics: readonly StrangeMetric[] = [
   { id: 'revenue_to_cost', formatting: 'decimal', kind: 'calculated', listed: 'overview_metrics' },
-  { id: 'worth_of_an_install', formatting: 'money', kind: 'calculated', listed: 'overview_metrics' },
+  {
+    id: 'worth_of_an_install',
+    formatting: 'money',
+    kind: 'calculated',
+    listed: 'overview_metrics',
+  },
 ];
 
 /** Where a report was requested, and its place among all requests. */
@@ -94,12 +104,14 @@ export function quirkyAnswer(
   place: Place,
 ): SimulatedAnswer {
   const { body } = answer;
-  if (answer.status === 204 && quirks.emptied !== null) return documentAnswer({ rows: [], totals: {} });
+  if (answer.status === 204 && quirks.emptied !== null)
+    return documentAnswer({ rows: [], totals: {} });
   if (answer.status !== 200 || body.kind !== 'document') return answer;
   const { rounding, cap, pages, maxRows } = quirks;
   if (rowsOf(body.document).length > (maxRows ?? Infinity)) return gatewayTimeout();
   let document: JsonDocument = body.document;
-  if (rounding !== null) document = withTotals(document, (total) => Number(total.toFixed(rounding)));
+  if (rounding !== null)
+    document = withTotals(document, (total) => Number(total.toFixed(rounding)));
   if (cap !== null) document = { ...document, rows: rowsOf(document).slice(0, cap) };
   if (pages !== null) document = pageOfReport(document, pages, place);
   if (pages?.totals === 'page') document = withTotalsOfRows(document, isAdditive);
@@ -108,14 +120,20 @@ export function quirkyAnswer(
 
 /** The totals of additive metrics as the sums of the rows, exact to a millionth; those of others as they were. */
 function withTotalsOfRows(report: JsonDocument, isAdditive: IsAdditive): JsonDocument {
-  const millionths = (cell: unknown): number => (cell === null ? 0 : Math.round(Number(cell) * 1_000_000));
+  const millionths = (cell: unknown): number =>
+    cell === null ? 0 : Math.round(Number(cell) * 1_000_000);
   return withTotals(report, (total, metric) => {
     if (!isAdditive(metric)) return total;
-    return rowsOf(report).reduce((sum, row) => sum + millionths(row[metric] ?? null), 0) / 1_000_000;
+    return (
+      rowsOf(report).reduce((sum, row) => sum + millionths(row[metric] ?? null), 0) / 1_000_000
+    );
   });
 }
 
-function withTotals(report: JsonDocument, change: (total: number, metric: string) => number): JsonDocument {
+function withTotals(
+  report: JsonDocument,
+  change: (total: number, metric: string) => number,
+): JsonDocument {
   const totals = report['totals'];
   if (!isDocument(totals)) return report;
   const changed = Object.entries(totals).map(([id, total]) => [
@@ -129,10 +147,18 @@ function withTotals(report: JsonDocument, change: (total: number, metric: string
  * The page of a report that an address asks for, the totals as they were. Nothing is documented of `pagination` but that it may
  * be null (service-interface: Report response), so it follows the lists of the campaign API.
  */
-function pageOfReport(report: JsonDocument, quirk: PagesQuirk, { address, ordinal }: Place): JsonDocument {
+function pageOfReport(
+  report: JsonDocument,
+  quirk: PagesQuirk,
+  { address, ordinal }: Place,
+): JsonDocument {
   const rows = rowsOf(report).map((item, position) => ({ position, item }));
   const number = Number(address.searchParams.get('page') ?? '1');
-  const page = pageOf(rows, { after: positionAsked(quirk, address, number), before: null, limit: quirk.size });
+  const page = pageOf(rows, {
+    after: positionAsked(quirk, address, number),
+    before: null,
+    limit: quirk.size,
+  });
   const linkTo: LinkTo = (parameter, cursor) => {
     const link = new URL(address);
     link.searchParams.set(parameter, cursor);
@@ -140,14 +166,21 @@ function pageOfReport(report: JsonDocument, quirk: PagesQuirk, { address, ordina
   };
   const pagination = paginationOf(page, quirk, linkTo, number);
   const { next: _, ...rest } = pagination;
-  if (page.after === null && quirk.last === 'absent') return { ...report, rows: page.items, pagination: rest };
-  if (page.after !== null || quirk.last === 'null') return { ...report, rows: page.items, pagination };
+  if (page.after === null && quirk.last === 'absent')
+    return { ...report, rows: page.items, pagination: rest };
+  if (page.after !== null || quirk.last === 'null')
+    return { ...report, rows: page.items, pagination };
   /** After every row there can be. */
   const beyond = encodeCursor(Number.MAX_SAFE_INTEGER, ordinal);
   return { ...report, rows: page.items, pagination: { ...rest, next: linkTo('after', beyond) } };
 }
 
-function paginationOf(page: CursorPage<unknown>, { style }: PagesQuirk, linkTo: LinkTo, number: number): JsonDocument {
+function paginationOf(
+  page: CursorPage<unknown>,
+  { style }: PagesQuirk,
+  linkTo: LinkTo,
+  number: number,
+): JsonDocument {
   if (style === 'v1') return pagingV1(page, linkTo);
   if (style === 'v2') return pagingV2(page, linkTo);
   if (style === 'cursor') return { next: page.after };
@@ -155,8 +188,14 @@ function paginationOf(page: CursorPage<unknown>, { style }: PagesQuirk, linkTo: 
 }
 
 /** The row before the page; page numbers count from 1. */
-function positionAsked({ style, size }: PagesQuirk, { searchParams }: URL, number: number): number | null {
+function positionAsked(
+  { style, size }: PagesQuirk,
+  { searchParams }: URL,
+  number: number,
+): number | null {
   if (style === 'number') return (number - 1) * size - 1;
-  const wanted = pageRequestOf(new URLSearchParams([...searchParams].filter(([name]) => name !== 'limit')));
+  const wanted = pageRequestOf(
+    new URLSearchParams([...searchParams].filter(([name]) => name !== 'limit')),
+  );
   return typeof wanted === 'string' ? null : wanted.after;
 }

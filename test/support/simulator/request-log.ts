@@ -46,7 +46,10 @@ export class Asked {
     request: Omit<AskedRequest, 'status'>,
     response: ServerResponse,
   ): (status: number) => void {
-    const noted: { -readonly [Field in keyof AskedRequest]: AskedRequest[Field] } = { ...request, status: null };
+    const noted: { -readonly [Field in keyof AskedRequest]: AskedRequest[Field] } = {
+      ...request,
+      status: null,
+    };
     this.requests.push(noted);
     this.counts[endpoint] += 1;
     if (isCapped(endpoint)) {

@@ -48,7 +48,13 @@ export interface Simulator extends Omit<PlainSimulator, 'world' | 'links'> {
 }
 
 export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Promise<Simulator> {
-  const { answerDelayMs = 0, gzip = true, world: worldOptions = {}, token = 'simulator-token', ...rest } = options;
+  const {
+    answerDelayMs = 0,
+    gzip = true,
+    world: worldOptions = {},
+    token = 'simulator-token',
+    ...rest
+  } = options;
   const world = createWorld(worldOptions);
   const script = createFaultScript();
   const requested = new Asked();
@@ -67,11 +73,13 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     const faulted = { method, path: address.pathname, query: address.searchParams, ordinal };
     const faults = exchange.isOverCap ? [] : script.faultsFor(faulted);
     const place = { address, ordinal };
-    if (answerDelayMs > 0 && !exchange.isOverCap) await sleep(answerDelayMs, undefined, { signal: closing.signal });
+    if (answerDelayMs > 0 && !exchange.isOverCap)
+      await sleep(answerDelayMs, undefined, { signal: closing.signal });
 
     const usual = () => {
       const bearer = /(?:^Bearer |token=)(.*)$/.exec(headers.authorization ?? '')?.[1] ?? '';
-      if (!exchange.isAuthorized && endpoint !== 'cost' && tokens.slice(0, -1).includes(bearer)) return bareAnswer(401);
+      if (!exchange.isAuthorized && endpoint !== 'cost' && tokens.slice(0, -1).includes(bearer))
+        return bareAnswer(401);
       const answer = exchange.answer();
       if (endpoint !== 'report') return answer;
       return quirkyAnswer(answer, world.quirks, (metric) => world.isAdditive(metric), place);
@@ -87,7 +95,11 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     const fault = faults.find(isWire);
     noteStatus(answer.status);
     if (fault === undefined || answer.body.kind === 'none') return send(request, response, answer);
-    return deliverWithFault(response, answer, { gzip: acceptsGzip(request), fault, closed: closing.signal });
+    return deliverWithFault(response, answer, {
+      gzip: acceptsGzip(request),
+      fault,
+      closed: closing.signal,
+    });
   };
 
   const simulator = await startPlain({ ...rest, token, world, middleware });

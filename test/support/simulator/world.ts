@@ -3,7 +3,14 @@
 import { addDays, type Day, parseDay } from '../../../src/model/calendar.ts';
 import { daysIn } from '../plain-values.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
-import { counted, type WorldMetric, metricsOf, money, price, ratio } from '../../../src/simulator/world/metric.ts';
+import {
+  counted,
+  type WorldMetric,
+  metricsOf,
+  money,
+  price,
+  ratio,
+} from '../../../src/simulator/world/metric.ts';
 import {
   createWorld as createPlainWorld,
   defaultWorld as defaultPlainWorld,
@@ -14,7 +21,11 @@ import {
 import { awkwardNames } from './names.ts';
 import { noQuirks, type Quirks, type StrangeMetric } from './quirks.ts';
 
-export { type FilterItem, type Report, RequestRefused } from '../../../src/simulator/world/world.ts';
+export {
+  type FilterItem,
+  type Report,
+  RequestRefused,
+} from '../../../src/simulator/world/world.ts';
 
 export interface WorldOptions extends PlainOptions {
   /** How the world disagrees with what its caller expects; all off by default. */
@@ -51,7 +62,9 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
 }
 
 function made({ id, formatting, kind, listed }: StrangeMetric): WorldMetric[] {
-  const calculated = formatting.startsWith('money') ? price(allRevenue, installs) : ratio(allRevenue, cost);
+  const calculated = formatting.startsWith('money')
+    ? price(allRevenue, installs)
+    : ratio(allRevenue, cost);
   const formula = { count: counted(sessions), money: money(allRevenue), calculated }[kind];
   return metricsOf(listed, [[id, id, 'Conversion', { ...formula, formatting }]]);
 }
@@ -68,5 +81,7 @@ function withoutEmptied(query: URLSearchParams, { emptied }: Quirks, now: Date):
   const requested = emptied === null ? null : daysAsked(query);
   if (requested === null) return query;
   const hidden = daysIn(requested).filter((day) => emptied?.(day, now));
-  return hidden.length === 0 ? query : new URLSearchParams([...query, ['day__not_in', hidden.join(',')]]);
+  return hidden.length === 0
+    ? query
+    : new URLSearchParams([...query, ['day__not_in', hidden.join(',')]]);
 }
