@@ -132,11 +132,9 @@ const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] a
 
 /** The schema of a key in which `problemOf` finds nothing wrong. */
 const keyWithout = (problemOf: (key: string) => string | null) =>
-  z
-    .string()
-    .refine((key) => problemOf(key) === null, {
-      error: ({ input }) => problemOf(String(input)) ?? '',
-    });
+  z.string().refine((key) => problemOf(key) === null, {
+    error: ({ input }) => problemOf(String(input)) ?? '',
+  });
 
 const filterKey = keyWithout(filterKeyProblem).meta({
   pattern: `.__(${[...dimensionFilters, ...metricFilters].join('|')})$`,

@@ -139,9 +139,8 @@ function ticksOf({ ages }: SliceStatus): Markup[] {
   return ticks.map(({ day, index, ordinal }) => {
     const at = percent(index, ages.length);
     const label = ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? '');
-    return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10"
-        >${label}</text
-      >`;
+    return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" />
+      <text x="${at}" y="10">${label}</text>`;
   });
 }
 

@@ -95,13 +95,11 @@ test(
 const exactType: fc.Arbitrary<ColumnType> = fc.oneof(
   fc.constant(BIGINT),
   fc.constant(MONEY),
-  fc
-    .tuple(fc.integer({ min: 1, max: 38 }), fc.nat(38))
-    .map(([width, scale]): ColumnType => ({
-      kind: 'DECIMAL',
-      width,
-      scale: Math.min(scale, width),
-    })),
+  fc.tuple(fc.integer({ min: 1, max: 38 }), fc.nat(38)).map(([width, scale]): ColumnType => ({
+    kind: 'DECIMAL',
+    width,
+    scale: Math.min(scale, width),
+  })),
 );
 const need = fc.record({ whole: fc.nat(45), fraction: fc.nat(45) });
 

@@ -72,17 +72,15 @@ const server = createServer((request, response) => {
 });
 
 function answerCatalog(response: ServerResponse, filters: string): void {
-  const lists = filters
-    .split(',')
-    .map((filter): [string, unknown] => [
-      filter,
-      Object.entries(catalog[filter] ?? {}).map(([id, formatting]) => ({
-        id,
-        name: id,
-        section: '',
-        formatting,
-      })),
-    ]);
+  const lists = filters.split(',').map((filter): [string, unknown] => [
+    filter,
+    Object.entries(catalog[filter] ?? {}).map(([id, formatting]) => ({
+      id,
+      name: id,
+      section: '',
+      formatting,
+    })),
+  ]);
   const body = Buffer.from(JSON.stringify(Object.fromEntries(lists)));
   response
     .writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
