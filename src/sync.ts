@@ -1,15 +1,13 @@
 /**
  * The pipeline of every run: catalog → partners and links → plan → load → swap → retain → measure → publish.
- * Answers come from the service or the archive. Periods that a copy keeps are deleted only after that copy is published. A
- * window is loaded wholly or not at all. On return all that could be loaded is committed, and every failure is in the summary.
+ * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that could be loaded is
+ * committed, and every failure is in the summary.
  */
 
 import type { Config } from './config/config.ts';
-import { Failure } from './errors.ts';
 import { measureTables } from './insight/insight.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
-import type { Target } from './tables/target.ts';
 import { publish } from './publish/publish.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
@@ -36,22 +34,23 @@ export async function sync(
     look = async () => {},
   }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
 ): Promise<SyncSummary> {
-  let standing: readonly Target[] = [];
-  const refreshAll = async (run: Run): Promise<void> => {
-    const source = from.open(run);
-    try {
-      standing = await refresh(run, source, from);
-    } finally {
-      await source.close();
-    }
+  const stages: Stages = {
+    refresh: async (run) => {
+      const source = from.open(run);
+      try {
+        await refresh(run, source, from);
+      } finally {
+        await source.close();
+      }
+    },
+    publish: async (run) => publishLoaded(run, from),
+    look,
   };
-  const publishAll = async (run: Run): Promise<void> => publishLoaded(run, from, standing);
-  const stages = { refresh: refreshAll, publish: publishAll, look };
   return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
 }
 
-/** Refreshes the tables and returns them as they stand then. */
-async function refresh(run: Run, source: Source, from: SourceDoor): Promise<readonly Target[]> {
+/** Brings the tables up to date: loads what is due, then deletes what `retain` no longer keeps. */
+async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
   const plans = await source.plan([...targets.values()]);
@@ -66,35 +65,18 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<read
   await loadWindows(plans, run, source, targets);
 
   const standing = await standingTargets(run, targets, prepared);
-  if (keepersIn(run).size === 0) await letGo(run, from, standing);
+  // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.
+  const isTimeKnown = run.request.asOf !== null || from.confirmedNow() !== null;
+  if (isTimeKnown && !isIdleReplay(run)) await deleteOldPeriods(run, standing);
   if (source.canRequest) await warnOfChangedFinals(run);
   const live = standing.filter(({ state }) => state === 'live');
   await measureTables(run.warehouse, live, run.runId);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
-  return standing;
 }
-
-/** Deletes old periods if the instant is stated or the clock confirmed: a wrong clock would delete too much. */
-async function letGo(run: Run, from: SourceDoor, standing: readonly Target[]): Promise<void> {
-  if (run.request.asOf === null && from.confirmedNow() === null) return;
-  await deleteOldPeriods(run, standing, keepersIn(run).size > 0);
-}
-
-/** The paths of the targets that keep periods which the warehouse deletes. */
-const keepersIn = ({ config: { publish } }: Run): Set<string> =>
-  new Set(
-    publish.flatMap((target) =>
-      target.kind === 'delta' && target.keepReleased === true ? [target.path] : [],
-    ),
-  );
 
 /** Publishes what is committed, even after failures: the copies then have what could be loaded. */
-async function publishLoaded(
-  run: Run,
-  from: SourceDoor,
-  standing: readonly Target[],
-): Promise<void> {
+async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
@@ -102,14 +84,7 @@ async function publishLoaded(
   await refreshJoins(warehouse);
   const publishing = { ...config, confirmedNow: from.confirmedNow() };
   // Recorded one by one: if a signal stops this, the copies before it count as published.
-  const missing = keepersIn(run);
-  await publish(publishing, warehouse, { emit, signal }, (outcome) => {
-    if (!(outcome instanceof Failure)) missing.delete(outcome.path);
-    record.published(outcome);
-  });
-  // Periods that copies keep are deleted only once each of these copies has their last values.
-  if (keepersIn(run).size > 0 && missing.size === 0 && !signal.aborted)
-    await letGo(run, from, standing);
+  await publish(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean =>

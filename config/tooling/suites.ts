@@ -18,7 +18,7 @@ export const every = [
 /** What takes longer than a change can wait for: kills and failures at every step, chaos, many nights, fuzz. */
 export const nightly = [
   'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
-  'test/integration/{insight-nights,publish-released,wide-worlds}.test.ts',
+  'test/integration/{insight-nights,wide-worlds}.test.ts',
   'test/fuzz/*.fuzz.ts',
 ];
 

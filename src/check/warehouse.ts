@@ -1,6 +1,6 @@
 /** Checks the warehouse and the places a run writes to, without writing: what is unusable, unconfigured or costly to change. */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -10,8 +10,6 @@ import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
-import { releasedAt } from '../publish/delta/leaving.ts';
-import { withStore } from '../publish/open-store.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
 import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
 import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
@@ -82,7 +80,6 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       findings: [
         ...(await unconfiguredFindings(warehouse, slices)),
         ...(await occupantFindings(publish, await publisherOf(warehouse), signal)),
-        ...(await keeperFindings(publish, warehouse, signal)),
       ],
       metrics: await storedMetrics(warehouse),
     }));
@@ -126,27 +123,6 @@ const unanswered = (path: string): Failure =>
       hint: 'Check the endpoint and the network.',
     },
   );
-
-/** How many released periods targets with `keep_released` keep, with their size and that of the warehouse. */
-async function keeperFindings(
-  publish: Config['publish'],
-  warehouse: Warehouse,
-  signal: AbortSignal,
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for (const target of publish) {
-    if (target.kind !== 'delta' || target.keepReleased !== true) continue;
-    // A store that does not answer, or belongs to another warehouse, is reported elsewhere.
-    const kept = await withStore(target, null, signal, async (store) =>
-      releasedAt(store, warehouse),
-    ).catch(() => null);
-    if (kept === null) continue;
-    const bytes = statSync(warehouse.path, { throwIfNoEntry: false })?.size ?? 0;
-    const own = `${target.path} keeps ${countText(kept.periods, 'released period')} (${sizeText(kept.bytes)})`;
-    findings.push(finding('works', `${own}; the warehouse without them takes ${sizeText(bytes)}`));
-  }
-  return findings;
-}
 
 const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
@@ -202,7 +178,7 @@ async function changeFindings(
 
 /** What a changed meaning, or added metrics, will cost. */
 function changeFinding(
-  { windows, released_periods: released = 0 }: PlannedSlice,
+  { windows }: PlannedSlice,
   added: readonly string[],
   place: FindingPlace,
 ): Finding[] {
@@ -219,12 +195,8 @@ function changeFinding(
   if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
     return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
   }
-  const lost =
-    released === 0
-      ? ''
-      : `; ${countText(released, 'period')} that only Delta tables have will be deleted with it`;
   const changed =
     'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
   const served = 'beside the table that is served until they are complete';
-  return [finding('warning', `${changed}: ${what}, ${served}${lost}`, hint, place)];
+  return [finding('warning', `${changed}: ${what}, ${served}`, hint, place)];
 }

@@ -85,13 +85,10 @@ function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string
 
 /** Why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {
-  const { windows, periods, reasons, released_periods: released = 0 } = slice;
+  const { windows, periods, reasons } = slice;
   if (windows.length === 0) return `nothing due: ${idleText(slice)}`;
   if (isNeverLoaded(slice)) return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
-  // Only the copies have these periods, and lose them for good as the meaning changed.
-  const lost =
-    released === 0 ? '' : `; ${countText(released, 'released period')} will go from the copies`;
-  return reasonsText(reasons) + lost;
+  return reasonsText(reasons);
 }
 
 function idleText({

@@ -96,10 +96,6 @@ export const publishTarget = z.union(
       keep: duration
         .prefault('3d')
         .describe('How long older versions of Delta tables are kept. "3d".'),
-      keep_released: z
-        .boolean()
-        .default(false)
-        .describe('Whether these tables keep periods that retain deletes from the warehouse.'),
       column_mapping: z
         .boolean()
         .default(false)
@@ -111,7 +107,6 @@ export const publishTarget = z.union(
         kind: 'delta' as const,
         ...lakeAt(stated.delta, stated),
         keepMs: stated.keep,
-        ...(stated.keep_released ? { keepReleased: true } : {}),
         ...(stated.column_mapping ? { columnMapping: true } : {}),
       })),
     block({

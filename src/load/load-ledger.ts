@@ -165,7 +165,6 @@ export function recordLoads(
     ]),
     ...replaced.map((days) => bound('load/forget_periods', [...of, ...days, ages])),
     bound('load/record_periods', [...of, JSON.stringify(periods)]),
-    ...replaced.map((days) => bound('load/forget_released', [...of, ...days])),
   ];
 }
 

@@ -33,7 +33,7 @@ export async function dbtSourcesYaml(
   }
   const lake = publish.find((target) => target.kind === 'delta' && target.store === undefined);
   if (lake?.kind === 'delta') {
-    const tables = await deltaTables(warehouse, lake.keepReleased);
+    const tables = await deltaTables(warehouse);
     return sourcesYaml(join(lake.path, CATALOG), {
       main: [...tables, ...tables.flatMap(catalogViews)],
     });

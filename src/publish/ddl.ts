@@ -49,9 +49,7 @@ export async function describedLakes(
       refusals.push(refusal);
       continue;
     }
-    const tables = isDelta
-      ? await deltaTables(warehouse, target.keepReleased)
-      : await lakeTables(warehouse);
+    const tables = await (isDelta ? deltaTables(warehouse) : lakeTables(warehouse));
     const night = isDelta
       ? await withStore(target, null, signal, newestNight).catch(() => null)
       : null;

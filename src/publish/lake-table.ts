@@ -98,10 +98,7 @@ export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
  * Returns the tables of `lakeTables` and what else analysts join: the relations beside each slice, and the ledger's loads,
  * periods, restatements and errors of projections. Finality is last, as `finalityTable` returns it.
  */
-export async function deltaTables(
-  warehouse: Warehouse,
-  keepsReleased = false,
-): Promise<LakeTable[]> {
+export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
@@ -119,7 +116,7 @@ export async function deltaTables(
     if (found !== undefined)
       tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
   }
-  return [...tables, await finalityTable(warehouse, keepsReleased)];
+  return [...tables, await finalityTable(warehouse)];
 }
 
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
@@ -197,8 +194,8 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
   return { grain, key: grain === 'hour' ? 'day' : grain };
 }
 
-/** Which cells are final, sorted so that a slice's are together; with released periods, marked, if the copy keeps them. */
-async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promise<LakeTable> {
+/** Which cells are final, sorted so that a slice's are together. */
+async function finalityTable(warehouse: Warehouse): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
   const comment = 'Per slice, period and metric: whether the stored value is final';
@@ -208,19 +205,8 @@ async function finalityTable(warehouse: Warehouse, keepsReleased = false): Promi
     comment,
   };
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
-  const order = 'order by slice, metric, period';
-  if (!keepsReleased)
-    return { ...table, rows: rowsOf(`(select ${names} from ripen.finality ${order})`) };
-  const kept = `select ${names}, true as released from ripen.released`;
-  // The file of a period that was brought back in part has its earlier values.
-  const stored = 'ripen.finality anti join ripen.released using (slice, period)';
-  const words =
-    'Whether `retain` deleted the period from the warehouse, so that only copies have it';
-  return {
-    ...table,
-    columns: [...table.columns, { name: 'released', type: 'BOOLEAN', comment: words }],
-    rows: rowsOf(`(select ${names}, false as released from ${stored} union all ${kept} ${order})`),
-  };
+  const sorted = `(select ${names} from ripen.finality order by slice, metric, period)`;
+  return { ...table, rows: rowsOf(sorted) };
 }
 
 /** The columns as readers see them: the table's own, and for hours the day they are filed under. */

@@ -23,7 +23,7 @@ import {
   onScratchWarehouse,
   onWarehouse,
 } from './circumstances.ts';
-import { countReleased, readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
+import { readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
 import { drawnTonight } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -53,8 +53,6 @@ export interface PlannedSlice {
   /** Its patterns in the stored catalog; absent without patterns, and before a catalog is stored. */
   readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
-  /** Deleted periods that only copies still hold, and that are lost with the old meaning; absent if there are none. */
-  readonly released_periods?: number;
   /** Number of due periods by the reason they are due. */
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
@@ -118,8 +116,6 @@ interface ExplainedPlan {
   /** The served table, of this meaning or the previous one; null if there is none. */
   readonly live: SliceTable | null;
   readonly stars: readonly PlannedStar[];
-  /** Deleted periods of the previous meaning that only copies still hold. */
-  readonly released: number;
 }
 
 async function explainedPlans(
@@ -147,10 +143,8 @@ async function explainedPlans(
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
     const plan = planSlice({ slice, metrics, ledger, planAt, forced: null });
     const { live } = ledger;
-    const isChanged = live !== null && live.fingerprint !== plan.fingerprint;
-    const released = isChanged ? await countReleased(warehouse, slice.name) : 0;
     const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
-    explained.push({ plan, live, stars, released });
+    explained.push({ plan, live, stars });
   }
   return explained;
 }
@@ -178,7 +172,7 @@ function unfinalPeriods({ slice, metrics, periods, table }: SlicePlan): Period[]
   );
 }
 
-function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSlice {
+function describePlan({ plan, live, stars }: ExplainedPlan): PlannedSlice {
   const { slice, metrics, periods, planAt } = plan;
   const unfinal = unfinalPeriods(plan);
   const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, live);
@@ -195,7 +189,6 @@ function describePlan({ plan, live, stars, released }: ExplainedPlan): PlannedSl
     name: slice.name,
     ...(stars.length === 0 ? {} : { stars }),
     windows,
-    ...(released === 0 ? {} : { released_periods: released }),
     reasons: periodsByReason(plan.windows),
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected:

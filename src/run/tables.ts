@@ -124,14 +124,10 @@ async function swapIfComplete(run: Run, target: Target): Promise<void> {
   await warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
-/** Deletes the periods that `retain` no longer keeps, also those of a slice that had failures; `keeps` as in `deleteOld`. */
-export async function deleteOldPeriods(
-  run: Run,
-  standing: readonly Target[],
-  keeps: boolean,
-): Promise<void> {
+/** Deletes the periods that `retain` no longer keeps, also those of a slice that had failures. */
+export async function deleteOldPeriods(run: Run, standing: readonly Target[]): Promise<void> {
   for (const target of standing) {
-    const deleted = await deleteOld(run.warehouse, target, { planAt: run.planAt, keeps });
+    const deleted = await deleteOld(run.warehouse, target, run.planAt);
     if (deleted !== null)
       run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
   }

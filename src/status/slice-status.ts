@@ -4,7 +4,6 @@ import * as z from 'zod';
 
 import { MS_PER_DAY, parseWeekStart } from '../model/calendar.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { countReleased } from '../warehouse/ledger.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -86,7 +85,6 @@ export async function sliceStatus(
     cells: summedCells(metrics),
     unproven_periods: periods.filter((period) => period.is_unproven).length,
     building_periods: table?.building_periods ?? null,
-    released_periods: warehouse === null ? 0 : await countReleased(warehouse, name),
     restated: await read('status/restatements', restatedMetric, since(RESTATED_DAYS)),
     maturation: await read('status/maturation', maturationAge),
     backtest: await read('status/backtest', backtestAge),

@@ -174,8 +174,6 @@ export interface SliceStatus {
   readonly unproven_periods: number;
   /** Periods in the table that is being built because the slice's meaning changed; null if none is being built. */
   readonly building_periods: number | null;
-  /** Periods that `retain` deleted and that Delta tables with `keep_released` still store. */
-  readonly released_periods: number;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly z.infer<typeof restatedMetric>[];
   /** By metric in configured order, then by age; empty with too little history. */

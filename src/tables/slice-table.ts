@@ -268,7 +268,6 @@ async function forget(warehouse: Warehouse, slice: string, fingerprint: string):
   await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/forget_metric'), [slice, fingerprint, null]);
   await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
-  await warehouse.run(statement('load/forget_released'), [slice, fingerprint, null, null]);
   await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
 }
 
@@ -301,13 +300,12 @@ export async function swapTables(
 
 /**
  * Deletes the periods before the first day that `retain` keeps, with their ledger entries, in one transaction; null if there
- * are none. The newest stays until a period to be kept is loaded, as the coverage depends on it. Loads stay on record. With
- * `keeps`, copies keep the live table's periods, so the ledger keeps what finality states of them.
+ * are none. The newest stays until a period to be kept is loaded, as the coverage depends on it. Loads stay on record.
  */
 export async function deleteOld(
   warehouse: Warehouse,
-  { slice, fingerprint, table, state }: Target,
-  { planAt, keeps }: { readonly planAt: Date; readonly keeps: boolean },
+  { slice, fingerprint, table }: Target,
+  planAt: Date,
 ): Promise<{ readonly periods: number; readonly rows: number; readonly before: Day } | null> {
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
@@ -324,14 +322,6 @@ export async function deleteOld(
   if (periods === 0) return null;
   const days = { start: first, end: before };
   return warehouse.transact(async () => {
-    const isKept = keeps && state === 'live';
-    if (isKept)
-      await warehouse.run(statement('load/release_periods'), [
-        slice.name,
-        fingerprint,
-        first,
-        before,
-      ]);
     const rows = await warehouse.run(`delete from ${table} where ${insideDays(slice.grain, days)}`);
     if (rows > 0) warehouse.reclaimAtClose();
     const bounds = ledgerBounds(slice.grain, days);

@@ -73,7 +73,7 @@ export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable =>
 /** `2026-02-15 00:00` (UTC), or `now` if something is due already. */
 const dueText = (next: string, asOf: string): string => (next <= asOf ? 'now' : clockText(next));
 
-/** A sentence each: what is loaded of a slice, how fresh it is, whether its meaning changes, how many periods were released. */
+/** A sentence each: what is loaded of a slice, how fresh it is, whether its meaning changes. */
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   const {
     periods,
@@ -82,8 +82,8 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
     newest_period: newest,
     newest_fetch_at: fetchedAt,
     next_refresh_at: next,
+    building_periods: building,
   } = slice;
-  const { building_periods: building, released_periods: released } = slice;
   if (periods.expected === 0)
     return [
       'no period: its date period has not begun or ends before it begins, or `retain` keeps none of it',
@@ -98,10 +98,6 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   if (building !== null)
     facts.push(
       `its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`,
-    );
-  if (released > 0)
-    facts.push(
-      `${countText(released, 'period')} released by \`retain\`, kept only by Delta tables with keep_released`,
     );
   return facts;
 }

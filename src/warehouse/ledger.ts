@@ -186,19 +186,6 @@ export async function learnParts(
   await warehouse.run(statement('ledger/learn_parts'), learned);
 }
 
-/** The number of a slice's deleted periods that copies with `keep_released` still have. */
-export async function countReleased(
-  warehouse: Pick<Warehouse, 'rows'>,
-  slice: string,
-): Promise<number> {
-  const [found] = await warehouse.rows(
-    statement('status/released'),
-    [slice],
-    z.object({ periods: count }),
-  );
-  return found?.periods ?? 0;
-}
-
 /** The clocks of two machines that write one warehouse may differ by this much. */
 const TOLERANCE_MS = 5 * 60_000;
 

@@ -1,11 +1,16 @@
 /** `retain`: the one setting that lets go of periods. */
 
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { askedReports, runNight } from '../support/night.ts';
+import { readDelta } from '../support/delta-reader.ts';
+import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -47,6 +52,42 @@ test('only periods before the first day that is kept leave the table and the led
   const again = await runNight(scenario, new Date('2026-06-06T02:30:00Z'), { slices });
   expect(again.failures).toEqual([]);
   expect(await periods()).toEqual(await days());
+});
+
+test('periods leave the warehouse and every copy in the same run', async () => {
+  scenario = await openScenario([daily], { simulator: world });
+  const snapshot = join(scenario.directory, 'a.duckdb');
+  const tables = join(scenario.directory, 'tables');
+  const lake = join(scenario.directory, 'lake');
+  const publish = [
+    { kind: 'duckdb', path: snapshot, mode: 0o644 },
+    { kind: 'delta', path: tables, mode: 0o644, keepMs: 0 },
+    { kind: 'parquet', path: lake, mode: 0o644 },
+  ] as const;
+  const copies = async (): Promise<unknown[]> => {
+    const sql = 'select distinct day::varchar as day from';
+    const rows = [
+      await ask(snapshot, `${sql} daily order by day`),
+      await readDelta(join(tables, 'daily')),
+      await ask(':memory:', `${sql} '${lake}/daily/**/*.parquet' order by day`),
+    ];
+    return rows.map((each) => [...new Set(each.map((row) => String(row['day'])))].toSorted());
+  };
+  await scenario.night(new Date('2026-06-05T02:30:00Z'), { publish });
+  const slices = [{ ...daily, retainDays: 3 }];
+  await scenario.night(new Date('2026-06-06T02:30:00Z'), { publish, slices });
+  const kept = ['2026-06-03', '2026-06-04', '2026-06-05'];
+  expect(await days()).toEqual(kept);
+  expect(await copies()).toEqual([kept, kept, kept]);
+});
+
+test('a replay that loads nothing leaves the periods, as it publishes nothing either', async () => {
+  scenario = await openScenario([daily], { simulator: world });
+  await runNight(scenario, new Date('2026-06-05T02:30:00Z'));
+  const slices = [{ ...daily, retainDays: 1 }];
+  mkdirSync(`${scenario.config.warehouse}.archive`);
+  await replayInto(scenario, { slices }, { asOf: new Date('2026-06-05T02:30:00Z') });
+  expect(await days()).toHaveLength(4);
 });
 
 test('a backfill covers only days that have begun and that are kept, says which, and is refused where there is none', async () => {

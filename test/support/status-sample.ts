@@ -69,7 +69,6 @@ export function sampleSlice(given: {
     periods: periodCounts(ages),
     cells: summedCells(metrics),
     building_periods: null,
-    released_periods: 0,
     restated: [],
     maturation: [],
     backtest: [],

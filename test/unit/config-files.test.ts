@@ -316,7 +316,6 @@ warehouse: data/warehouse.duckdb
 publish:
   - delta: s3://bucket/x
     keep: 3d
-    keep_released: false
     column_mapping: false
   - duckdb: a
     mode: "0644"

@@ -108,8 +108,6 @@ export interface Night extends DeltaPlace {
   readonly nowMs: number;
   /** Files removed up to this instant are deleted; -Infinity: none is. */
   readonly keptSinceMs: number;
-  /** Per slice the first days of periods whose files stay although `retain` deleted their rows from the warehouse. */
-  readonly released: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Commits the next version of a table. Throws `STORAGE_FAILED` and changes nothing if another program committed meanwhile. */

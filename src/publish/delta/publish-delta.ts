@@ -16,7 +16,7 @@ import { writeFiles } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable } from './commit.ts';
 import type { DeltaPlace, Night, StoredTable } from './commit.ts';
-import { releasedFiles, releasedPeriods, releasedSource, removalsOf, sweep } from './leaving.ts';
+import { removalsOf, sweep } from './leaving.ts';
 import { newerProtocol, type Action, type Add, type DeltaTable } from './log.ts';
 import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './table.ts';
 import type { DeltaForm } from './table.ts';
@@ -32,7 +32,7 @@ export async function publishDelta(
 ): Promise<CopyReport> {
   const { warehouse, store, target, signal } = place;
   const { keepMs } = target;
-  const tables = await deltaTables(warehouse, target.keepReleased);
+  const tables = await deltaTables(warehouse);
   const names = tables.map(({ name, columns }) => ({
     name,
     columns: columns.map((column) => column.name),
@@ -71,7 +71,6 @@ export async function publishDelta(
     owner: own.id ?? own.path,
     nowMs,
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
-    released: target.keepReleased ? await releasedPeriods(warehouse) : new Map(),
     version:
       Math.max(...[...found.map(({ stored }) => stored), ...away].map(({ version }) => version)) +
       1,
@@ -118,33 +117,13 @@ async function commitTable(
     table,
     new Map([...filesOf].map(([key, { content }]) => [key, content])),
   );
-  const staying = new Set(releasedFiles(stored, night.released));
-  const stays = (key: string): boolean =>
-    filesOf.get(key)?.files.every((add) => staying.has(add)) === true;
-  const leaving = plan.removed.filter((key) => !stays(key));
-  // The warehouse may have a part of a released period.
-  const changed = plan.write.filter(({ period }) => !stays(period));
-  // Files of released periods that cannot stay, such as those with other types, are written again from themselves.
-  const outdated = [...filesOf.keys()].filter(
-    (key) => stays(key) && filesOf.get(key)?.content === null,
-  );
-  const added = await addFiles(night, form, changed);
-  for (const period of outdated) {
-    const files = filesOf.get(period)?.files ?? [];
-    const source = await releasedSource(night, form, stored, { period, files });
-    const file = { period, rows: 0, content: 'released', stamp: '', sums: {} };
-    added.push(
-      ...(await addFiles(night, formOf({ ...table, rows: () => source }, form.metaData, night), [
-        file,
-      ])),
-    );
-  }
+  const added = await addFiles(night, form, plan.write);
   const restamped = plan.keep.flatMap(({ period, stamp }): Add[] => {
     const { files: [add] = [], content = null } = filesOf.get(period) ?? {};
     if (add === undefined || content === null || content.stamp === stamp) return [];
     return [{ ...add, dataChange: false, tags: tagsOf({ ...content, stamp }) }];
   });
-  const replaced = [...changed.map(({ period }) => period), ...leaving, ...outdated];
+  const replaced = [...plan.write.map(({ period }) => period), ...plan.removed];
   const { metaData } = form;
   const protocol = newerProtocol(before?.protocol ?? null, form.protocol);
   const actions: Action[] = [
@@ -157,7 +136,7 @@ async function commitTable(
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   const now = await commitVersion(night, stored, actions);
-  return { now, written: changed.length, removed: leaving.length };
+  return { now, written: plan.write.length, removed: plan.removed.length };
 }
 
 interface PeriodFiles {

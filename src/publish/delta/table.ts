@@ -13,7 +13,7 @@ import type { Night } from './commit.ts';
 import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './log.ts';
 
 /** The property that states the slice whose rows a table holds. */
-export const SLICE = 'ripen.slice';
+const SLICE = 'ripen.slice';
 /** Name and type of every column, the type empty for a former one; the position, from 1, is the column's number in files. */
 const COLUMNS = 'ripen.columns';
 const MODE = 'delta.columnMapping.mode';
