@@ -149,6 +149,18 @@ export function stoppedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
 }
 
+/** The words in a failure's message if a proxy, not the service, refused the credentials. */
+export const PROXY_CREDENTIALS = 'the proxy answered 407';
+
+/** Whether the service refused its token. */
+export const isOfToken = ({
+  code,
+  message,
+}: {
+  readonly code: string;
+  readonly message: string;
+}): boolean => code === 'CREDENTIALS_REFUSED' && !message.includes(PROXY_CREDENTIALS);
+
 /**
  * Returns a thrown `Failure` as it is, and anything else as the cause of a new one: `INTERRUPTED` if the caller's signal has
  * aborted, `ENGINE_MEMORY` if memory ran out, and `BUG` otherwise.

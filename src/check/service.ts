@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/read-config.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isOfToken } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
 import { timeoutSignal } from '../model/duration.ts';
@@ -64,10 +64,7 @@ export async function requestedService(
       const found = findingOf(ended.aborted ? unanswered(setting, because) : thrown);
       const token =
         stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
-      const place = placeOf(stated, [
-        'service',
-        found.code === 'CREDENTIALS_REFUSED' ? token : setting,
-      ]);
+      const place = placeOf(stated, ['service', isOfToken(found) ? token : setting]);
       return { value: null, findings: [{ ...(await withRemedy(found, config)), ...place }] };
     }
   };

@@ -2,9 +2,17 @@
 
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import {
+  Agent,
+  type buildConnector,
+  type Dispatcher,
+  EnvHttpProxyAgent,
+  errors,
+  Pool,
+} from 'undici';
 import type { Proxy } from '../config/config.ts';
 import { Failure } from '../errors.ts';
+import { timeoutSignal } from '../model/duration.ts';
 
 /** A network that takes longer is down; only an answer may take minutes. */
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -54,6 +62,8 @@ export function openDispatcher({
     proxyTls: connect,
     requestTls: connect,
     clientFactory: proxyPool,
+    factory: (origin: string | URL, options: object) =>
+      tunnelPool(origin, options, { proxy: new URL(address).host, timeoutMs: timeout }),
     ...(credential === null ? {} : { token: credential.reveal() }),
   });
 }
@@ -70,6 +80,32 @@ function proxyPool(proxy: URL, options: Pool.Options): Dispatcher {
     });
   };
   return new Pool(proxy.origin, { ...options, connect: telling });
+}
+
+/**
+ * The pool of tunnels to one origin. Without the errors made here, undici would repeat a CONNECT whose connection closes for
+ * as long as a request waits for it, and wait for its answer without limit.
+ */
+function tunnelPool(
+  origin: string | URL,
+  options: Pool.Options,
+  { proxy, timeoutMs }: { readonly proxy: string; readonly timeoutMs: number },
+): Dispatcher {
+  const { connect } = options;
+  // A host that is reached without the proxy.
+  if (typeof connect !== 'function') return new Pool(origin, options);
+  const limited: buildConnector.connector = (to, done) => {
+    const signal = timeoutSignal(timeoutMs);
+    const connecting = { ...to, signal };
+    connect(connecting, (...outcome) => {
+      const [cause] = outcome;
+      const isLate = signal.aborted && cause === signal.reason;
+      if (!isLate && !(cause instanceof errors.SocketError)) return done(...outcome);
+      const code = isLate ? 'UND_ERR_CONNECT_TIMEOUT' : 'ECONNRESET';
+      done(Object.assign(new Error(code, { cause }), { code, syscall: 'connect', proxy }), null);
+    });
+  };
+  return new Pool(origin, { ...options, connect: limited });
 }
 
 function readCertificates(path: string): string {

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 
 import type { Dispatcher } from 'undici';
 
-import { Failure, textOf } from '../errors.ts';
+import { Failure, PROXY_CREDENTIALS, textOf } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import { Setback, type SetbackKind } from './setback.ts';
 
@@ -38,18 +38,28 @@ export async function exchange<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const deadline = timeoutSignal(request.deadlineMs);
+  const ended = AbortSignal.any([signal, deadline]);
+  // undici heeds a signal only once there is a connection.
+  let abort = (): void => {};
+  const abortion = new Promise<never>((_, reject) => {
+    abort = () => reject(ended.reason);
+    ended.addEventListener('abort', abort);
+  });
   let isAnswered = false;
   try {
     const { origin, target, method, headers, body } = request;
-    const response = await dispatcher.request({
-      origin,
-      path: target,
-      method,
-      headers: { ...headers },
-      body,
-      signal: AbortSignal.any([signal, deadline]),
-      highWaterMark: MAX_WAITING_BYTES,
-    });
+    const response = await Promise.race([
+      abortion,
+      dispatcher.request({
+        origin,
+        path: target,
+        method,
+        headers: { ...headers },
+        body,
+        signal: ended,
+        highWaterMark: MAX_WAITING_BYTES,
+      }),
+    ]);
     isAnswered = true;
     // A body that is abandoned half-way emits an error, which is ignored.
     response.body.on('error', () => {});
@@ -68,6 +78,8 @@ export async function exchange<T>(
       });
     }
     throw error instanceof Setback ? error : lossOf(error, request, isAnswered);
+  } finally {
+    ended.removeEventListener('abort', abort);
   }
 }
 
@@ -127,6 +139,13 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
   if (refusal !== undefined) {
     const message = `could not reach ${request.origin}: the proxy answered ${refusal}`;
+    if (message.endsWith(PROXY_CREDENTIALS)) {
+      return new Failure('CREDENTIALS_REFUSED', `${endpointOf(request)} ${message}`, {
+        facts: { origin: request.origin, endpoint: endpointOf(request) },
+        hint: 'Set the address in HTTPS_PROXY to http://<user>:<password>@<host>:<port>.',
+        cause,
+      });
+    }
     return new Setback('unsent', `proxy ${refusal}`, message, { cause });
   }
   if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, error);

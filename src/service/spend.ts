@@ -1,6 +1,6 @@
 /** Ad spend: one line, one POST, one outcome. A line is never sent again if the first request may have arrived. */
 
-import { Failure } from '../errors.ts';
+import { Failure, isOfToken } from '../errors.ts';
 import { parsed, statedError } from './error-words.ts';
 import { readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
@@ -82,7 +82,7 @@ function undocumented(status: number, stated: string): SpendOutcome {
 
 function outcomeOfFailure(failure: Failure): SpendOutcome {
   const { status } = failure.facts;
-  if (failure.code === 'CREDENTIALS_REFUSED') throw credentialRefused(failure);
+  if (isOfToken(failure)) throw credentialRefused(failure);
   if (typeof status !== 'number') throw failure;
   if (isRedirectedAfter(status)) return { outcome: 'unknown', reason: failure.message, failure };
   const stated = typeof failure.facts['response'] === 'string' ? failure.facts['response'] : '';

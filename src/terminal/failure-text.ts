@@ -4,7 +4,14 @@ import { readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config } from '../config/config.ts';
-import { exitCodes, type Failure, failureCodes, type FailureCode, FULL_DISK } from '../errors.ts';
+import {
+  exitCodes,
+  type Failure,
+  failureCodes,
+  type FailureCode,
+  FULL_DISK,
+  isOfToken,
+} from '../errors.ts';
 import { failedEvent } from '../events.ts';
 import type { FailureSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
@@ -115,7 +122,7 @@ export async function explained(
 /** The failure with its remedy: the setting of a refused token, or what to delete from a full disk; any other as it is. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { code, message } = failure;
-  if (code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
+  if (isOfToken(failure)) return { ...failure, hint: await tokenHint(config) };
   return code === 'STORAGE_FAILED' && message.includes(FULL_DISK)
     ? fullDisk(failure, config)
     : failure;

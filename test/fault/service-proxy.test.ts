@@ -1,14 +1,15 @@
-/** Faults, row 51: a proxy that the environment names, as it is configured and on the wire. */
+/** FAULTS 51: a proxy that the environment names, as it is configured and on the wire. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { Secret } from '../../src/config/secret.ts';
+import { Failure } from '../../src/errors.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { textWith } from '../support/matching.ts';
 import {
@@ -104,8 +105,11 @@ interface RunningProxy {
   close(): Promise<void>;
 }
 
-/** A proxy that opens tunnels to one port of this machine, whatever host is asked for; or answers with a status. */
-async function startProxy(port: number, status = 200): Promise<RunningProxy> {
+/** What a proxy does with a CONNECT: answers with a status (200 opens a tunnel), hangs up, or never answers. */
+type Reaction = number | 'drop' | 'ignore';
+
+/** A proxy that opens tunnels to one port of this machine, whatever host is asked for. */
+async function startProxy(port: number, reaction: Reaction = 200): Promise<RunningProxy> {
   const requested: { target: string; headers: IncomingMessage['headers'] }[] = [];
   const carried: Buffer[] = [];
   const open = new Set<Socket>();
@@ -114,8 +118,15 @@ async function startProxy(port: number, status = 200): Promise<RunningProxy> {
   server.on('connect', (request: IncomingMessage, client: Socket) => {
     requested.push({ target: request.url ?? '', headers: request.headers });
     client.on('error', () => {});
-    if (status !== 200) {
-      client.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    if (reaction === 'drop') {
+      client.destroy();
+      return;
+    }
+    open.add(client);
+    client.on('close', () => open.delete(client));
+    if (reaction === 'ignore') return;
+    if (reaction !== 200) {
+      client.end(`HTTP/1.1 ${reaction} No\r\ncontent-length: 0\r\n\r\n`);
       return;
     }
     const upstream = connectTcp(port, '127.0.0.1', () => {
@@ -123,12 +134,8 @@ async function startProxy(port: number, status = 200): Promise<RunningProxy> {
       client.on('data', (bytes: Buffer) => carried.push(bytes));
       client.pipe(upstream).pipe(client);
     });
-    open.add(client);
     peak = Math.max(peak, open.size);
-    client.on('close', () => {
-      open.delete(client);
-      upstream.destroy();
-    });
+    client.on('close', () => upstream.destroy());
     upstream.on('error', () => client.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -156,10 +163,13 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
   });
 
   /** The service under a name that only the proxy can reach. */
-  async function serve(overrides: Partial<HttpService> = {}, status = 200): Promise<void> {
+  async function serve(
+    overrides: Partial<HttpService> = {},
+    reaction: Reaction = 200,
+  ): Promise<void> {
     const pem = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
     server = await startScriptedServer(() => json({ rows: [] }, { afterMs: 20 }), pem);
-    proxy = await startProxy(Number(new URL(server.origin).port), status);
+    proxy = await startProxy(Number(new URL(server.origin).port), reaction);
     const throughProxy = {
       address: proxy.address,
       credential: new Secret('Basic cHJveHk6bWFya2Vk'),
@@ -201,7 +211,7 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
     }
   });
 
-  test.each([407, 403, 502])(
+  test.each([403, 502])(
     'that the proxy answers %i was not sent: 6 tries, the proxy named, a line of ad spend to be sent again',
     async (status) => {
       await serve({}, status);
@@ -219,6 +229,49 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
       expect(server.received).toEqual([]);
     },
   );
+
+  test('that the proxy answers 407 is refused at the first try, with the place of its credentials', async () => {
+    await serve({}, 407);
+    expect(await failureFrom(ask())).toMatchObject({
+      code: 'CREDENTIALS_REFUSED',
+      message: textWith('the proxy answered 407'),
+      hint: textWith('HTTPS_PROXY'),
+    });
+    expect(proxy.requested.length).toBe(1);
+    const spend = await failureFrom(connection.service.submitSpend(line, connection.signal));
+    expect(spend).toMatchObject({ code: 'CREDENTIALS_REFUSED' });
+  });
+
+  test.each([
+    ['drop', 'ECONNRESET'],
+    ['ignore', 'UND_ERR_CONNECT_TIMEOUT'],
+  ] as const)(
+    'through a proxy whose reaction to CONNECT is to %s it fails after 6 tries as SOURCE_UNAVAILABLE',
+    async (reaction, because) => {
+      await serve({ requestTimeoutMs: 400 }, reaction);
+      expect(await failureFrom(ask())).toMatchObject({
+        code: 'SOURCE_UNAVAILABLE',
+        message: textWith(`through the proxy ${new URL(proxy.address).host}: ${because}`),
+        facts: { attempts: 6, because },
+      });
+      expect(proxy.requested.length).toBe(6);
+      const spend = await failureFrom(connection.service.submitSpend(line, connection.signal));
+      expect(spend).toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
+      expect(proxy.requested.length).toBe(12);
+    },
+  );
+
+  test('that waits for a proxy to answer CONNECT ends at once when it is stopped', async () => {
+    await serve({}, 'ignore');
+    const stop = new AbortController();
+    const call = failureFrom(
+      connection.service.report({ metrics: 'installs' }, join(directory, 'a'), stop.signal),
+    );
+    await vi.waitFor(() => expect(proxy.requested.length).toBe(1));
+    stop.abort(new Failure('DEADLINE_PASSED', 'the deadline passed'));
+    expect(await call).toMatchObject({ code: 'DEADLINE_PASSED' });
+    await connection.service.close();
+  });
 
   test('through a proxy that is not there fails after 6 tries as SOURCE_UNAVAILABLE', async () => {
     await serve();
