@@ -52,7 +52,8 @@ export async function sync(
 /** Brings the tables up to date: loads what is due, then deletes what `retain` no longer keeps. */
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const { catalog, slices } = await source.begin();
-  const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
+  const starred = await starredSlices(run, slices, catalog);
+  const targets = await prepareTargets(run, starred, catalog);
   const plans = await source.plan([...targets.values()]);
   const prepared = new Map(targets);
   for (const plan of plans) await recordPlan(plan, run);

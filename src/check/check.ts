@@ -5,10 +5,10 @@ import type { Problem } from '../config/config-problems.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Slice } from '../model/slice.ts';
-import { starRefusal, starsOf, withStars } from '../model/stars.ts';
+import { hasStars, starRefusal, starsOf, twinsText, withStars } from '../model/stars.ts';
 import { countText, namesText } from '../terminal/measure.ts';
 import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
-import { placeFindings } from './warehouse.ts';
+import { loadedMetricsAt, placeFindings } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
 import { type CheckedSlice, sliceFindings } from './slice.ts';
@@ -37,12 +37,17 @@ export async function findingsOf(
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
-  const slices = config.slices.map((slice) => withStars(slice, lists.metrics));
+  const loaded = config.slices.some(hasStars) ? await loadedMetricsAt(config.warehouse) : null;
+  const slices = config.slices.map((slice) =>
+    withStars(slice, lists.metrics, loaded?.get(slice.name)),
+  );
   const places = await placeFindings({ ...config, slices }, checking);
   return mergedNotes([
     ...places,
     ...service.findings,
-    ...config.slices.flatMap((slice, index) => starFindings({ slice, index, stated, lists })),
+    ...config.slices.flatMap((slice, index) =>
+      starFindings({ slice, index, stated, lists }, loaded?.get(slice.name)),
+    ),
     ...slices.flatMap((slice, index) =>
       sliceFindings({ slice, index, stated, lists }, service.catalog, at),
     ),
@@ -51,19 +56,21 @@ export async function findingsOf(
 }
 
 /** What the stars of a slice stand for, or why the slice cannot be loaded with them. */
-function starFindings({ slice, index, stated, lists }: CheckedSlice): Finding[] {
+function starFindings(
+  { slice, index, stated, lists }: CheckedSlice,
+  loaded?: ReadonlySet<string>,
+): Finding[] {
   const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
   const refusal = lists.metrics.size === 0 ? null : starRefusal(slice, lists.metrics);
   if (refusal !== null)
     return [findingOf(new Failure('CONFIG_INVALID', refusal.message, refusal), place)];
-  return starsOf(slice, lists.metrics).map(({ pattern, metrics }) =>
-    finding(
-      'note',
-      `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`,
-      null,
-      place,
-    ),
-  );
+  const stars = starsOf(slice, lists.metrics, loaded);
+  const notes = stars.map(({ pattern, metrics }) => {
+    const text = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`;
+    return finding('note', text, null, place);
+  });
+  const twins = twinsText(stars);
+  return twins === null ? notes : [...notes, finding('warning', twins, null, place)];
 }
 
 /** How many slices have only metrics that filters-data lists. */

@@ -144,6 +144,14 @@ async function unconfiguredFindings(
 
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
+/** Returns the metrics of each slice's table, by slice; none if the warehouse cannot be read. */
+export async function loadedMetricsAt(
+  path: string,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  if (!warehouseExists(path)) return new Map();
+  return withWarehouse(path, { ...opening, mode: 'read' }, storedMetrics).catch(() => new Map());
+}
+
 /** The metrics of each slice's table, by slice. */
 async function storedMetrics(
   warehouse: Warehouse,

@@ -10,16 +10,22 @@ export const MOST_STARRED = 200;
 export interface Star {
   readonly pattern: string;
   readonly metrics: readonly string[];
+  /** Listed metrics that match too but differ from a column by letter case alone, each with that column. */
+  readonly twins: ReadonlyMap<string, string>;
 }
 
 export const isStar = (metric: string): boolean => metric.includes('*');
 
 export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
 
-/** The listed metrics that each star matches, sorted: each once, without those the slice states or that cannot be columns. */
+/**
+ * Returns the listed metrics that each star matches, sorted: each once, without those the slice states or that cannot be
+ * columns. Of two names that differ by letter case alone the loaded one stays, else the one listed first.
+ */
 export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,
   listed: Iterable<string>,
+  loaded: ReadonlySet<string> = new Set(),
 ): Star[] {
   const stated = [
     ...dimensions,
@@ -27,23 +33,48 @@ export function starsOf(
     ...dateDimensions,
     ...ownColumns,
   ];
-  const taken = new Set(stated.map((name) => name.toLowerCase()));
+  const columns = new Map(stated.map((name) => [name.toLowerCase(), name]));
   // The service has no escape for a comma.
-  const names = [...new Set(listed)].filter((name) => !name.includes(',')).toSorted();
+  const names = [...listed].filter((name) => !name.includes(','));
+  const candidates = new Set([...names.filter((name) => loaded.has(name)), ...names]);
   return metrics.filter(isStar).map((pattern) => {
-    const matched = names.filter((name) => {
-      const isFree = !taken.has(name.toLowerCase()) && globMatches(pattern, name);
-      if (isFree) taken.add(name.toLowerCase());
-      return isFree;
-    });
-    return { pattern, metrics: matched };
+    const matched: string[] = [];
+    const twins = new Map<string, string>();
+    for (const name of candidates) {
+      if (!globMatches(pattern, name)) continue;
+      candidates.delete(name);
+      const column = columns.get(name.toLowerCase());
+      if (column === undefined) {
+        columns.set(name.toLowerCase(), name);
+        matched.push(name);
+      } else if (column !== name) twins.set(name, column);
+    }
+    return { pattern, metrics: matched.toSorted(), twins };
   });
 }
 
+/** Says which metrics of the stars are not loaded for their letter case; null if there are none. */
+export function twinsText(stars: readonly Star[]): string | null {
+  const texts = stars.flatMap(({ twins }) =>
+    [...twins].map(
+      ([name, column]) => `${name}, which differs from ${column} by letter case alone`,
+    ),
+  );
+  return texts.length === 0
+    ? null
+    : `The patterns also match metrics that are not loaded: ${texts.join('; ')}`;
+}
+
 /** The slice with each star replaced by the metrics it stands for; unchanged if it has no stars. */
-export function withStars(slice: Slice, listed: Iterable<string>): Slice {
+export function withStars(
+  slice: Slice,
+  listed: Iterable<string>,
+  loaded: ReadonlySet<string> = new Set(),
+): Slice {
   if (!hasStars(slice)) return slice;
-  const stars = new Map(starsOf(slice, listed).map(({ pattern, metrics }) => [pattern, metrics]));
+  const stars = new Map(
+    starsOf(slice, listed, loaded).map(({ pattern, metrics }) => [pattern, metrics]),
+  );
   return { ...slice, metrics: slice.metrics.flatMap((name) => stars.get(name) ?? [name]) };
 }
 

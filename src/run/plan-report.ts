@@ -9,11 +9,11 @@ import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
 import { storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
-import { readAdditivity } from '../tables/slice-metrics.ts';
+import { loadedMetrics, readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
-import { starRefusal, starsOf, withStars } from '../model/stars.ts';
+import { type Star, starRefusal, starsOf, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
@@ -137,25 +137,22 @@ async function explainedPlans(
     const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
     if (refusal !== null)
       throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
-    const slice = withStars(stated, listed);
+    const loaded = await loadedMetrics(warehouse, stated.name);
+    const slice = withStars(stated, listed, loaded);
     const ledger = await readSliceLedger(warehouse, slice.name);
     await refuseUnloadable(warehouse, slice, ledger);
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
     const plan = planSlice({ slice, metrics, ledger, planAt, forced: null });
     const { live } = ledger;
-    const stars = listed.length === 0 ? [] : plannedStars(stated, listed, live);
+    const stars = listed.length === 0 ? [] : plannedStars(starsOf(stated, listed, loaded), live);
     explained.push({ plan, live, stars });
   }
   return explained;
 }
 
-function plannedStars(
-  slice: Slice,
-  listed: readonly string[],
-  live: SliceTable | null,
-): PlannedStar[] {
+function plannedStars(stars: readonly Star[], live: SliceTable | null): PlannedStar[] {
   const loaded = new Set([...(live?.periods.values() ?? [])].flatMap(({ metrics }) => metrics));
-  return starsOf(slice, listed).map(({ pattern, metrics }) => ({
+  return stars.map(({ pattern, metrics }) => ({
     pattern,
     metrics,
     new_metrics: metrics.filter((metric) => !loaded.has(metric)),

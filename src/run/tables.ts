@@ -5,13 +5,13 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
-import { recordedUnknown } from '../tables/slice-metrics.ts';
+import { loadedMetrics, recordedUnknown } from '../tables/slice-metrics.ts';
 import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
 import type { Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { starRefusal, withStars } from '../model/stars.ts';
+import { starRefusal, starsOf, twinsText, withStars } from '../model/stars.ts';
 import { type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
 import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
@@ -23,19 +23,27 @@ import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 
 /** The slices with stars replaced by the catalog's metrics. One whose stars match nothing, or too much, fails by itself. */
-export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catalog): Slice[] {
+export async function starredSlices(
+  run: Run,
+  slices: readonly Slice[],
+  catalog: Catalog,
+): Promise<Slice[]> {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  return slices.flatMap((slice) => {
+  const starred: Slice[] = [];
+  for (const slice of slices) {
     const refusal = starRefusal(slice, listed);
-    if (refusal === null) return [withStars(slice, listed)];
-    const { message, hint } = refusal;
-    recordFailed(
-      new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}.`, { hint }),
-      slice.name,
-      run,
-    );
-    return [];
-  });
+    if (refusal !== null) {
+      const message = `slice ${slice.name}: ${refusal.message}.`;
+      recordFailed(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
+      continue;
+    }
+    const loaded = await loadedMetrics(run.warehouse, slice.name);
+    const twins = twinsText(starsOf(slice, listed, loaded));
+    if (twins !== null)
+      await warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
+    starred.push(withStars(slice, listed, loaded));
+  }
+  return starred;
 }
 
 /** Slices whose ledgers are read together; more would fill the memory. */

@@ -10,6 +10,7 @@ import type { Emit } from '../events.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { metricFilterNames } from '../model/catalog.ts';
 import { hasStars, withStars } from '../model/stars.ts';
+import { loadedMetrics } from '../tables/slice-metrics.ts';
 import { futureFetch } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { instant, statement } from '../warehouse/sql.ts';
@@ -36,7 +37,8 @@ export async function readStatus(
   const listed =
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   for (const stated of config.slices) {
-    slices.push(await sliceStatus(warehouse, withStars(stated, listed), planAt));
+    const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, stated.name);
+    slices.push(await sliceStatus(warehouse, withStars(stated, listed, loaded), planAt));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const stored =

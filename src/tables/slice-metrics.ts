@@ -102,6 +102,14 @@ const readRecorded = rememberingEach(
   },
 );
 
+/** Returns the metrics that a slice's table has, as last recorded. */
+export async function loadedMetrics(
+  warehouse: Warehouse,
+  slice: string,
+): Promise<ReadonlySet<string>> {
+  return new Set((await readRecorded(warehouse, slice)).map(({ metric }) => metric));
+}
+
 /** The metrics of a slice that were last recorded as having no documented form. */
 export async function recordedUnknown(
   warehouse: Warehouse,

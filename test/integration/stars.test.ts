@@ -135,3 +135,34 @@ test('a star that matches nothing, or more than max_metrics allows, fails its sl
     'slice daily: with what e2*_events stands for it has 113 metrics, and at most 2 are allowed. Readers have no data of daily yet.',
   ]);
 });
+
+test('of two metrics that differ by letter case alone the loaded one stays, else the one listed first; a warning names the other', async () => {
+  lists.events = ['purchase_events'];
+  const config = await configured(['installs', '*_events']);
+  await syncOn(config, 0);
+  const before = await query(readable(config), 'select day, purchase_events from daily');
+  lists.events = ['Purchase_events', 'level_events', 'LEVEL_events', 'purchase_events'];
+  const twins =
+    'The patterns also match metrics that are not loaded: ' +
+    'Purchase_events, which differs from purchase_events by letter case alone; ' +
+    'LEVEL_events, which differs from level_events by letter case alone';
+  expect(await messagesOf(config, 1)).toContain(`warning: ${twins}`);
+  for (const number of [1, 2]) {
+    expect(await syncOn(config, number)).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await metricColumns(config)).toEqual(['installs', 'level_events', 'purchase_events']);
+  }
+  expect(await query(readable(config), 'select day, purchase_events from daily')).toEqual(
+    expect.arrayContaining(before),
+  );
+  const warned = await column(
+    readable(config),
+    "select message from ripen.warnings where code = 'METRIC_CASE_TWIN'",
+  );
+  expect(warned).toEqual([`${twins}.`, `${twins}.`]);
+  expect((await plan(config, { asOf: night(2) })).slices[0]?.stars?.[0]?.metrics).toEqual([
+    'level_events',
+    'purchase_events',
+  ]);
+  const [daily] = (await status(config, { asOf: night(2) })).slices;
+  expect(daily?.metrics.map(({ metric }) => metric)).toEqual(await metricColumns(config));
+});
