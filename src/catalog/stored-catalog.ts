@@ -54,7 +54,7 @@ export async function refreshCatalog(
     if (!listing.some(isMetricItem)) throw nothingListed();
     return await adoptCatalog(listing, planAt, run);
   } catch (error) {
-    const failure = asFailure(error);
+    const failure = asFailure(error, signal);
     const isOptional =
       seenAt !== null &&
       failure.kind !== 'storage' &&

@@ -188,7 +188,7 @@ async function orRecord(run: Run, act: () => Promise<unknown>): Promise<void> {
   try {
     await act();
   } catch (error) {
-    const failure = asFailure(error);
+    const failure = asFailure(error, run.signal);
     if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted)
       throw failure;
     run.record.fail(failure);
