@@ -85,7 +85,8 @@ export function resolvedText(inspection: Inspection): string {
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
   const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
   // The environment takes precedence over `.env`.
-  const lacking = parseEnv(await readFile(join(dirname(file), '.env'), 'utf8').catch(() => ''));
+  const dotEnv = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');
+  const lacking = parseEnv(dotEnv.replace(/^\uFEFF/, ''));
   const text = await readText(file, options.file !== undefined);
   return inspectText(text, {
     ...options,

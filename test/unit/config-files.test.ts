@@ -71,6 +71,14 @@ describe('finding the file', () => {
     expect(config.partners).toBe(false);
   });
 
+  test('a `.env` with a byte order mark and Windows line ends sets its first variable, too', async () => {
+    await writeFile(join(directory, '.env'), '\uFEFFSTORE=a.duckdb\r\nMORE=1\r\n');
+    await writeFile(join(directory, 'env.yaml'), 'service: simulator\nwarehouse: ${STORE}\n');
+    const { warehouse } = await readConfig({ file: 'env.yaml', directory, environment: {} });
+    expect(warehouse).toBe(join(directory, 'a.duckdb'));
+    await rm(join(directory, '.env'));
+  });
+
   test('a file that is not UTF-8 is refused', async () => {
     const text = 'service: simulator\n# \uFFFD ü\nwarehouse: "S\xE3o.duckdb"\n';
     const [before = '', after = ''] = text.split('\xE3');
