@@ -2,14 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import {
-  Agent,
-  type buildConnector,
-  type Dispatcher,
-  EnvHttpProxyAgent,
-  errors,
-  Pool,
-} from 'undici';
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Proxy } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
@@ -100,7 +93,8 @@ function tunnelPool(
     connect(connecting, (...outcome) => {
       const [cause] = outcome;
       const isLate = signal.aborted && cause === signal.reason;
-      if (!isLate && !(cause instanceof errors.SocketError)) return done(...outcome);
+      const isClosed = cause !== null && 'code' in cause && cause.code === 'UND_ERR_SOCKET';
+      if (!isLate && !isClosed) return done(...outcome);
       const code = isLate ? 'UND_ERR_CONNECT_TIMEOUT' : 'ECONNRESET';
       done(Object.assign(new Error(code, { cause }), { code, syscall: 'connect', proxy }), null);
     });
