@@ -15,7 +15,7 @@ import type { CatalogItem } from './model/catalog-item.ts';
 import type { Link, Partner } from './model/link.ts';
 import {
   type Circumstances,
-  circumstancesOf,
+  withDefaults,
   onScratchWarehouse,
   onWarehouse,
   withService,
@@ -134,18 +134,18 @@ export const sendSpend = configVerb(
   async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
     const { sendSpend: send } = await import('./spend/send-spend.ts');
     const { file, dryRun = false, resendUnknown = false } = options;
-    const standing = circumstancesOf(config, options);
-    const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
+    const resolved = withDefaults(config, options);
+    const request = { file: resolve(file), dryRun, resendUnknown, now: resolved.planAt };
     const { warehouseExists } = await import('./warehouse/opening.ts');
-    const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
-      withService(config, standing, async (service) =>
-        send(request, { ...standing, warehouse, service }),
+    const sendLines = async (warehouse: Warehouse): Promise<SpendSummary> =>
+      withService(config, resolved, async (service) =>
+        send(request, { ...resolved, warehouse, service }),
       );
     const summary =
       dryRun && !warehouseExists(config.warehouse)
-        ? await onScratchWarehouse(config, standing, carryOut)
-        : await onWarehouse(config, 'write', standing, carryOut);
-    for (const failure of summary.failures) standing.emit(failedEvent(failure));
+        ? await onScratchWarehouse(config, resolved, sendLines)
+        : await onWarehouse(config, 'write', resolved, sendLines);
+    for (const failure of summary.failures) resolved.emit(failedEvent(failure));
     return summary;
   },
 );
@@ -155,8 +155,8 @@ async function connected<T>(
   options: Circumstances,
   use: (writing: LinkWriting) => Promise<T>,
 ): Promise<T> {
-  const standing = circumstancesOf(config, options);
-  return withService(config, standing, async (service) => use({ ...standing, service }));
+  const resolved = withDefaults(config, options);
+  return withService(config, resolved, async (service) => use({ ...resolved, service }));
 }
 
 async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {

@@ -55,7 +55,7 @@ const shell: Shell = {
   now: () => new Date(),
   stdout: process.stdout,
   print: (text) => process.stdout.write(`${safe(text)}\n`),
-  tell: (text) => process.stderr.write(`${safe(text)}\n`),
+  printError: (text) => process.stderr.write(`${safe(text)}\n`),
   paint: (text) => process.stderr.write(scrub(text)),
   canAsk: process.stdin.isTTY && process.stderr.isTTY,
   ask,
@@ -123,7 +123,7 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
 function report(thrown: unknown): number {
   const failure = asFailure(thrown, stopping.signal);
   const isInterruption = failure.code === 'INTERRUPTED';
-  if (!isInterruption) shell.tell(failureLines(failure, form, shell.now()));
+  if (!isInterruption) shell.printError(failureLines(failure, form, shell.now()));
   if (form.json) shell.print(failedResult(isInterruption ? null : failure));
   return exitCodeOf([failure]);
 }
@@ -133,7 +133,7 @@ async function main(): Promise<number> {
     const command = await parseCommandLine(process.argv.slice(2), version);
     if (command.kind === 'act') return await command.act(shell);
     if (command.kind === 'text') shell.print(command.text);
-    else shell.tell(command.text);
+    else shell.printError(command.text);
     return command.kind === 'text' ? 0 : exitCodes.usage;
   } catch (thrown) {
     const exitCode = report(thrown);
@@ -154,7 +154,7 @@ async function written(exitCode: number): Promise<number> {
       cause: unwritten,
     },
   );
-  shell.tell(failureLines(failure, form, shell.now()));
+  shell.printError(failureLines(failure, form, shell.now()));
   return gravest([exitCode, exitCodes.storage]);
 }
 

@@ -9,7 +9,7 @@ import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import {
   chosenSlices,
-  circumstancesOf,
+  withDefaults,
   onWarehouse,
   type Circumstances,
 } from './run/circumstances.ts';
@@ -21,15 +21,15 @@ export const publish = configVerb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('./publish/publish.ts');
     const { refreshJoins } = await import('./links/joins.ts');
-    const { refuseUnwritablePlaces } = await import('./publish/places.ts');
-    const { refuseFutureFetch } = await import('./warehouse/ledger.ts');
-    await refuseUnwritablePlaces(config);
-    const standing = circumstancesOf(config, options);
-    return onWarehouse(config, 'write', standing, async (warehouse) => {
-      const { planAt } = standing;
-      await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
+    const { assertWritable } = await import('./publish/places.ts');
+    const { assertNoFutureFetch } = await import('./warehouse/ledger.ts');
+    await assertWritable(config);
+    const resolved = withDefaults(config, options);
+    return onWarehouse(config, 'write', resolved, async (warehouse) => {
+      const { planAt } = resolved;
+      await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
       await refreshJoins(warehouse);
-      return withEvents(await publishCopies(config, warehouse, standing), standing.emit);
+      return withEvents(await publishCopies(config, warehouse, resolved), resolved.emit);
     });
   },
 );
@@ -53,15 +53,15 @@ export const lakeDdl = configVerb(
     const { accountsDdl } = await import('./publish/accounts-ddl.ts');
     const { describedLakes, lakesDdl } = await import('./publish/ddl.ts');
     const { engine, others = [] } = options;
-    const standing = circumstancesOf(config, options);
+    const resolved = withDefaults(config, options);
     if (others.length === 0)
-      return onWarehouse(config, 'read', standing, async (warehouse) =>
-        lakesDdl(engine, config, warehouse, standing.signal),
+      return onWarehouse(config, 'read', resolved, async (warehouse) =>
+        lakesDdl(engine, config, warehouse, resolved.signal),
       );
     const accounts: AccountLakes[] = [];
     for (const each of [config, ...others]) {
-      const lakes = await onWarehouse(each, 'read', standing, async (warehouse) =>
-        describedLakes(engine, each, warehouse, standing.signal),
+      const lakes = await onWarehouse(each, 'read', resolved, async (warehouse) =>
+        describedLakes(engine, each, warehouse, resolved.signal),
       );
       accounts.push({ ...each, lakes });
     }
@@ -74,7 +74,7 @@ export const dbtSources = configVerb(
   [],
   async (config: Config, options: Circumstances = {}): Promise<string> => {
     const { dbtSourcesYaml } = await import('./publish/dbt.ts');
-    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+    return onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) =>
       dbtSourcesYaml(config, warehouse),
     );
   },
@@ -89,14 +89,14 @@ export const drop = configVerb(
   async (config: Config, options: DropOptions): Promise<Dropped> => {
     const { dropSlice } = await import('./drop.ts');
     const { slice, before = null, agree } = options;
-    const standing = circumstancesOf(config, options);
+    const resolved = withDefaults(config, options);
     // Callers without types may return anything, such as the text 'false'.
     const isAgreed = async (loss: Loss): Promise<boolean> =>
       agree === true ||
-      (await resultOf<unknown>('agree', standing.signal, async () => agree(loss))) === true;
+      (await resultOf<unknown>('agree', resolved.signal, async () => agree(loss))) === true;
     return withEvents(
-      await dropSlice(config, { ...standing, slice, before }, isAgreed),
-      standing.emit,
+      await dropSlice(config, { ...resolved, slice, before }, isAgreed),
+      resolved.emit,
     );
   },
 );
@@ -107,7 +107,7 @@ export const dropLoss = configVerb(
   async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
     const { lossOf } = await import('./drop.ts');
     const { slice, before = null } = options;
-    return lossOf(config, { ...circumstancesOf(config, options), slice, before });
+    return lossOf(config, { ...withDefaults(config, options), slice, before });
   },
 );
 
@@ -116,14 +116,14 @@ export const exportRows = configVerb(
   ['output'],
   async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
     const { exportRequest, exportSlice } = await import('./publish/export.ts');
-    const { refuseOutput } = await import('./publish/places.ts');
+    const { assertOutput } = await import('./publish/places.ts');
     if (options.table === undefined && options.slice !== undefined)
       chosenSlices(config, [options.slice]);
-    const standing = circumstancesOf(config, options);
+    const resolved = withDefaults(config, options);
     exportRequest(options);
-    if (options.output !== '-') await refuseOutput(config, options.output);
-    return onWarehouse(config, 'read', standing, async (warehouse) =>
-      exportSlice(warehouse, { ...options, signal: standing.signal }),
+    if (options.output !== '-') await assertOutput(config, options.output);
+    return onWarehouse(config, 'read', resolved, async (warehouse) =>
+      exportSlice(warehouse, { ...options, signal: resolved.signal }),
     );
   },
 );

@@ -13,9 +13,9 @@ import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
 import { publish, type Publication } from './publish/publish.ts';
-import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
+import { assertOwnCopies, assertWritable } from './publish/places.ts';
 import type { Circumstances } from './run/circumstances.ts';
-import { forgetPeriods, forgetSlice, tablesOfSlice } from './warehouse/forgetting.ts';
+import { deletePeriods, deleteSlice, tablesOfSlice } from './warehouse/deleting.ts';
 import { type OpenRequest, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
@@ -58,16 +58,16 @@ export async function dropSlice(
   request: DropRequest,
   agree: (loss: Loss) => Promise<boolean>,
 ): Promise<Dropped> {
-  await refuseUnwritablePlaces(config);
+  await assertWritable(config);
   const { slice, before, emit, signal } = request;
   return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
-    await refuseCopiesOfOthers(config, warehouse, signal);
+    await assertOwnCopies(config, warehouse, signal);
     const { tables, answers, loss } = await measure(config, warehouse, request);
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
-      if (before === null) await forgetSlice(warehouse, slice, tables);
-      else await forgetPeriods(warehouse, slice, before, tables);
+      if (before === null) await deleteSlice(warehouse, slice, tables);
+      else await deletePeriods(warehouse, slice, before, tables);
       // The ledger keeps the fact that something was deleted, but not the data.
       await recordSchemaChange(warehouse, {
         runId: randomUUID(),

@@ -61,7 +61,7 @@ export function warningEvent(code: WarningCode, message: string): RunEvent {
 /** Wraps a listener so that its errors change nothing. If it throws or rejects, it receives one warning, `LISTENER_FAILED`. */
 export function guarded(listener: (event: RunEvent) => unknown): Emit {
   let isReported = false;
-  const tell = (thrown: unknown): void => {
+  const reportThrown = (thrown: unknown): void => {
     if (isReported) return;
     isReported = true;
     emit(
@@ -73,9 +73,9 @@ export function guarded(listener: (event: RunEvent) => unknown): Emit {
   };
   const emit = (event: RunEvent): void => {
     try {
-      Promise.resolve(listener(event)).catch(tell);
+      Promise.resolve(listener(event)).catch(reportThrown);
     } catch (thrown) {
-      tell(thrown);
+      reportThrown(thrown);
     }
   };
   return emit;

@@ -19,7 +19,7 @@ import type { Publication } from './publish/publish.ts';
 import {
   checkForced,
   chosenSlices,
-  circumstancesOf,
+  withDefaults,
   simulatedNow,
   withService,
 } from './run/circumstances.ts';
@@ -145,12 +145,12 @@ export const check = configVerb(
     options: Circumstances = {},
   ): Promise<readonly Finding[]> => {
     const { findingsOf, problemFindings } = await import('./check/check.ts');
-    const { inspectConfig, unplaced } = await import('./config/read-config.ts');
+    const { inspectConfig, noPositions } = await import('./config/read-config.ts');
     const read = isUnread(config)
       ? await inspectConfig(config)
-      : { config, problems: [], stated: unplaced };
+      : { config, problems: [], stated: noPositions };
     if (read.config === null) return problemFindings(read.problems);
-    const { planAt: at, emit, signal } = circumstancesOf(read.config, options);
+    const { planAt: at, emit, signal } = withDefaults(read.config, options);
     return findingsOf(read.config, { stated: read.stated, at, signal }, emit);
   },
   (config) =>
@@ -165,7 +165,7 @@ export const plan = configVerb(
   [],
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
     const { explainPlan } = await import('./run/plan-report.ts');
-    const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    const { planAt, emit, signal, lockWaitMs } = withDefaults(config, options);
     return explainPlan(config, {
       planAt,
       slices: options.slices ?? null,
@@ -218,24 +218,24 @@ async function run(
 ): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
-  const { tellingEnd } = await import('./notify/run-end.ts');
+  const { reportRunEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = 0o644, signal = new AbortController().signal } = options;
   if (metricsFile !== null)
-    await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
+    await (await import('./publish/places.ts')).assertOutput(config, metricsFile);
   const emit = guarded(options.emit ?? (() => {}));
   const asOf = options.asOf ?? simulatedNow(config);
-  return tellingEnd(
+  return reportRunEnd(
     { command: order.command, config, asOf, emit, signal, metricsFile, mode },
-    async (emit, look) => {
+    async (emit, onFinished) => {
       // A scheduled run with impossible options is a run that could not start, and a monitor must see it.
-      const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
+      const { planAt, asOf, lockWaitMs } = withDefaults(config, { ...options, emit });
       chosenSlices(config, order.slices);
       if (order.forced !== null) checkForced(order.forced);
       return withService(config, { planAt, emit }, async (service) =>
         pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), {
           emit,
           signal,
-          look,
+          onFinished,
         }),
       );
     },
@@ -248,8 +248,8 @@ export const replay = configVerb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<SyncSummary> => {
     const { fromArchive } = await import('./run/archive-source.ts');
     const pipeline = await import('./sync.ts');
-    const { tellingFailures } = await import('./notify/run-end.ts');
-    const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    const { emitMissedFailures } = await import('./notify/run-end.ts');
+    const { asOf, emit, signal, lockWaitMs } = withDefaults(config, options);
     const { explained } = await import('./terminal/failure-text.ts');
     const { slices = null } = options;
     const order = {
@@ -259,7 +259,7 @@ export const replay = configVerb(
       acceptLoss: false,
       deadlineMs: null,
     } as const;
-    const summary = await tellingFailures(emit, async (emit) =>
+    const summary = await emitMissedFailures(emit, async (emit) =>
       pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromArchive(config), { emit, signal }),
     );
     const known = { config, report: null, runId: summary.run_id };
@@ -274,8 +274,8 @@ export const status = configVerb(
     const { statusOf } = await import('./status/status.ts');
     const slices = chosenSlices(config, options.slices ?? null);
     if (options.output !== undefined)
-      await (await import('./publish/places.ts')).refuseOutput(config, options.output);
-    const { planAt, emit, signal } = circumstancesOf(config, options);
+      await (await import('./publish/places.ts')).assertOutput(config, options.output);
+    const { planAt, emit, signal } = withDefaults(config, options);
     const report = await statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
     return {
       ...report,

@@ -10,47 +10,47 @@ import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import { publish } from './publish/publish.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
-import { carryOut, type Stages } from './run/carry-out.ts';
-import type { Source, SourceDoor } from './run/source.ts';
+import { executeRun, type RunSteps } from './run/execute-run.ts';
+import type { Source, SourceFactory } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
 import {
   completeDimensions,
   deleteOldPeriods,
   prepareTargets,
-  standingTargets,
+  currentTargets,
   starredSlices,
   warnOfChangedFinals,
 } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
-/** Refreshes what is due (in a backfill the given days, in a replay the archive) and publishes. Throws as `carryOut` does. */
+/** Refreshes what is due (in a backfill the given days, in a replay the archive) and publishes. Throws as `executeRun` does. */
 export async function sync(
   config: Config,
   request: RunRequest,
-  from: SourceDoor,
+  factory: SourceFactory,
   {
     emit,
     signal,
-    look = async () => {},
-  }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
+    onFinished = async () => {},
+  }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<RunSteps, 'onFinished'>>,
 ): Promise<SyncSummary> {
-  const stages: Stages = {
+  const stages: RunSteps = {
     refresh: async (run) => {
-      const source = from.open(run);
+      const source = factory.open(run);
       try {
-        await refresh(run, source, from);
+        await refresh(run, source, factory);
       } finally {
         await source.close();
       }
     },
-    publish: async (run) => publishLoaded(run, from),
-    look,
+    publish: async (run) => publishLoaded(run, factory),
+    onFinished,
   };
-  return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
+  return executeRun({ config, request, emit, signal }, stages, () => factory.statistics());
 }
 
 /** Brings the tables up to date: loads what is due, then deletes what `retain` no longer keeps. */
-async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
+async function refresh(run: Run, source: Source, factory: SourceFactory): Promise<void> {
   const { catalog, slices } = await source.begin();
   const starred = await starredSlices(run, slices, catalog);
   const targets = await prepareTargets(run, starred, catalog);
@@ -65,25 +65,25 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
 
   await loadWindows(plans, run, source, targets);
 
-  const standing = await standingTargets(run, targets, prepared);
+  const current = await currentTargets(run, targets, prepared);
   // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.
-  const isTimeKnown = run.request.asOf !== null || from.confirmedNow() !== null;
-  if (isTimeKnown && !isIdleReplay(run)) await deleteOldPeriods(run, standing);
+  const isTimeKnown = run.request.asOf !== null || factory.confirmedNow() !== null;
+  if (isTimeKnown && !isIdleReplay(run)) await deleteOldPeriods(run, current);
   if (source.canRequest) await warnOfChangedFinals(run);
-  const live = standing.filter(({ state }) => state === 'live');
+  const live = current.filter(({ state }) => state === 'live');
   await measureTables(run.warehouse, live, run.runId);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
 }
 
 /** Publishes what is committed, even after failures: the copies then have what could be loaded. */
-async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
+async function publishLoaded(run: Run, factory: SourceFactory): Promise<void> {
   // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
   // If the refresh ended early, the views may be those of an earlier run, over tables that have changed since.
   await refreshJoins(warehouse);
-  const publishing = { ...config, confirmedNow: from.confirmedNow() };
+  const publishing = { ...config, confirmedNow: factory.confirmedNow() };
   // Recorded one by one: if a signal stops this, the copies before it count as published.
   await publish(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));
 }

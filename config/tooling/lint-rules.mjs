@@ -38,8 +38,21 @@ const noUpdateAcrossAwait = {
   }),
 };
 
+/** Requires `MAX_` or `MIN_` for limits: one word for one thing. */
+const limitNames = {
+  create: (context) => ({
+    VariableDeclarator({ id }) {
+      if (
+        id.type === 'Identifier' &&
+        /^(?:MOST|LEAST|FEWEST|LONGEST|SHORTEST|LARGEST|SMALLEST)_/.test(id.name)
+      )
+        context.report({ node: id, message: `Name the limit ${id.name} MAX_… or MIN_….` });
+    },
+  }),
+};
+
 /** The form oxlint loads a plugin in. */
 export default {
   meta: { name: 'ripen' },
-  rules: { 'no-update-across-await': noUpdateAcrossAwait },
+  rules: { 'no-update-across-await': noUpdateAcrossAwait, 'limit-names': limitNames },
 };

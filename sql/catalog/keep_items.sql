@@ -1,4 +1,4 @@
--- Keeps what filters-data listed before, to compare with; runs before `forget_items`.
+-- Keeps what filters-data listed before, to compare with; runs before `delete_items`.
 -- Returns nothing.
 create or replace temp table catalog_before as
 select

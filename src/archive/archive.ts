@@ -43,7 +43,7 @@ import {
   instantName,
   instantShape,
   isEntryName,
-  narrowed,
+  keepPeriods,
   parseDocument,
   parseSidecar,
   SIDECAR,
@@ -64,7 +64,7 @@ const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
 
 /** Stores a loaded window's answer; `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
-export async function keepWindow(
+export async function archiveWindow(
   warehousePath: string,
   spooled: Spooled,
   asOf: Date | null,
@@ -72,7 +72,7 @@ export async function keepWindow(
   const folder = sliceFolder(warehousePath, spooled.window.slice.name);
   await onDisk('archive', folder, async () => {
     await mkdir(folder, { recursive: true, mode: PRIVATE.folder });
-    await refuseLink(folder);
+    await assertNoLink(folder);
     const path = await mkdtemp(join(folder, entryStem(spooled)));
     try {
       const bodies: BodyFile[] = [];
@@ -198,7 +198,7 @@ export async function answersToDrop(
   }
   const { windows } = await readArchive(warehousePath, slice);
   return windows.flatMap((window) => {
-    const [kept] = narrowed(window, ({ period }) => period.bucket.end > before);
+    const [kept] = keepPeriods(window, ({ period }) => period.bucket.end > before);
     return kept?.entry.periods.length === window.entry.periods.length
       ? []
       : [{ path: window.path, kept }];
@@ -208,7 +208,7 @@ export async function answersToDrop(
 /** Lists a slice's folder. Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
 async function foundIn(folder: string) {
   if (!existsSync(folder)) return [];
-  await refuseLink(folder);
+  await assertNoLink(folder);
   const found = await readdir(folder, { withFileTypes: true });
   return found.map((each) => {
     return {
@@ -230,7 +230,7 @@ async function removeEntry(path: string): Promise<void> {
 
 const remove = async (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
-async function refuseLink(path: string): Promise<void> {
+async function assertNoLink(path: string): Promise<void> {
   if (!(await lstat(path)).isSymbolicLink()) return;
   throw new Failure('STORAGE_FAILED', `The directory ${path} was a symbolic link.`, {
     hint: 'Put a directory in its place; links inside the archive are not followed.',
@@ -254,7 +254,7 @@ interface SeenCatalog {
 }
 
 /** Replaces the stored catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
-export async function keepCatalog(
+export async function archiveCatalog(
   warehousePath: string,
   { seenAt, items }: SeenCatalog,
 ): Promise<void> {
@@ -266,7 +266,9 @@ export async function keepCatalog(
 }
 
 /** Returns the stored catalog, or what is wrong with it; null if none is stored. Throws `STORAGE_FAILED`. */
-export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalog | Damage | null> {
+export async function readArchivedCatalog(
+  warehousePath: string,
+): Promise<SeenCatalog | Damage | null> {
   const path = join(archiveRoot(warehousePath), CATALOG);
   return onDisk('archive', path, async () => {
     const text = await readDocument(path);

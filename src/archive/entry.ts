@@ -77,7 +77,7 @@ export interface Damage {
 }
 
 /** Returns the window with only some of its periods; empty if no period is left. */
-export function narrowed(
+export function keepPeriods(
   { path, entry }: ArchivedWindow,
   isKept: (due: ArchiveEntry['periods'][number]) => boolean,
 ): ArchivedWindow[] {

@@ -52,7 +52,7 @@ export async function refreshCatalog(
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     if (!listing.some(isMetricItem)) throw nothingListed();
-    return await adoptCatalog(listing, planAt, run);
+    return await storeCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error, signal);
     const isOptional =
@@ -73,7 +73,7 @@ function holdsMetricsOf(slices: readonly Slice[], catalog: Catalog): boolean {
 }
 
 /** Stores a listing and returns what is then stored. Configured metrics and lists that it lacks stay, each with a warning. */
-export async function adoptCatalog(
+export async function storeCatalog(
   listing: Catalog,
   seenAt: Date,
   run: Pick<CatalogRun, 'warehouse' | 'runId' | 'config' | 'emit'>,
@@ -161,10 +161,10 @@ export async function replaceCatalog(
   const next = nextCatalog(before, listed, isConfigured);
   await warehouse.transact(async () => {
     await warehouse.run(statement('catalog/keep_items'));
-    await warehouse.run(statement('catalog/forget_items'));
+    await warehouse.run(statement('catalog/delete_items'));
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
     await warehouse.run(statement('catalog/record_changes'), [runId]);
-    await warehouse.run(statement('catalog/forget_metrics'));
+    await warehouse.run(statement('catalog/delete_metrics'));
     await insertPieces(warehouse, 'catalog/insert_metrics', metricRows(next.catalog), []);
   });
   return next;

@@ -11,9 +11,9 @@ import { asFailure, Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
 import { publisherOf, type Publisher } from '../publish/other-database.ts';
-import { refuseOccupant, unwritablePlaces } from '../publish/places.ts';
+import { assertOwnTarget, unwritablePlaces } from '../publish/places.ts';
 import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
-import { LEAST_FREE_BYTES } from '../terminal/failure-text.ts';
+import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../terminal/measure.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
@@ -34,7 +34,7 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
 }
 
-/** Whether the warehouse's disk has room for a run: twice what the last one received, at least `LEAST_FREE_BYTES`. */
+/** Whether the warehouse's disk has room for a run: twice what the last one received, at least `MIN_FREE_BYTES`. */
 async function spaceFinding(warehouse: string): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -42,7 +42,7 @@ async function spaceFinding(warehouse: string): Promise<Finding> {
   if (disk === null)
     return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
-  const needed = Math.max(LEAST_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  const needed = Math.max(MIN_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
   if (free >= needed) return finding('works', `${sizeText(free)} free`);
   const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
   return findingOf(
@@ -103,7 +103,7 @@ async function occupantFindings(
   for (const target of publish) {
     const patience = timeoutSignal(STORE_PATIENCE_MS);
     const isOnDisk = target.kind !== 'duckdb' && target.store === undefined;
-    await refuseOccupant(target, own, AbortSignal.any([signal, patience])).catch(
+    await assertOwnTarget(target, own, AbortSignal.any([signal, patience])).catch(
       (thrown: unknown) => {
         signal.throwIfAborted();
         const found = findingOf(patience.aborted ? unanswered(target.path) : thrown);

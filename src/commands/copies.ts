@@ -16,11 +16,11 @@ import {
   type Published,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
-import { refuseOutput } from '../publish/places.ts';
+import { assertOutput } from '../publish/places.ts';
 import { countText, elapsedText } from '../terminal/measure.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
-import { dayOf, given, offline, placeOf, withConfig, writeNamed } from './verb.ts';
+import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const SOURCES = 'ripen_sources.yml';
@@ -57,7 +57,7 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
     const sources = await dbtSources(config, stated);
     if (dbt === '' || dbt === '-') return described(null, sources);
     const path = resolve(shell.directory, /\.ya?ml$/.test(dbt) ? dbt : join(dbt, SOURCES));
-    await refuseOutput(config, path);
+    await assertOutput(config, path);
     await writeNamed(path, sources, shell, true);
     return described(path, sources);
   });
@@ -103,7 +103,10 @@ function described(path: string | null, text: string): CommandOutcome {
 /** Exports a slice or a table and reports the number of rows; reports nothing if the rows go to stdout. */
 export const exportRows = offline(async (config, stated, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
-  const days = { from: given(dayOf, args.from, '--from'), to: given(dayOf, args.to, '--to') };
+  const days = {
+    from: parseOption(dayOf, args.from, '--from'),
+    to: parseOption(dayOf, args.to, '--to'),
+  };
   const written = { output, format, stream: shell.stdout, mode: namedMode(shell) };
   const exported = await writeRows(config, {
     ...stated,
@@ -122,11 +125,11 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
 /** Reports what would be deleted, asks, drops and publishes. Throws `USAGE_INVALID` and deletes nothing if it cannot ask. */
 export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
-  const request = { ...stated, slice, before: given(dayOf, args.before, '--before') };
+  const request = { ...stated, slice, before: parseOption(dayOf, args.before, '--before') };
   if (!yes && !shell.canAsk) throw unconfirmed(lossText(await dropLoss(config, request), config));
   const agree = async (loss: Loss): Promise<boolean> => {
     if (yes) return true;
-    shell.tell(lossText(loss, config));
+    shell.printError(lossText(loss, config));
     return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
   };
   const done = await dropSlice(config, { ...request, agree });

@@ -16,12 +16,12 @@ import type { Arguments } from './words.ts';
 
 const USUAL_COLUMNS = 80;
 const INDENT = 2;
-const MOST_NIGHTS = 366;
+const MAX_NIGHTS = 366;
 const detailed = { details: true, maturation: true, backtest: false } as const;
 
 /** Runs the tour and writes its status page; the failures are those of its nights. */
 export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
-  const nights = wholeNumberOf(args.nights, '--nights', MOST_NIGHTS);
+  const nights = wholeNumberOf(args.nights, '--nights', MAX_NIGHTS);
   const tour = await inProgress(args, shell, async ({ emit, signal }) =>
     runTour({ ...placeOf(args, shell), now: shell.now(), nights, emit, signal }),
   );

@@ -23,7 +23,7 @@ export function present(
   { log, json: isJson, verbose = false }: Pick<GlobalArguments, 'log' | 'json' | 'verbose'>,
   shell: Shell,
 ): number {
-  if (log === 'text' && failures.length > 0) shell.tell(failuresText(failures, verbose));
+  if (log === 'text' && failures.length > 0) shell.printError(failuresText(failures, verbose));
   if (isJson && json !== undefined) shell.print(new JsonLine(json));
   const shown = typeof text === 'function' ? text(shell.resultColumns()) : text;
   if (!isJson && shown !== '') shell.print(shown);

@@ -6,7 +6,7 @@ import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';
-import { given, instantOf, wholeNumberOf } from './verb.ts';
+import { parseOption, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 /** The token of the simulator. Any text would do; this one does not look like a secret. */
@@ -14,7 +14,7 @@ const TOKEN = 'simulator-token';
 /** The same for the ad spend API. */
 const COST_CREDENTIAL = 'Partner simulator';
 
-const MOST_PORT = 65_535;
+const MAX_PORT = 65_535;
 
 /** Prints the address and a configuration for it, then serves until the first signal. */
 export async function simulator(
@@ -22,9 +22,9 @@ export async function simulator(
   shell: Shell,
 ): Promise<CommandOutcome> {
   const running = await startSimulator({
-    port: wholeNumberOf(args.port, '--port', MOST_PORT),
+    port: wholeNumberOf(args.port, '--port', MAX_PORT),
     world: { seed: wholeNumberOf(args.seed, '--seed', Number.MAX_SAFE_INTEGER) },
-    now: given(instantOf, args.now, '--now'),
+    now: parseOption(instantOf, args.now, '--now'),
     token: TOKEN,
     costCredential: COST_CREDENTIAL,
   });

@@ -13,7 +13,7 @@ import { openProgress } from '../terminal/progress.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
 import { summaryText } from '../terminal/summary-text.ts';
 import type { CommandOutcome } from './outcome.ts';
-import { dayRange, durationOf, given, offline, online, placeOf, withConfig } from './verb.ts';
+import { dayRange, durationOf, parseOption, offline, online, placeOf, withConfig } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 /** Loads every due window of the named slices, or of all, and publishes. */
@@ -23,7 +23,7 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   const monitor = { metricsFile, mode: namedMode(shell) };
   let isRead = false;
   try {
-    const deadlineMs = given(durationOf, args.deadline, '--deadline');
+    const deadlineMs = parseOption(durationOf, args.deadline, '--deadline');
     return await withConfig(args, shell, false, async (config, stated) => {
       isRead = true;
       return outcomeOf(
@@ -33,7 +33,7 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   } catch (thrown) {
     // The run itself reports later failures.
     if (isRead) throw thrown;
-    const { tellUnread } = await import('../notify/run-end.ts');
+    const { reportConfigError } = await import('../notify/run-end.ts');
     const progress = openProgress(args, shell);
     const telling = {
       ...monitor,
@@ -42,7 +42,7 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
       signal: shell.signal,
       emit: progress.emit,
     };
-    const failure = await tellUnread(telling, placeOf(args, shell), thrown);
+    const failure = await reportConfigError(telling, placeOf(args, shell), thrown);
     progress.close();
     throw failure;
   }

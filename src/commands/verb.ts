@@ -45,7 +45,7 @@ export async function withConfig<T>(
   isOffline: boolean,
   verb: (config: Config, stated: Stated) => Promise<T>,
 ): Promise<T> {
-  const lockWaitMs = given(durationOf, args.lockWait, '--lock-wait');
+  const lockWaitMs = parseOption(durationOf, args.lockWait, '--lock-wait');
   const config = await readConfig({ ...placeOf(args, shell), offline: isOffline });
   return inProgress(args, shell, async (stated) => verb(config, { ...stated, lockWaitMs }));
 }
@@ -56,7 +56,7 @@ export async function inProgress<T>(
   shell: Shell,
   verb: (stated: Stated) => Promise<T>,
 ): Promise<T> {
-  const asOf = given(instantOf, args.asOf, '--as-of');
+  const asOf = parseOption(instantOf, args.asOf, '--as-of');
   const progress = openProgress(args, shell);
   try {
     return await verb({ asOf, emit: progress.emit, signal: shell.signal, lockWaitMs: null });
@@ -111,7 +111,7 @@ const usage = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
 /** Reads the value of an option; null if it was not given. */
-export function given<T>(
+export function parseOption<T>(
   read: (text: string, option: string) => T,
   text: string | undefined,
   option: string,

@@ -93,7 +93,7 @@ export function schemaMistakes(
   root: unknown,
   isShown: (path: SettingPath) => boolean,
 ): Mistake[] {
-  return issues.flatMap(narrowed).flatMap((issue): Mistake[] => {
+  return issues.flatMap(branchIssues).flatMap((issue): Mistake[] => {
     const path = pathOf(issue);
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => unknownKey(path, key, issue.message));
@@ -114,7 +114,7 @@ function unknownKey(path: SettingPath, key: string, known: string): Mistake {
 }
 
 /** Replaces an issue of a union by the issues of the form that was meant; keeps it if no form, or several equally, fit. */
-function narrowed(issue: Issue): Issue[] {
+function branchIssues(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const [meant, other] = issue.errors
     .filter(
@@ -127,7 +127,7 @@ function narrowed(issue: Issue): Issue[] {
     .sort((one, next) => one.keys - next.keys);
   if (meant === undefined || (meant.keys > 0 && meant.keys === other?.keys)) return [issue];
   return meant.branch.flatMap((inner) =>
-    narrowed({ ...inner, path: [...issue.path, ...inner.path] }),
+    branchIssues({ ...inner, path: [...issue.path, ...inner.path] }),
   );
 }
 

@@ -152,8 +152,8 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset,
-    parameters: wireParameters(settings),
-    headers: service.kind === 'http' ? openHeaders(service) : {},
+    parameters: fixedParameters(settings),
+    headers: service.kind === 'http' ? publicHeaders(service) : {},
     refresh: settings.refresh,
     horizons: Object.entries(horizons).map(([pattern, horizonMs]) => ({ pattern, horizonMs })),
     settleMs: settle,
@@ -172,7 +172,7 @@ const sortedByName = (
   Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** The headers that are not secret: names in lower case, sorted. */
-const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
+const publicHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
   sortedByName(
     Object.entries(headers).flatMap(([name, value]): [string, string][] =>
       typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
@@ -180,7 +180,7 @@ const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>>
   );
 
 /** The report parameters that planning does not decide, as the text that is sent, sorted by name. Null leaves one out. */
-function wireParameters(settings: SliceSettings): Readonly<Record<string, string>> {
+function fixedParameters(settings: SliceSettings): Readonly<Record<string, string>> {
   const values: [string, ParameterValue | null | undefined][] = [
     ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [
       name,

@@ -47,7 +47,7 @@ export interface StatedSettings {
 }
 
 /** Stands for settings that were not read from a file. */
-export const unplaced: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
+export const noPositions: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
 
 /** The result of reading a file: its problems, or its configuration. */
 export interface Inspection {
@@ -64,20 +64,20 @@ export interface Inspection {
 
 /** Reads the configuration. Throws `CONFIG_MISSING` if the file cannot be read, `CONFIG_INVALID` with all of its problems. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> =>
-  faultless(await inspectConfig(options));
+  configOrThrow(await inspectConfig(options));
 
 /** Parses the text of a configuration. Throws `CONFIG_INVALID` with every problem, sorted by position. */
 export const parseConfig = (text: string, source: ConfigSource): Config =>
-  faultless(inspectText(text, source));
+  configOrThrow(inspectText(text, source));
 
-function faultless({ shown, problems, config }: Inspection): Config {
+function configOrThrow({ shown, problems, config }: Inspection): Config {
   if (config === null) throw configInvalid(shown, problems);
   return config;
 }
 
 /** The configuration as ripen understands it, as YAML without secrets. Throws `CONFIG_INVALID` with every problem. */
 export function resolvedText(inspection: Inspection): string {
-  faultless(inspection);
+  configOrThrow(inspection);
   return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
 }
 
@@ -126,8 +126,8 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     ...schemaMistakes(parsed.error?.issues ?? [], effective, (path) => isShown(read, root, path)),
     ...settingMistakes(root, effective, source.environment),
     ...tokenFile.mistakes,
-  ].map((mistake): Mistake => Object.assign(mistake, { path: originOf(root, mistake.path) }));
-  const worthy = [...read.mistakes, ...worthTelling(found, read.mistakes, effective)];
+  ].map((mistake): Mistake => Object.assign(mistake, { path: declaredPath(root, mistake.path) }));
+  const worthy = [...read.mistakes, ...withoutFollowUps(found, read.mistakes, effective)];
   const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
   const reported = worthy
     .map(({ path, at, text: wrong }) => ({
@@ -152,7 +152,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     config: parsed.success && problems.length === 0 ? buildConfig(parsed.data, origin) : null,
     stated: {
       valueAt: (path) => valueAt(root, path),
-      placeOf: (path, at) => placeText(read.placeOf(originOf(root, path), at)),
+      placeOf: (path, at) => placeText(read.placeOf(declaredPath(root, path), at)),
     },
     effective,
   };
@@ -163,23 +163,23 @@ function validated({ value, filledPlaces }: SettingsText) {
   const parsed = settings.safeParse(withDefaults(value));
   const refused = (parsed.error?.issues ?? [])
     .filter(({ code }) => code === 'invalid_type' || code === 'invalid_union')
-    .map((issue) => originOf(value, pathOf(issue)));
+    .map((issue) => declaredPath(value, pathOf(issue)));
   const root = filledPlaces
     .filter((place) => refused.some((path) => isWithin(place, path)))
-    .reduce((before, place) => spelled(before, place), value);
+    .reduce((before, place) => coerceText(before, place), value);
   const effective = withDefaults(root);
   return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
 }
 
 /** Returns a copy of a value in which the text at a path is replaced by the number or boolean it spells, if any. */
-function spelled(value: unknown, [step, ...rest]: SettingPath): unknown {
+function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   if (step === undefined) {
     if (value === 'true' || value === 'false') return value === 'true';
     return value !== '' && String(Number(value)) === value ? Number(value) : value;
   }
   if (Array.isArray(value))
-    return value.map((item: unknown, index) => (index === step ? spelled(item, rest) : item));
-  return isMapping(value) ? { ...value, [step]: spelled(value[step], rest) } : value;
+    return value.map((item: unknown, index) => (index === step ? coerceText(item, rest) : item));
+  return isMapping(value) ? { ...value, [step]: coerceText(value[step], rest) } : value;
 }
 
 /** Returns the settings with the defaults added to each slice, except for the keys it states itself. */
@@ -199,7 +199,7 @@ function withDefaults(root: unknown): unknown {
 const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
 /** The path where a setting of a slice is stated: among the defaults if only they state it. */
-function originOf(root: unknown, path: SettingPath): SettingPath {
+function declaredPath(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
   const isInherited =
@@ -210,13 +210,13 @@ function originOf(root: unknown, path: SettingPath): SettingPath {
 
 /** Whether a value may be shown: a slice or the defaults state it without a variable. Any other may be or hold a secret. */
 function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean {
-  const origin = originOf(root, path);
+  const origin = declaredPath(root, path);
   const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
   return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
 /** Returns the mistakes that do not follow from another problem, at most one for each place. */
-function worthTelling(
+function withoutFollowUps(
   found: readonly Mistake[],
   unreadable: readonly Mistake[],
   effective: unknown,

@@ -140,7 +140,7 @@ function cubeMistakes(
   const filtering = Object.keys(mappingOf(filters)).filter(
     (key) => parseFilterKey(key)?.kind === 'metric',
   );
-  const ids = Object.entries(understoodCohorts(mappingOf(cohorts))).flatMap(([key, ages]) =>
+  const ids = Object.entries(parseCohorts(mappingOf(cohorts))).flatMap(([key, ages]) =>
     cubeMetrics({ [key]: ages }).map(({ metric }) => ({ key, metric })),
   );
   const repeated = ids.find(
@@ -166,7 +166,7 @@ function cubeMistakes(
 }
 
 /** The ages of each key, without those that cannot be read. */
-function understoodCohorts(cohorts: Mapping): Record<string, readonly string[]> {
+function parseCohorts(cohorts: Mapping): Record<string, readonly string[]> {
   const agesOf = (value: unknown): readonly string[] =>
     textsOf(Array.isArray(value) ? value : [value]).flatMap((each) => agesIn(each) ?? []);
   return Object.fromEntries(Object.entries(cohorts).map(([key, value]) => [key, agesOf(value)]));

@@ -7,7 +7,7 @@ import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
 /** The result of parsing a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
-export function understood<T>(
+export function parsedText<T>(
   parse: (text: string) => T | null,
   wrong: string,
   allowed: string,
@@ -80,29 +80,29 @@ export const wholeNumber = (minimum: number, maximum?: number) => {
 };
 
 /** A century: longer than any report reaches back, and short enough that dates counted back by it stay on the calendar. */
-export const MOST_DAYS = 36_600;
+export const MAX_DAYS = 36_600;
 
-export const duration = understood(
+export const duration = parsedText(
   parseDuration,
   'is not a duration',
   'must be a number and a unit s, m, h or d, such as 90m or 30d',
   /^\d+(\.\d+)?[smhd]$/,
-).refine((ms) => ms <= MOST_DAYS * MS_PER_DAY, {
-  error: `is too long; must be at most ${MOST_DAYS}d`,
+).refine((ms) => ms <= MAX_DAYS * MS_PER_DAY, {
+  error: `is too long; must be at most ${MAX_DAYS}d`,
 });
 
 /** A duration in whole days, as the number of days. */
-export const wholeDays = understood(
+export const wholeDays = parsedText(
   (value) => {
     const days = (parseDuration(value) ?? 0) / MS_PER_DAY;
-    return Number.isInteger(days) && days >= 1 && days <= MOST_DAYS ? days : null;
+    return Number.isInteger(days) && days >= 1 && days <= MAX_DAYS ? days : null;
   },
   'is not a number of whole days',
-  `must be whole days, 1d to ${MOST_DAYS}d, such as 400d`,
+  `must be whole days, 1d to ${MAX_DAYS}d, such as 400d`,
   /^\d+[smhd]$/,
 );
 
-export const utcOffset = understood(
+export const utcOffset = parsedText(
   parseUtcOffset,
   'is not an offset from UTC',
   'must be +HH:MM or -HH:MM, such as "+00:00" or "-03:30"',
@@ -122,7 +122,7 @@ const byteUnits = {
 export const byteSize = z.union(
   [
     wholeNumber(1),
-    understood(parseByteSize, 'is not a size', 'must be bytes, or text such as 500MB or 2GiB'),
+    parsedText(parseByteSize, 'is not a size', 'must be bytes, or text such as 500MB or 2GiB'),
   ],
   { error: 'must be a number of bytes, or text such as 500MB or 2GiB' },
 );
@@ -134,7 +134,7 @@ function parseByteSize(value: string): number | null {
   return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-export const fileMode = understood(
+export const fileMode = parsedText(
   (value) => (/^(?:0o?)?[0-7]{3}$/.test(value) ? Number.parseInt(value.slice(-3), 8) : null),
   'is not a file mode',
   'must be octal text such as "0644"',
@@ -144,7 +144,7 @@ export const fileMode = understood(
 /** Between these years no horizon and no offset leads off the calendar. */
 const [FIRST_YEAR, LAST_YEAR] = [1970, 2999];
 
-export const instant = understood(
+export const instant = parsedText(
   (value) => {
     const isWhole =
       /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(value);
@@ -158,7 +158,7 @@ export const instant = understood(
   `must be a date and time with a zone, such as 2026-03-01T06:00:00Z, from ${FIRST_YEAR} to ${LAST_YEAR}`,
 );
 
-export const columnType = understood(
+export const columnType = parsedText(
   (value) => {
     const type = parseColumnType(value);
     return type === null ? null : formatColumnType(type);

@@ -14,7 +14,7 @@ import {
   hidden,
   instant,
   text,
-  understood,
+  parsedText,
   webAddress,
   wholeNumber,
 } from './setting-kinds.ts';
@@ -71,7 +71,7 @@ function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T
 }
 
 /** Shorter addresses have little room besides the other parameters of a report. */
-const LEAST_URL_BYTES = 1000;
+const MIN_URL_BYTES = 1000;
 
 /** The real service. `setting-checks.ts` checks that either `token` or `token_file` is stated. */
 const httpSettings = block({
@@ -106,7 +106,7 @@ const httpSettings = block({
   max_response_bytes: byteSize
     .prefault('2GiB')
     .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
-  max_url_bytes: wholeNumber(LEAST_URL_BYTES)
+  max_url_bytes: wholeNumber(MIN_URL_BYTES)
     .default(MAX_URL_BYTES)
     .describe(
       'Longest address of a request; metrics that do not fit are requested in batches. 8000.',
@@ -189,9 +189,9 @@ const notified = block({
 });
 
 /** More would amount to a second nightly job. */
-const MOST_AUDITS = 100;
+const MAX_AUDITS = 100;
 
-const archiveAge = understood(
+const archiveAge = parsedText(
   (value) => (value === 'off' ? value : parseDuration(value)),
   'is neither off nor a duration',
   'must be off, or a number and a unit s, m, h or d, such as 30d',
@@ -208,7 +208,7 @@ export const settings = block({
   archive: archiveAge
     .prefault('off')
     .describe('How long raw answers are kept for replay, such as 30d. off.'),
-  audit: wholeNumber(0, MOST_AUDITS)
+  audit: wholeNumber(0, MAX_AUDITS)
     .default(1)
     .describe(
       'Periods with final cells drawn at random each night and fetched again, to measure that final is final; 0 for none.',

@@ -8,16 +8,16 @@ import { AGE_SLOT, agesIn } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { longestAgesText } from '../model/metric-forms.ts';
 import { EARLIEST_DAY, reversedAt } from '../model/period.ts';
-import { MOST_STARRED } from '../model/stars.ts';
+import { MAX_STARRED } from '../model/stars.ts';
 import { type DateBound, type DatePeriod, ownColumns, SLICE_NAME } from '../model/slice.ts';
 import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
 import {
   columnType,
   duration,
-  MOST_DAYS,
+  MAX_DAYS,
   serviceName,
-  understood,
+  parsedText,
   wholeDays,
   wholeNumber,
 } from './setting-kinds.ts';
@@ -74,7 +74,7 @@ function endsOf(value: string): DatePeriod | null {
 
 function parseEnd(value: string): DateBound | null {
   const count = Number(/^(?:-|(?=0d$))(\d{1,5})d$/.exec(value)?.[1] ?? Infinity);
-  if (count <= MOST_DAYS) return { daysAgo: count };
+  if (count <= MAX_DAYS) return { daysAgo: count };
   const day = parseDay(value);
   return endWords.get(value) ?? (day === null ? null : { day });
 }
@@ -144,7 +144,7 @@ const metricName = columnName('metric').refine((name) => dateDimensionOf(name) =
 
 const COHORT_AGES = `must be an age such as d7, w4 or m3, a range such as d0..d120, or a list of them; ${longestAgesText}`;
 
-const cohortAges = understood(
+const cohortAges = parsedText(
   agesIn,
   'is neither an age of a cohort nor a range from a younger to an older one',
   COHORT_AGES,
@@ -209,7 +209,7 @@ const sliceShape = {
       'In place of metrics, for a table in long form: metrics by name, with {age} in it or at its end, and their ages.',
     ),
   max_metrics: wholeNumber(1)
-    .default(MOST_STARRED)
+    .default(MAX_STARRED)
     .describe('Most metrics of a slice that uses *. 200.'),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +

@@ -141,7 +141,7 @@ function valueIn(value: unknown): (string | null)[] {
 }
 
 /** Most retries of an unusable answer, as for the report itself. */
-const MOST_REPEATS = 2;
+const MAX_REPEATS = 2;
 
 type Stated = Pick<SavedReport, 'totals' | 'rows'>;
 
@@ -177,7 +177,7 @@ async function requestBy(
         .find((responses) => responses !== null);
       if (error !== undefined) throw unusable(window, `the service said ${error}`);
       // Retries an answer without content: the parts usually have rows.
-      if (reports.length > 0 || repeats >= MOST_REPEATS)
+      if (reports.length > 0 || repeats >= MAX_REPEATS)
         return statedIn(reports, unfollowed, window);
     } catch (error) {
       const failure =
@@ -187,7 +187,7 @@ async function requestBy(
       // No request is lighter than the totals by year: a slow answer may have been slow only for a moment.
       const isWorthIt =
         failure.code === 'DATA_MALFORMED' || (isTooHeavy(failure) && dimensions.length === 1);
-      if (!isWorthIt || repeats >= MOST_REPEATS) throw failure;
+      if (!isWorthIt || repeats >= MAX_REPEATS) throw failure;
     }
   }
 }

@@ -41,9 +41,9 @@ const measured = [
 const HISTORY_DAYS = 240;
 
 /** Periods times metrics at which a batch of slices is full: for small slices, a statement takes longer than what it reads. */
-const MOST_CELLS_AT_ONCE = 10_000;
+const MAX_CELLS_AT_ONCE = 10_000;
 /** Metrics of a slice that are read together: half a year of a cube with 363 metrics would not fit into the engine's memory. */
-const MOST_METRICS_AT_ONCE = 60;
+const MAX_METRICS_AT_ONCE = 60;
 
 const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable(), periods: count });
 
@@ -71,7 +71,7 @@ export async function measureTables(
     if (history === undefined) continue;
     together.push({ live, since: history.start_day });
     cells += history.periods * additiveOf(live.columns).length;
-    if (cells < MOST_CELLS_AT_ONCE) continue;
+    if (cells < MAX_CELLS_AT_ONCE) continue;
     await measureSome(warehouse, together);
     [together, cells] = [[], 0];
   }
@@ -85,7 +85,7 @@ async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Pr
     readonly rows: ReturnType<typeof measure>;
   }[] = [];
   const most = Math.max(...tables.map(({ live }) => additiveOf(live.columns).length));
-  for (let from = 0; from < most; from += MOST_METRICS_AT_ONCE) {
+  for (let from = 0; from < most; from += MAX_METRICS_AT_ONCE) {
     const histories = await readHistories(warehouse, tables, from);
     each.push(
       ...histories.map(({ slice, metric, periods }) => ({ slice, metric, rows: measure(periods) })),
@@ -158,7 +158,7 @@ async function readHistories(
   const read: object[] = [];
   for (const { live, since } of tables) {
     const { slice, fingerprint, table, columns } = live;
-    const some = additiveOf(columns).slice(from, from + MOST_METRICS_AT_ONCE);
+    const some = additiveOf(columns).slice(from, from + MAX_METRICS_AT_ONCE);
     const metrics = some.map(({ id }) => id);
     if (since === null || slice.grain === null || metrics.length === 0) continue;
     totals.push(periodTotals({ live, since, metrics }, await columnTypes(warehouse, table)));

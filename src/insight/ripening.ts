@@ -61,7 +61,7 @@ export interface KnownShare {
 }
 
 /** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
-export const FEWEST_PERIODS = 8;
+export const MIN_PERIODS = 8;
 
 /** Returns the known shares at some ages, in their order; leaves out an age with fewer than eight final periods. */
 export function maturationOf(development: Development, ages: readonly number[]): KnownShare[] {
@@ -70,7 +70,7 @@ export function maturationOf(development: Development, ages: readonly number[]):
       const [value, final] = [cohort.readings.get(age), finalOf(cohort) ?? 0];
       return value === undefined || final <= 0 ? [] : [value / final];
     });
-    if (shares.length < FEWEST_PERIODS) return [];
+    if (shares.length < MIN_PERIODS) return [];
     const at = (share: number): number => quantile(shares, share) ?? 0;
     return [
       {
@@ -201,11 +201,11 @@ function stepOf(
 /** The share of final totals that the interval should cover. */
 const COVERED_SHARE = 0.8;
 /** An interval that covered less is not reported. */
-const LEAST_COVERAGE = 0.6;
+const MIN_COVERAGE = 0.6;
 /** An interval whose upper end is further above the projection says too little to be useful. */
 const FURTHEST_REACH = 1.5;
 /** Significance level of the sign test: by chance alone, the projection is nearer than the current total half of the time. */
-const MOST_CHANCE = 0.05;
+const MAX_CHANCE = 0.05;
 /** Number of newest final periods to try: a quarter of a year of days, since older ones say little about tomorrow. */
 const TRIED_PERIODS = 90;
 
@@ -264,7 +264,7 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
     return reach === null ? [] : [missOf(trial, trial.final) <= Math.log(reach)];
   });
   const coverage =
-    covered.length < FEWEST_PERIODS
+    covered.length < MIN_PERIODS
       ? null
       : covered.filter((isCovered) => isCovered).length / covered.length;
   const projected = median(trials.map((trial) => off(trial.projected, trial)));
@@ -273,9 +273,9 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   const nearer = trials.filter(
     (trial) => off(trial.projected, trial) < off(trial.asIs, trial),
   ).length;
-  const isSound = reach !== null && reach <= FURTHEST_REACH && (coverage ?? 1) >= LEAST_COVERAGE;
+  const isSound = reach !== null && reach <= FURTHEST_REACH && (coverage ?? 1) >= MIN_COVERAGE;
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
-  const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MOST_CHANCE;
+  const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MAX_CHANCE;
   const isProjected = isSound && (projected ?? 0) <= (asIs ?? 0) && !isByChance;
   return {
     age_days: age,
@@ -302,7 +302,7 @@ function reachOn(trials: readonly Trial[], day: number): number | null {
     const final = finalOn(trial.cohort, day) ?? 0;
     return final > 0 ? [missOf(trial, final)] : [];
   });
-  if (misses.length < FEWEST_PERIODS) return null;
+  if (misses.length < MIN_PERIODS) return null;
   const rank = Math.min(misses.length, Math.ceil((misses.length + 1) * COVERED_SHARE));
   return Math.exp(misses.sort((a, b) => a - b)[rank - 1] ?? Infinity);
 }

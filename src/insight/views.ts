@@ -4,7 +4,7 @@ import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { additiveOf, type Target } from '../tables/target.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { areApart } from '../warehouse/relations.ts';
+import { namesCollide } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -67,7 +67,7 @@ where slice = ${literal(slice.name)}`;
  */
 function projectedView(live: Target): string | null {
   const { slice, fingerprint, table } = live;
-  if (!areApart(slice.dimensions, projectedComments)) return null;
+  if (namesCollide(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   const values = ripening(live).map(
     ({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`,

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { commentOn, declare, declaredHashes } from '../warehouse/declaring.ts';
-import { areApart, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
+import { namesCollide, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { linkedRows } from '../tables/linked-rows.ts';
@@ -66,16 +66,16 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
 
 const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
 /** Most apps that a comment lists, as it is read as a whole. */
-const MOST_CRAWLS = 20;
+const MAX_CRAWLS = 20;
 
 /** When each app was crawled, oldest first, as the end of a comment; empty if none was. */
 async function crawlsText(warehouse: Warehouse): Promise<string> {
   const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
   if (crawls.length === 0) return '';
   const each = crawls
-    .slice(0, MOST_CRAWLS)
+    .slice(0, MAX_CRAWLS)
     .map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
-  const more = crawls.length > MOST_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
+  const more = crawls.length > MAX_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
   return `. Links crawled (UTC): ${each.join(', ')}${more}`;
 }
 
@@ -111,7 +111,7 @@ const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
 
 /** Whether a slice has columns that lead to a link or a partner, and none named like the joined ones. */
 function isJoinable(slice: StoredSlice): boolean {
-  return areApart(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
+  return !namesCollide(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
 }
 
 const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;

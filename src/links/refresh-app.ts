@@ -14,7 +14,7 @@ const LINKS_PER_STATEMENT = 500;
 /** A listed link; `above` is the link in whose list it stands, null for a network. */
 interface ListedLink {
   readonly link: Link;
-  readonly above: ListedLink | null;
+  readonly parent: ListedLink | null;
   /** 1 for a network. */
   readonly depth: number;
 }
@@ -62,23 +62,23 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   let requests = 0;
 
   /** Reads the list below a link, or of the networks if null. Returns the links in it whose own lists were not read yet. */
-  const readList = async (above: ListedLink | null): Promise<readonly ListedLink[]> => {
-    const below: ListedLink[] = [];
+  const readList = async (parent: ListedLink | null): Promise<readonly ListedLink[]> => {
+    const children: ListedLink[] = [];
     let pages = 0;
-    const found = run.service.links(appToken, above?.link.token ?? null, signal);
-    for await (const page of above === null ? found : listedBelow(found, above)) {
+    const found = run.service.links(appToken, parent?.link.token ?? null, signal);
+    for await (const page of parent === null ? found : listedBelow(found, parent)) {
       pages += 1;
       for (const link of page) {
-        const listed = links.get(link.token) ?? { link, above, depth: (above?.depth ?? 0) + 1 };
+        const listed = links.get(link.token) ?? { link, parent, depth: (parent?.depth ?? 0) + 1 };
         links.set(link.token, listed);
         if (listed.depth >= maxLevel || !link.hasSubtrackers || read.has(link.token)) continue;
         read.add(link.token);
-        below.push(listed);
+        children.push(listed);
       }
     }
     // An empty list takes a page, too.
     requests += Math.max(1, pages);
-    return below;
+    return children;
   };
 
   /** Reads lists and those below them, level by level; calls beyond the limit of the campaign API wait in its lane. */
@@ -93,8 +93,8 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
     const missing = (await run.warehouse.rows(stored, [appToken, maxLevel], storedRow))
       .filter(({ token }) => !links.has(token))
       .map(({ parent_token: parent }) => (parent === null ? null : links.get(parent)));
-    const lists = [...new Set(missing)].filter((above) => above !== undefined);
-    await readFrom(lists.filter((above) => above?.link.hasSubtrackers !== false));
+    const lists = [...new Set(missing)].filter((parent) => parent !== undefined);
+    await readFrom(lists.filter((parent) => parent?.link.hasSubtrackers !== false));
   } finally {
     stop.abort();
   }
@@ -102,9 +102,9 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
 }
 
 /** A row of `main.links`. */
-function rowOf(appToken: string, { link, above }: ListedLink) {
+function rowOf(appToken: string, { link, parent }: ListedLink) {
   const path = [link];
-  for (let up = above; up !== null; up = up.above) path.unshift(up.link);
+  for (let up = parent; up !== null; up = up.parent) path.unshift(up.link);
   const [network = null, campaign = null, adgroup = null, creative = null] = path.map(({ label }) =>
     label.toWellFormed(),
   );
@@ -112,7 +112,7 @@ function rowOf(appToken: string, { link, above }: ListedLink) {
   return {
     token: link.token,
     app_token: appToken,
-    parent_token: above?.link.token ?? null,
+    parent_token: parent?.link.token ?? null,
     root_token: path[0]?.token,
     level: link.level,
     name: link.name.toWellFormed(),

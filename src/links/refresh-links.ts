@@ -7,7 +7,12 @@ import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from '../tables/linked-rows.ts';
-import { namesLinks, readLiveSlices, readSliceTables, rowScan } from '../tables/stored-slices.ts';
+import {
+  namesLinks,
+  readLiveSlices,
+  readSliceTables,
+  readRowScan,
+} from '../tables/stored-slices.ts';
 import { refreshApp } from './refresh-app.ts';
 import { type Refreshing, storedRows, warn } from './replace.ts';
 
@@ -58,14 +63,14 @@ export async function refreshNamedLinks(
   failed: ReadonlySet<unknown>,
 ): Promise<RefreshedLinks> {
   const { warehouse, planAt } = run;
-  const { searched, newest } = await rowScan(warehouse, 'links');
+  const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'links');
   const slices = (await readSliceTables(warehouse)).filter((slice) => namesLinks(slice));
   await warehouse.transact(async () => {
-    for (const slice of newest <= searched ? [] : slices) {
+    for (const slice of newest <= lastScannedLoad ? [] : slices) {
       await warehouse.run(
         `insert into ripen_internal.unlisted_links
 select f.*, $1::timestamp as seen_at
-from (${unlinkedPaths(slice, searched)}) as f
+from (${unlinkedPaths(slice, lastScannedLoad)}) as f
 anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.path = f.path`,
         [timestamp(planAt)],
       );

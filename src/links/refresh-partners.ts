@@ -10,7 +10,7 @@ import {
   namesPartners,
   readSliceTables,
   rowIdSql,
-  rowScan,
+  readRowScan,
   type StoredSlice,
 } from '../tables/stored-slices.ts';
 
@@ -79,11 +79,11 @@ async function readList(
  * no earlier run has searched, also those in tables that are being built.
  */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
-  const { searched, newest } = await rowScan(warehouse, 'partners');
-  if (newest <= searched) return;
+  const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'partners');
+  if (newest <= lastScannedLoad) return;
   const tables = (await readSliceTables(warehouse)).filter((table) => namesPartners(table));
   await replacePartners(warehouse, planAt, async () => {
-    if (tables.length > 0) await warehouse.run(stageCarried(tables, searched));
+    if (tables.length > 0) await warehouse.run(stageCarried(tables, lastScannedLoad));
     await warehouse.run(statement('links/stage_missing_partners'), [true]);
     await warehouse.run(statement('links/record_row_scan'), ['partners', newest]);
   });
@@ -115,7 +115,7 @@ async function changedAt(warehouse: Warehouse): Promise<Date | null> {
 }
 
 /** Stages the unlisted partners that rows of later loads name, under their newest name; an empty name counts as none. */
-function stageCarried(tables: readonly StoredSlice[], searched: number): string {
+function stageCarried(tables: readonly StoredSlice[], lastScannedLoad: number): string {
   const carried = tables.map((table) => {
     const name = table.columns.includes('partner_name')
       ? `nullif(s."partner_name", '')`
@@ -125,7 +125,7 @@ function stageCarried(tables: readonly StoredSlice[], searched: number): string 
       .filter((column) => table.columns.includes(column))
       .map((column) => `s.${identifier(column)}`);
     return `    select ${rowIdSql(table, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
-    from (select distinct ${read.join(', ')} from ${table.table} as s where s."_load_id" > ${searched}) as s`;
+    from (select distinct ${read.join(', ')} from ${table.table} as s where s."_load_id" > ${lastScannedLoad}) as s`;
   });
   return `insert into ripen_internal.staged_partners
 with carried as (

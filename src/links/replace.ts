@@ -70,7 +70,7 @@ export async function doubtAbout(
     ? await warehouse.rows(statement('links/agreeing_doubt'), counted, doubtRow)
     : [];
   if (agreeing?.is_earlier_night === false) return doubt;
-  await warehouse.run(statement('links/forget_doubt'), [subject]);
+  await warehouse.run(statement('links/delete_doubt'), [subject]);
   if (!isDoubted || agreeing !== undefined) return null;
   await warehouse.run(statement('links/record_doubt'), counted);
   return doubt;

@@ -211,7 +211,7 @@ export interface SoundPage extends Pick<Envelope, 'badLabel'> {
 export type AnswerPage = SoundPage | { readonly because: string };
 
 /** Most characters of invalid JSON that a message quotes. */
-const MOST_SAID = 100;
+const MAX_SAID = 100;
 
 /** Judges one body of an answer. */
 export function pageOf({
@@ -231,7 +231,7 @@ export function pageOf({
   );
   if (mangled !== undefined) {
     return {
-      because: `its member ${mangled} was no JSON: ${scrub(beside[mangled] ?? '').slice(0, MOST_SAID)}`,
+      because: `its member ${mangled} was no JSON: ${scrub(beside[mangled] ?? '').slice(0, MAX_SAID)}`,
     };
   }
   return {

@@ -12,7 +12,7 @@ import {
   MS_PER_DAY,
   startOfDayAt,
 } from '../model/calendar.ts';
-import type { LoadedPeriod } from '../model/ledger.ts';
+import type { PeriodRecord } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
 import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
 
@@ -21,10 +21,10 @@ const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
 /** A long period holds settled days before it is settled itself: one that began this long ago is guarded before its end. */
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
-export const LEAST_SHARE = 0.5;
+export const MIN_SHARE = 0.5;
 
 /** What is stored of a period; without a date dimension its days may differ from those requested now. */
-type PeriodBefore = Pick<LoadedPeriod, 'bucket' | 'rows' | 'fetchedAt'>;
+type PeriodBefore = Pick<PeriodRecord, 'bucket' | 'rows' | 'fetchedAt'>;
 
 /** Rows of the answer, and what is stored, each by first day of the period. */
 export interface Counts {
@@ -80,7 +80,7 @@ function leastRows(
     sooner(before.bucket.end, requested.end),
   ];
   const daysInCommon = Math.max(0, daysBetween(first, last));
-  if (isMoved && daysInCommon < LEAST_SHARE * daysBetween(before.bucket.start, before.bucket.end))
+  if (isMoved && daysInCommon < MIN_SHARE * daysBetween(before.bucket.start, before.bucket.end))
     return 0;
   const sinceMs = (day: Day): number =>
     fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
@@ -88,7 +88,7 @@ function leastRows(
   if (!isSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
   return isMoved || (slice.grain === null && !isSettled)
     ? Math.min(before.rows, 1)
-    : before.rows * LEAST_SHARE;
+    : before.rows * MIN_SHARE;
 }
 
 const later = (one: Day, other: Day): Day => (one > other ? one : other);

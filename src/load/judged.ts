@@ -6,7 +6,7 @@ import type { Day } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
 import type { Rejects } from './check.ts';
-import { emptyStretches, LEAST_SHARE, lossFailure, sharesOf } from './guard.ts';
+import { emptyStretches, MIN_SHARE, lossFailure, sharesOf } from './guard.ts';
 import { isWithin, joined, knownPeriods, type Replaceable, rowsIn } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { Judged } from './proof.ts';
@@ -95,7 +95,7 @@ async function shrunkBatches(judged: readonly Judged[], { warehouse, target }: L
   const windowNos = batched.map(({ windowNo }) => windowNo);
   const found = await warehouse.rows(
     countShrunk(batches, target, days, windowNos),
-    [LEAST_SHARE],
+    [MIN_SHARE],
     shrunkRow,
   );
   return found.map(({ start_day: start, batch, answered, stored }) => {

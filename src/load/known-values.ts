@@ -15,7 +15,7 @@ const valueRow = z.object({ value: z.string(), rows: count });
 type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** More values do not make a better division. */
-const MOST_VALUES = 1000;
+const MAX_VALUES = 1000;
 
 /** By requested text dimension, the values in one staged window; a dimension without values is absent. */
 export const readStagedValues = async (
@@ -47,7 +47,7 @@ async function valuesIn(
   for (const dimension of slice.dimensions.filter((name) => !isDateDimension(name))) {
     const column = identifier(dimension);
     const sql = `select ${column} as value, count(*) as rows from (select ${column} from ${rows})
-     where ${column} is not null group by all order by rows desc, value limit ${MOST_VALUES}`;
+     where ${column} is not null group by all order by rows desc, value limit ${MAX_VALUES}`;
     const values = await warehouse.rows(sql, [], valueRow);
     if (values.length > 0) known.set(dimension, values);
   }

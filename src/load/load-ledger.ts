@@ -5,8 +5,8 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, spanOf, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import type { LoadedPeriod } from '../model/ledger.ts';
-import { computedAt, nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
+import type { PeriodRecord } from '../model/ledger.ts';
+import { computedAt, nextRefreshAt, basisAt, stateOf } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -20,7 +20,7 @@ import type { Judged } from './proof.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
 
 /** What is stored of a period before a load. */
-export type PeriodKnown = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
+export type PeriodKnown = Pick<PeriodRecord, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
 const knownRow = z
   .object({
@@ -163,7 +163,7 @@ export function recordLoads(
       JSON.stringify(slice.metrics),
       JSON.stringify(items),
     ]),
-    ...replaced.map((days) => bound('load/forget_periods', [...of, ...days, ages])),
+    ...replaced.map((days) => bound('load/delete_periods', [...of, ...days, ages])),
     bound('load/record_periods', [...of, JSON.stringify(periods)]),
   ];
 }
@@ -208,7 +208,7 @@ function periodsOf(
       rejected,
       empty_runs: emptyRuns,
       state: stateOf(period, metrics, slice, stored),
-      sound_at: instantOrNull(soundAt(period, stored)),
+      sound_at: instantOrNull(basisAt(period, stored)),
       computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
       immature: immature.length === 0 ? null : immature,
       next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, stored)),

@@ -13,7 +13,7 @@
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import { plainBytesOf, type Spooled } from '../spool/spool.ts';
-import { expectBatch } from '../warehouse/opening.ts';
+import { setThreadsFor } from '../warehouse/opening.ts';
 import { judgeAnswers, pageOf } from './answers.ts';
 import { type Found, findingsOf } from './check.ts';
 import { replaceJudged } from './judged.ts';
@@ -89,7 +89,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     return { results: batch.map(({ window }) => tooManyDigits(window)), target };
   }
   const bytes = plainBytesOf(batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages)));
-  await expectBatch(warehouse, bytes, columns.metrics.length);
+  await setThreadsFor(warehouse, bytes, columns.metrics.length);
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
   for (const spooled of batch) {

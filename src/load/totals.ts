@@ -65,9 +65,9 @@ const UNIT_ROUNDOFF = 2 ** -52;
 /** Relative error of a sum of a few million numbers. */
 const SUM_ROUNDOFF = 1e-9;
 /** Fewer values may add up to a total by chance, or because there is only one. */
-const LEAST_VALUES = 5;
+const MIN_VALUES = 5;
 /** Money is stated with at least this many digits after the point, written out or not. */
-const LEAST_DIGITS = 2;
+const MIN_DIGITS = 2;
 
 /**
  * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. The service adds money,
@@ -111,8 +111,8 @@ function agreement(
     const agrees = away <= (isWhole ? 0 : floating + slack);
     return { agrees, isExact: agrees };
   }
-  const isExact = away <= floating + Math.min(slack, halfUnit(LEAST_DIGITS));
-  const most = floating + slack + rows * halfUnit(Math.max(LEAST_DIGITS, digits));
+  const isExact = away <= floating + Math.min(slack, halfUnit(MIN_DIGITS));
+  const most = floating + slack + rows * halfUnit(Math.max(MIN_DIGITS, digits));
   return { agrees: isExact || away <= most, isExact };
 }
 
@@ -144,13 +144,13 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
     certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
   // A few values may agree by chance: missing rows may have had none, and the disagreeing metric may be right.
   const isThin =
-    disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
+    disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < MIN_VALUES);
   const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
   const isSilent = comparisons.length === 0 || isThin || rounded !== null;
   const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
   const shown = (some: readonly Comparison[]): string[] =>
     verdict === 'proven' ? some.map(({ metric }) => metric) : [];
-  const addsUp = shown(assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES));
+  const addsUp = shown(assumed.filter((each) => each.agrees && each.nonZero >= MIN_VALUES));
   return { verdict, comparisons, against, rounded, notAdditive: shown(disagreeing), addsUp };
 }
 

@@ -3,14 +3,14 @@
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** The longest time a timer can be set for, 24.8 days: one set for longer fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * A signal that aborts after a time. Node 20 collects a time-out to which only `AbortSignal.any` refers, which then never
  * aborts; a listener keeps it.
  */
 export function timeoutSignal(ms: number): AbortSignal {
-  const signal = AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(ms)));
+  const signal = AbortSignal.timeout(Math.min(MAX_TIMER_MS, Math.ceil(ms)));
   signal.addEventListener('abort', () => {});
   return signal;
 }

@@ -21,7 +21,7 @@ export interface Evidence {
 }
 
 /** A period that was loaded at least once. */
-export interface LoadedPeriod {
+export interface PeriodRecord {
   readonly bucket: DayInterval;
   /** The days of the bucket that were requested. */
   readonly requested: DayInterval;
@@ -69,9 +69,9 @@ export interface SliceTable {
   readonly weekStartsOn: WeekStart | null;
   readonly size: LearnedSize | null;
   /** By first day of the bucket. For a cube: all its ages combined, by `periodsTogether`. */
-  readonly periods: ReadonlyMap<Day, LoadedPeriod>;
+  readonly periods: ReadonlyMap<Day, PeriodRecord>;
   /** For a cube: what is stored of each age, by first day of the bucket; absent for any other slice. */
-  readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, LoadedPeriod>>;
+  readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
 /** What is stored of a period under an age, which is empty for a slice that is no cube; undefined if nothing is stored. */
@@ -79,13 +79,13 @@ export function storedAt(
   table: SliceTable | null,
   age: string,
   start: Day,
-): LoadedPeriod | undefined {
+): PeriodRecord | undefined {
   return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 }
 
 /** What is stored of each period under all ages combined, by first day of the bucket, in order. */
-export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, LoadedPeriod> {
-  const byStart = new Map<Day, [LoadedPeriod, ...LoadedPeriod[]]>();
+export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, PeriodRecord> {
+  const byStart = new Map<Day, [PeriodRecord, ...PeriodRecord[]]>();
   for (const periods of ages.values()) {
     for (const [start, period] of periods) {
       const known = byStart.get(start);
@@ -98,13 +98,13 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
 }
 
 /** Combines what is stored of one period under several ages: the oldest fetch, the worst verdict, and all rows and metrics. */
-function asOneLoad(entries: readonly [LoadedPeriod, ...LoadedPeriod[]]): LoadedPeriod {
+function asOneLoad(entries: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
   const [first] = entries;
   const oldest = entries.reduce(
     (least, each) => (each.fetchedAt < least.fetchedAt ? each : least),
     first,
   );
-  const sumOf = (count: (entry: LoadedPeriod) => number): number =>
+  const sumOf = (count: (entry: PeriodRecord) => number): number =>
     entries.reduce((sum, each) => sum + count(each), 0);
   const worst = Math.max(...entries.map(({ verdict }) => verdicts.indexOf(verdict)));
   return {
@@ -129,7 +129,7 @@ export function tableOf({ live, building }: SliceLedger, fingerprint: string): S
 }
 
 /** Every period of the live table and of a fingerprint's own table, which has all of them once it is complete. */
-export function storedPeriods(ledger: SliceLedger, fingerprint: string): LoadedPeriod[] {
+export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodRecord[] {
   const own = tableOf(ledger, fingerprint);
   const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));

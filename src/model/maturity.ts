@@ -1,7 +1,7 @@
 /** Maturity: when a cell is final, and when a period is due. Pure: slice, ledger and clock are arguments. */
 
 import { addDays, lastDay, MS_PER_DAY, startOfDayAt } from './calendar.ts';
-import type { LoadedPeriod } from './ledger.ts';
+import type { PeriodRecord } from './ledger.ts';
 import type { Metric } from './metric.ts';
 import { ageOf, endOf, isWhole, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
@@ -19,7 +19,7 @@ type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>
 
 /** What finality depends on in a period's load. */
 export type LoadFacts = Pick<
-  LoadedPeriod,
+  PeriodRecord,
   'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'
 >;
 
@@ -42,7 +42,7 @@ export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): 
 }
 
 /** The instant that finality takes for a period's fetch; null if nothing stored of the period can be final. */
-export function soundAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
+export function basisAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
   const isSound =
     isWhole(period) &&
     stored.rejected === 0 &&
@@ -73,7 +73,7 @@ export function finalMetrics(
   slice: Settling,
   stored: LoadFacts,
 ): Metric[] {
-  const fetchedMs = soundAt(period, stored)?.getTime();
+  const fetchedMs = basisAt(period, stored)?.getTime();
   if (fetchedMs === undefined) return [];
   const endAt = endOf(period, slice.utcOffset);
   return metrics.filter((metric) => {
@@ -138,7 +138,7 @@ const agesOf = ({ refresh }: Settling): readonly number[] =>
 /** Why a loaded period is due at an instant; null if it is not. A period that was fetched later is never due. */
 export function dueReason(
   period: Period,
-  loaded: LoadedPeriod,
+  loaded: PeriodRecord,
   metrics: readonly Metric[],
   slice: Settling,
   planAt: Date,

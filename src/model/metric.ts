@@ -133,7 +133,7 @@ export function metricsOf(
 }
 
 /** Names in a message: more make it longer, not clearer. */
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /** The message that metrics have no documented form and no stated horizon; null if each has one or the other. */
 export function unknownFormsText(
@@ -144,9 +144,9 @@ export function unknownFormsText(
     .filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null)
     .map(({ id }) => id);
   if (ids.length === 0) return null;
-  const more = ids.length > MOST_NAMES ? ` and ${ids.length - MOST_NAMES} more` : '';
+  const more = ids.length > MAX_NAMES ? ` and ${ids.length - MAX_NAMES} more` : '';
   const has = ids.length === 1 ? 'has' : 'have';
-  return `${ids.slice(0, MOST_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
+  return `${ids.slice(0, MAX_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
 }
 
 /** The horizon that a slice states for a metric; null if it states none. */

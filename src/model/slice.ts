@@ -58,7 +58,7 @@ export interface Slice {
   readonly cube?: readonly CubeMetric[];
   /** The longest address of a request; `MAX_URL_BYTES` if absent. */
   readonly maxUrlBytes?: number;
-  /** The most metrics it may have once its patterns are replaced; `MOST_STARRED` if absent. */
+  /** The most metrics it may have once its patterns are replaced; `MAX_STARRED` if absent. */
   readonly maxMetrics?: number;
   /** The finest date dimension; null for a report without one. */
   readonly grain: DateDimension | null;

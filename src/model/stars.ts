@@ -5,7 +5,7 @@ import { globMatches } from './metric.ts';
 import { ownColumns, type Slice } from './slice.ts';
 
 /** The most metrics of a slice with stars, unless it states another number: more is a mistake rather than a report. */
-export const MOST_STARRED = 200;
+export const MAX_STARRED = 200;
 
 export interface Star {
   readonly pattern: string;
@@ -93,7 +93,7 @@ export function starRefusal(
     return { message: `${empty} matches no metric that filters-data lists`, hint };
   }
   const { metrics } = withStars(slice, names);
-  const most = slice.maxMetrics ?? MOST_STARRED;
+  const most = slice.maxMetrics ?? MAX_STARRED;
   if (metrics.length <= most) return null;
   const patterns = slice.metrics.filter(isStar).join(', ');
   const message = `with what ${patterns} stands for it has ${metrics.length} metrics, and at most ${most} are allowed`;

@@ -10,7 +10,7 @@ import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf } from '../erro
 import { type Emit, failedEvent, type RunEvent, warningEvent } from '../events.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
 import { writeOutput } from '../publish/replacement.ts';
-import { refuseOutput } from '../publish/places.ts';
+import { assertOutput } from '../publish/places.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from '../status/failed-start.ts';
 import type { StatusReport } from '../status/status-report.ts';
@@ -22,11 +22,11 @@ import { oneLine } from '../terminal/printable.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Enough to know what to look at; the status has the rest. */
-const MOST_FAILURES = 5;
-const MOST_LETTERS = 300;
+const MAX_FAILURES = 5;
+const MAX_LETTERS = 300;
 
 /** The run to report, and where. */
-export interface Telling {
+export interface ReportContext {
   readonly command: string;
   readonly config: Config;
   /** The instant stated for the run; null if none. */
@@ -40,39 +40,39 @@ export interface Telling {
 }
 
 /** Looks at the results of a run in the warehouse, which the run still holds. */
-type Look = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
+type OnFinished = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 
 /** Carries out a run and reports how it ended, or that it did not start. The failures of both are explained. */
-export async function tellingEnd(
-  telling: Telling,
-  run: (emit: Emit, look: Look) => Promise<SyncSummary>,
+export async function reportRunEnd(
+  context: ReportContext,
+  run: (emit: Emit, onFinished: OnFinished) => Promise<SyncSummary>,
 ): Promise<SyncSummary> {
-  const { config, emit, signal, metricsFile } = telling;
+  const { config, emit, signal, metricsFile } = context;
   const startedMs = performance.now();
-  const seen: { report: StatusReport | null } = { report: null };
+  const latest: { report: StatusReport | null } = { report: null };
   const isSilent = metricsFile === null && config.notify.length === 0;
   // Read while the run still holds the warehouse: a waiting process would get it before this one could open it again.
-  const look: Look = async (warehouse, { as_of: asOf, failures }) => {
+  const readReport: OnFinished = async (warehouse, { as_of: asOf, failures }) => {
     if (isSilent && failures.length === 0) return;
-    seen.report = await readStatus(config, warehouse, new Date(asOf)).catch(unreadBy(telling));
+    latest.report = await readStatus(config, warehouse, new Date(asOf)).catch(unreadBy(context));
   };
   try {
-    const summary = await tellingFailures(emit, async (emit) => run(emit, look));
+    const summary = await emitMissedFailures(emit, async (emit) => run(emit, readReport));
     const failures = await explained(summary.failures, {
       config,
-      report: seen.report,
+      report: latest.report,
       runId: summary.run_id,
     });
     const reported = { ...summary, failures };
-    await tellRunEnd(endOf(telling, reported, startedMs), seen.report, telling);
+    await deliverReport(endOf(context, reported, startedMs), latest.report, context);
     return reported;
   } catch (thrown) {
-    throw await notBegun(telling, asFailure(thrown, signal), startedMs);
+    throw await reportFailedStart(context, asFailure(thrown, signal), startedMs);
   }
 }
 
 function endOf(
-  { command, signal }: Omit<Telling, 'config'>,
+  { command, signal }: Omit<ReportContext, 'config'>,
   of: SyncSummary | Failure,
   startedMs: number,
 ): RunEnd {
@@ -91,16 +91,20 @@ function endOf(
 }
 
 /** Reports that a run did not start. Resolves to its failure with what readers still have. */
-async function notBegun(telling: Telling, failure: Failure, startedMs: number): Promise<Failure> {
-  const { config, asOf: stated, emit, metricsFile } = telling;
+async function reportFailedStart(
+  context: ReportContext,
+  failure: Failure,
+  startedMs: number,
+): Promise<Failure> {
+  const { config, asOf: stated, emit, metricsFile } = context;
   const now = new Date();
   // At an instant in the future, or before any data, ages mean nothing.
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
-  const unread = metricsFile === null ? (): null => null : unreadBy(telling);
+  const unread = metricsFile === null ? (): null => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
   const reported =
     failure.code === 'INTERRUPTED' ? failure : await reworded(failure, config, report);
-  await tellRunEnd(endOf(telling, reported, startedMs), report, telling);
+  await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
 }
 
@@ -115,7 +119,7 @@ async function reworded(
   return new Failure(code, message, { facts, cause, ...(hint === null ? {} : { hint }) });
 }
 
-function unreadBy({ emit }: Telling): (error: unknown) => null {
+function unreadBy({ emit }: ReportContext): (error: unknown) => null {
   return (error) => {
     const message = `The report of the run's end says nothing of the slices, as the status could not be read: ${asFailure(error).message}`;
     emit(warningEvent('STATUS_UNREAD', message));
@@ -124,7 +128,7 @@ function unreadBy({ emit }: Telling): (error: unknown) => null {
 }
 
 /** Carries out a run. Failures that it did not emit itself, such as those of the whole run, are emitted at its end. */
-export async function tellingFailures(
+export async function emitMissedFailures(
   emit: Emit,
   run: (emit: Emit) => Promise<SyncSummary>,
 ): Promise<SyncSummary> {
@@ -151,26 +155,26 @@ const METRICS = '# HELP ripen_';
  * can be read, else by its metrics alone. Without a configuration it is unknown which files must not be replaced, so a file
  * with anything but metrics of ripen is left as it is. Resolves to the failure to end with.
  */
-export async function tellUnread(
-  telling: Omit<Telling, 'config'>,
+export async function reportConfigError(
+  context: Omit<ReportContext, 'config'>,
   place: ConfigOptions,
   thrown: unknown,
 ): Promise<Failure> {
-  const { signal, metricsFile, mode, emit } = telling;
+  const { signal, metricsFile, mode, emit } = context;
   const failure = asFailure(thrown, signal);
   const startedMs = performance.now();
   const config = await readConfig({ ...place, offline: true }).catch(() => null);
   try {
     if (config !== null) {
-      if (metricsFile !== null) await refuseOutput(config, metricsFile);
-      return await notBegun({ ...telling, config }, failure, startedMs);
+      if (metricsFile !== null) await assertOutput(config, metricsFile);
+      return await reportFailedStart({ ...context, config }, failure, startedMs);
     }
     if (metricsFile === null) return failure;
     const found = await stat(metricsFile).catch(() => null);
     const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
     if (text !== '' && !text.startsWith(METRICS))
       throw new Failure('USAGE_INVALID', 'it had something other than metrics of ripen');
-    await writeOutput(metricsFile, metricsText(endOf(telling, failure, startedMs), null), mode);
+    await writeOutput(metricsFile, metricsText(endOf(context, failure, startedMs), null), mode);
   } catch (error) {
     emit(unwritten(metricsFile ?? '', error));
   }
@@ -181,12 +185,12 @@ const unwritten = (file: string, error: unknown): RunEvent =>
   warningEvent('METRICS_NOT_WRITTEN', `The metrics ${file} could not be written: ${textOf(error)}`);
 
 /** Writes the metrics if a file is named, and notifies every address that wants this outcome. */
-async function tellRunEnd(
+async function deliverReport(
   end: RunEnd,
   report: StatusReport | null,
-  telling: Telling,
+  context: ReportContext,
 ): Promise<void> {
-  const { config, emit, metricsFile, mode } = telling;
+  const { config, emit, metricsFile, mode } = context;
   if (metricsFile !== null) {
     const write = writeOutput(metricsFile, metricsText(end, report), mode);
     await write.catch((error: unknown) => emit(unwritten(metricsFile, error)));
@@ -249,15 +253,15 @@ function endText({ command, exitCode, summary, failure }: RunEnd): string {
   const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
   return [
     `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}, run ${runId}`,
-    ...failures.slice(0, MOST_FAILURES).flatMap(linesOf),
-    ...(failures.length > MOST_FAILURES ? [`and ${failures.length - MOST_FAILURES} more`] : []),
+    ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
+    ...(failures.length > MAX_FAILURES ? [`and ${failures.length - MAX_FAILURES} more`] : []),
     copies === '' ? 'no copy was published' : `published: ${copies}`,
   ].join('\n');
 }
 
 function linesOf({ code, message, hint }: PrintedFailure): string[] {
   const short = (text: string): string =>
-    text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text;
+    text.length > MAX_LETTERS ? `${text.slice(0, MAX_LETTERS)}…` : text;
   return [
     `${code}: ${short(oneLine(message))}`,
     ...(hint === null ? [] : [`hint: ${short(oneLine(hint))}`]),

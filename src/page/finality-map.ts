@@ -16,7 +16,7 @@ import { cellWords } from '../terminal/status-facts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
 /** So many names of months stay readable at the width of a phone. */
-const MOST_TICKS = 12;
+const MAX_TICKS = 12;
 
 const months = [
   'Jan',
@@ -34,13 +34,13 @@ const months = [
 ] as const;
 
 /** More strips than fit the height of a screen add nothing. */
-const MOST_STRIPS = 60;
+const MAX_STRIPS = 60;
 
 /** The picture with its legend; `nothing` without periods or metrics. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
-  const step = Math.ceil(slice.metrics.length / MOST_STRIPS);
+  const step = Math.ceil(slice.metrics.length / MAX_STRIPS);
   const metrics = slice.metrics.filter((_, at) => at % step === 0);
   return html`<figure class="map">
     <figcaption>
@@ -135,7 +135,7 @@ function ticksOf({ ages }: SliceStatus): Markup[] {
         index > 0 && ordinal !== monthOrdinal(ages[index - 1]?.first_day ?? ''),
     );
   const chosen = TICK_STEPS.map((step) => begins.filter(({ ordinal }) => ordinal % step === 0));
-  const ticks = chosen.find(({ length }) => length <= MOST_TICKS) ?? [];
+  const ticks = chosen.find(({ length }) => length <= MAX_TICKS) ?? [];
   return ticks.map(({ day, index, ordinal }) => {
     const at = percent(index, ages.length);
     const label = ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? '');

@@ -23,7 +23,7 @@ import { finalityMap } from './finality-map.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
 /** As many lines as can be distinguished; the table has the other metrics. */
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 
 /** A sign beside the colour, for people who cannot distinguish colours. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
@@ -182,7 +182,7 @@ function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
     ages.reduce((sum, age) => sum + 100 - (curve.get(age) ?? 100), 0);
   const slowest = [...curves]
     .toSorted(([, one], [, other]) => missing(other) - missing(one))
-    .slice(0, MOST_LINES);
+    .slice(0, MAX_LINES);
   const lines = slowest.map(([, curve], index) => {
     const last = Math.max(...curve.keys());
     // After its last age a metric's total was found final, that is 100 %; nothing is known before its first age.

@@ -29,7 +29,7 @@ import {
   storedAt,
   storedPeriods,
   knownSize,
-  type LoadedPeriod,
+  type PeriodRecord,
   type SliceLedger,
   type SliceTable,
   tableOf,
@@ -100,7 +100,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
           metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
           maxDays,
           maxBytes: bytesForMetrics(slice),
-          foremost,
+          topReason,
         }).map((rectangle) =>
           windowOf({ ...slice, metrics: rectangle.metrics }, fingerprint, rectangle.periods, parts),
         );
@@ -119,19 +119,19 @@ export function planSlice(request: PlanRequest): SlicePlan {
 
 const whyDue = ({ period, ages }: DueAges): DuePeriod => ({
   period,
-  reason: foremost([...ages.values()]),
+  reason: topReason([...ages.values()]),
 });
 
 /** The reason whose window is requested first. */
-const foremost = (reasons: readonly DueReason[]): DueReason =>
-  reasons.reduce((first, each) => (ranks[each] < ranks[first] ? each : first));
+const topReason = (reasons: readonly DueReason[]): DueReason =>
+  reasons.reduce((first, each) => (PRIORITY[each] < PRIORITY[first] ? each : first));
 
 /** The number of due periods by reason. A period of a cube counts once, although several windows request its metrics. */
 export function periodsByReason(windows: readonly Window[]): Partial<Record<DueReason, number>> {
   const due = new Map<string, DueReason>();
   for (const { period, reason } of windows.flatMap(({ periods }) => periods)) {
     const { start } = period.bucket;
-    due.set(start, foremost([due.get(start) ?? reason, reason]));
+    due.set(start, topReason([due.get(start) ?? reason, reason]));
   }
   const counts: Partial<Record<DueReason, number>> = {};
   for (const reason of due.values()) counts[reason] = (counts[reason] ?? 0) + 1;
@@ -141,7 +141,7 @@ export function periodsByReason(windows: readonly Window[]): Partial<Record<DueR
 /** Whether a table holds the period (with another grain, a part of it) from a fetch after the as-of instant. */
 function isStoredNewer(
   { bucket }: Period,
-  newer: readonly LoadedPeriod[],
+  newer: readonly PeriodRecord[],
   { grain }: Slice,
 ): boolean {
   if (grain === null) return newer.length > 0;
@@ -265,7 +265,7 @@ function fits(group: Group, before: DuePeriod, maxDays: number): boolean {
 }
 
 /** New periods first, then maturing ones, then older history; audits last, because nothing waits for them. */
-const ranks: Readonly<Record<DueReason, number>> = {
+const PRIORITY: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
   'became final': 1,
@@ -281,7 +281,7 @@ const ranks: Readonly<Record<DueReason, number>> = {
 const HISTORY = 2;
 
 /** The windows of all plans by rank, newest first within each; of a first load, only the newest window counts as new. */
-export function inOrder(plans: readonly SlicePlan[]): Window[] {
+export function byPriority(plans: readonly SlicePlan[]): Window[] {
   return plans
     .flatMap((plan) => plan.windows.map((window) => ({ window, rank: rankOf(window, plan) })))
     .toSorted((a, b) => a.rank - b.rank || compare(b.window.requested.end, a.window.requested.end))
@@ -291,7 +291,7 @@ export function inOrder(plans: readonly SlicePlan[]): Window[] {
 function rankOf(window: Window, { windows, table }: SlicePlan): number {
   const isFirstLoad = table === null || table.periods.size === 0;
   if (isFirstLoad) return window.requested.end === windows.at(-1)?.requested.end ? 0 : HISTORY;
-  return Math.min(...window.periods.map(({ reason }) => ranks[reason]));
+  return Math.min(...window.periods.map(({ reason }) => PRIORITY[reason]));
 }
 
 function compare(one: string, other: string): number {
@@ -307,7 +307,7 @@ const CELLS_PER_WINDOW = 2_000_000;
 const FIRST_DAYS = { hour: 1, other: 7 } as const;
 
 /** No request covers more days, however sparse the slice is: one failure would cost too much. */
-const MOST_DAYS = 366;
+const MAX_DAYS = 366;
 
 /** Average rows per day in the loaded periods that have rows; null if there are none. */
 export function rowsPerDay(table: SliceTable | null): number | null {
@@ -334,13 +334,13 @@ export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date)
     rows === null
       ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other']
       : Math.floor(mostRows / rows);
-  return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MOST_DAYS, MOST_DAYS));
+  return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MAX_DAYS, MAX_DAYS));
 }
 
 /** As large as `ROWS_PER_WINDOW` rows of usual width. */
 const BYTES_PER_WINDOW = 30_000_000;
 /** One answer says little about days that are further away. */
-const MOST_JOINED_DAYS = 92;
+const MAX_JOINED_DAYS = 92;
 
 /** The periods of some windows of a slice, in as few windows as the bytes of a day allow, newest first. */
 export function joined(windows: readonly Window[], bytesADay: number): Window[] {
@@ -351,7 +351,7 @@ export function joined(windows: readonly Window[], bytesADay: number): Window[] 
   const due = windows
     .flatMap((window) => (haveSameMetrics(window, first) ? window.periods : []))
     .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
-  const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MOST_JOINED_DAYS));
+  const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MAX_JOINED_DAYS));
   const batch = groupIntoWindows(due, days).toReversed();
   return [
     ...batch.map((group) => windowOf(first.slice, first.fingerprint, group)),

@@ -28,7 +28,7 @@ export interface Covering {
   /** Most bytes of an address that the names of metrics may take. */
   readonly maxBytes: number;
   /** Picks the reason to report if a period is requested for several. */
-  readonly foremost: (reasons: readonly DueReason[]) => DueReason;
+  readonly topReason: (reasons: readonly DueReason[]) => DueReason;
 }
 
 /** What a request costs the service besides its rows, in cells of one metric and day. */
@@ -99,12 +99,15 @@ function costOf(ages: ReadonlySet<string>, days: number, { metrics, maxBytes }: 
 }
 
 /** A part of a run with the metrics of its ages, in batches whose names fit into an address. */
-function batched(part: readonly DueAges[], { metrics, maxBytes, foremost }: Measured): Rectangle[] {
+function batched(
+  part: readonly DueAges[],
+  { metrics, maxBytes, topReason }: Measured,
+): Rectangle[] {
   const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
   const names = [...metrics].flatMap(([age, known]) => (due.has(age) ? [known.metrics] : []));
   const periods = part.map(({ period, ages }): DuePeriod => ({
     period,
-    reason: foremost([...ages.values()]),
+    reason: topReason([...ages.values()]),
   }));
   return batchesOf(names, maxBytes).map((batch) => ({ periods, metrics: batch }));
 }

@@ -24,7 +24,7 @@ export function splitByPeriods(window: Window): readonly [Window, Window] | null
 export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** If a window still fails in this many parts, splitting cannot help. */
-const MOST_PARTS = 64;
+const MAX_PARTS = 64;
 /** The share of an address that the encoded values of a part may take. */
 const VALUES_SHARE = 3 / 8;
 
@@ -40,7 +40,7 @@ export function splitParts(
   );
   const divided = parts.flatMap((some) => some ?? []);
   const isDivided = divided.length === window.parts.length + ids.size && ids.size > 0;
-  return isDivided && divided.length <= MOST_PARTS ? { ...window, parts: divided } : null;
+  return isDivided && divided.length <= MAX_PARTS ? { ...window, parts: divided } : null;
 }
 
 interface Division {

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { newestNight } from './delta/commit.ts';
+import { latestVersion } from './delta/commit.ts';
 import { ddlRefusal, engineText, queryWords, type LakePlace } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
 import { deltaTables, lakeTables, shownColumns, type LakeTable } from './lake-table.ts';
@@ -51,7 +51,7 @@ export async function describedLakes(
     }
     const tables = await (isDelta ? deltaTables(warehouse) : lakeTables(warehouse));
     const night = isDelta
-      ? await withStore(target, null, signal, newestNight).catch(() => null)
+      ? await withStore(target, null, signal, latestVersion).catch(() => null)
       : null;
     described.push({ ...place, schema: schemaName(target.path, schemas), night, tables });
   }

@@ -116,7 +116,7 @@ async function ownershipOf(database: Database) {
  * copy and has tables that are not ripen's, or a write-ahead log beside it, which DuckDB would replay into its replacement.
  * Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
-export async function readOccupant(path: string, own: Publisher): Promise<string | null> {
+export async function readOwner(path: string, own: Publisher): Promise<string | null> {
   const [found, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
   if (found !== null && found.ino === warehouse?.ino && found.dev === warehouse.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${path} was the warehouse itself.`, {

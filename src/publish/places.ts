@@ -20,7 +20,7 @@ import { type LakeTarget, withStore } from './open-store.ts';
 import {
   foreignCopy,
   publisherOf,
-  readOccupant,
+  readOwner,
   withDatabase,
   type Publisher,
 } from './other-database.ts';
@@ -72,9 +72,9 @@ async function destinationsOf({ warehouse, publish }: Destinations): Promise<Des
 
 /** The path without links, as far as it exists. */
 async function resolved(path: string): Promise<string> {
-  const above = dirname(path);
+  const parent = dirname(path);
   return realpath(path).catch(async () =>
-    above === path ? path : join(await resolved(above), basename(path)),
+    parent === path ? path : join(await resolved(parent), basename(path)),
   );
 }
 
@@ -85,13 +85,13 @@ export async function unwritablePlaces(destinations: Destinations): Promise<Fail
     places.slice(0, index).flatMap((other) => overlap(other, place)),
   );
   const obstacles = await Promise.all(
-    places.filter(({ isInBucket }) => !isInBucket).map(obstacleAt),
+    places.filter(({ isInBucket }) => !isInBucket).map(whyNotWritable),
   );
   return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
 }
 
 /** Throws the first of `unwritablePlaces`, with the messages of all. */
-export async function refuseUnwritablePlaces(destinations: Destinations): Promise<void> {
+export async function assertWritable(destinations: Destinations): Promise<void> {
   refuse(await unwritablePlaces(destinations));
 }
 
@@ -146,9 +146,9 @@ const isWithin = (path: string, around: string): boolean =>
   path === around || path.startsWith(join(around, '/'));
 
 /** Failures for a place on disk that cannot be written: a link, a folder that takes no files, or what is at the file's path. */
-async function obstacleAt({ what, path }: Destination): Promise<Failure[]> {
-  const lying = await lstat(path).catch(() => null);
-  if (lying?.isSymbolicLink() === true && what !== 'warehouse') {
+async function whyNotWritable({ what, path }: Destination): Promise<Failure[]> {
+  const stats = await lstat(path).catch(() => null);
+  if (stats?.isSymbolicLink() === true && what !== 'warehouse') {
     const message = `The ${what} ${path} was a symbolic link to ${await readlink(path)}.`;
     const hint = 'Publish to the path it leads to, or put a file or directory in its place.';
     return [new Failure('STORAGE_FAILED', message, { facts: { path }, hint })];
@@ -187,7 +187,7 @@ async function obstacleIn(
  * Throws `USAGE_INVALID` if an output that the user named is a file that ripen itself reads or writes: the configuration and
  * the files it names, the warehouse and the files beside it, a copy.
  */
-export async function refuseOutput(
+export async function assertOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
   output: string,
 ): Promise<void> {
@@ -213,7 +213,7 @@ export async function refuseOutput(
 }
 
 /** Throws, with all messages, for copies of other warehouses and for `USAGE_INVALID`; publishing reports the other failures. */
-export async function refuseCopiesOfOthers(
+export async function assertOwnCopies(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
   signal: AbortSignal,
@@ -221,7 +221,7 @@ export async function refuseCopiesOfOthers(
   const own = await publisherOf(warehouse);
   const failures: Failure[] = [];
   for (const target of publish) {
-    const failure = await occupantOf(target, own, signal).then(
+    const failure = await ownerOf(target, own, signal).then(
       (owner) => foreignCopy(target.path, owner, own),
       (error: unknown) => {
         signal.throwIfAborted();
@@ -238,13 +238,13 @@ export async function refuseCopiesOfOthers(
  * tables, a file that is no DuckDB database, or a write-ahead log beside it, which DuckDB would replay into the new file;
  * `USAGE_INVALID` for a lake of the other kind; `STORAGE_FAILED` if the target cannot be read.
  */
-export async function refuseOccupant(
+export async function assertOwnTarget(
   target: PublishTarget,
   own: Publisher,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const other = foreignCopy(target.path, await occupantOf(target, own, signal), own);
+    const other = foreignCopy(target.path, await ownerOf(target, own, signal), own);
     if (other !== null) throw other;
   } catch (error) {
     signal.throwIfAborted();
@@ -252,33 +252,33 @@ export async function refuseOccupant(
   }
 }
 
-/** The id of the warehouse that a target is a copy of; null if none. Throws as `readOccupant` and `ownerOfLake` do. */
-async function occupantOf(
+/** The id of the warehouse that a target is a copy of; null if none. Throws as `readOwner` and `ownerOfLake` do. */
+async function ownerOf(
   target: PublishTarget,
   own: Publisher,
   signal: AbortSignal,
 ): Promise<string | null> {
   const { kind, path } = target;
-  if (kind === 'duckdb') return readOccupant(path, own);
+  if (kind === 'duckdb') return readOwner(path, own);
   const owner = await ownerOfLake(target, signal);
   const isOther = owner !== null && owner !== own.id;
   if (kind === 'delta' && target.store === undefined && !isOther)
-    await readOccupant(join(path, CATALOG), own);
+    await readOwner(join(path, CATALOG), own);
   return owner;
 }
 
 /** Throws `USAGE_INVALID` for a lake of the other kind: readers would read both. */
 async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {
   return withStore(target, null, signal, async (store) => {
-    const lying = (await listTables(store, FINALITY)).get(FINALITY);
+    const storedFiles = (await listTables(store, FINALITY)).get(FINALITY);
     if (target.kind === 'parquet') {
-      if ([...(lying?.keys() ?? [])].some((path) => path.startsWith('_delta_log/')))
+      if ([...(storedFiles?.keys() ?? [])].some((path) => path.startsWith('_delta_log/')))
         throw otherKind(target);
       return plainOwner(store);
     }
     if ((await store.read(MANIFEST)) !== null) throw otherKind(target);
     const stored = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
-      readTable(store, database, FINALITY, lying),
+      readTable(store, database, FINALITY, storedFiles),
     );
     return ownerIn(stored);
   });

@@ -73,10 +73,10 @@ export async function publishPlain(place: {
   const { warehouse, store, signal } = place;
   const own = await publisherOf(warehouse);
   const known = new Map((await readManifest(store))?.files.map((file) => [file.path, file]));
-  const lying = await store.list('');
+  const storedFiles = await store.list('');
   const plans: [LakeTable, TablePlan][] = [];
   for (const table of await lakeTables(warehouse)) {
-    plans.push([table, await planTable(warehouse, table, stated(table, known, lying))]);
+    plans.push([table, await planTable(warehouse, table, stated(table, known, storedFiles))]);
   }
   const wanted = new Set(
     plans.flatMap(([table, { write, keep }]) =>
@@ -84,7 +84,7 @@ export async function publishPlain(place: {
     ),
   );
   const tables = new Set(plans.map(([{ name }]) => name));
-  const surplus = [...lying.keys()].filter((path) => {
+  const surplus = [...storedFiles.keys()].filter((path) => {
     if (path.endsWith(UNFINISHED))
       return tables.has(path.split('/')[0] ?? '') || path.startsWith(MANIFEST);
     return !wanted.has(path) && (known.has(path) || tables.has(PERIOD_FILE.exec(path)?.[1] ?? ''));
@@ -120,14 +120,14 @@ function columnsHash(table: LakeTable): string {
 function stated(
   table: LakeTable,
   known: ReadonlyMap<string, LakeFile>,
-  lying: ReadonlyMap<string, StoredFile>,
+  storedFiles: ReadonlyMap<string, StoredFile>,
 ): StatedFiles {
   const contents = new Map<string, PeriodContent | null>();
   const columns = columnsHash(table);
-  for (const path of new Set([...known.keys(), ...lying.keys()])) {
+  for (const path of new Set([...known.keys(), ...storedFiles.keys()])) {
     const period = PERIOD_FILE.exec(path)?.[2] ?? '';
     if (path !== pathOf(table, period)) continue;
-    const [entry, file] = [known.get(path), lying.get(path)];
+    const [entry, file] = [known.get(path), storedFiles.get(path)];
     const isAsWritten =
       entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
     const stays = isAsWritten && entry.content.startsWith(columns);

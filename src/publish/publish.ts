@@ -12,7 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import { withStore } from './open-store.ts';
 import { publisherOf } from './other-database.ts';
-import { asPublishFailure, refuseOccupant } from './places.ts';
+import { asPublishFailure, assertOwnTarget } from './places.ts';
 import { publishPlain } from './plain.ts';
 import type { CopyReport } from './plan.ts';
 import { publishSnapshot } from './snapshot.ts';
@@ -43,13 +43,13 @@ export async function publish(
 ): Promise<Publication> {
   const published: Published[] = [];
   const failures: Failure[] = [];
-  await warehouse.apart(async (session) => {
+  await warehouse.withSession(async (session) => {
     for (const target of targets) {
       signal.throwIfAborted();
       const { kind, path } = target;
       const startedAt = performance.now();
       try {
-        await refuseOccupant(target, await publisherOf(session), signal);
+        await assertOwnTarget(target, await publisherOf(session), signal);
         const report =
           target.kind === 'duckdb'
             ? await publishSnapshot(session, target, signal)

@@ -20,10 +20,10 @@ import { isLoopback } from '../config/setting-kinds.ts';
 import { Failure, type FailureCode } from '../errors.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
-/** Enough to hide the store's latency. Each has a stream open or up to `MOST_HELD_BYTES` in memory. */
+/** Enough to hide the store's latency. Each has a stream open or up to `MAX_HELD_BYTES` in memory. */
 const UPLOADS_AT_ONCE = 8;
 /** Larger files are streamed, and the SDK does not retry a stream. Up to 8 smaller files are in memory at once. */
-const MOST_HELD_BYTES = 32 * 1024 ** 2;
+const MAX_HELD_BYTES = 32 * 1024 ** 2;
 /** The region to sign for at stores without regions of their own (MinIO, Ceph, R2). */
 const USUAL_REGION = 'us-east-1';
 
@@ -103,7 +103,7 @@ export async function openS3Store(
     const { size: bytes } = await stat(file);
     const md5 = createHash('md5');
     await pipeline(createReadStream(file), md5);
-    const Body = bytes > MOST_HELD_BYTES ? createReadStream(file) : await readFile(file);
+    const Body = bytes > MAX_HELD_BYTES ? createReadStream(file) : await readFile(file);
     const input = {
       ...condition,
       Bucket,

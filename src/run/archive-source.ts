@@ -8,10 +8,10 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 
-import { archiveRoot, readArchive, readKeptCatalog } from '../archive/archive.ts';
-import { type ArchivedWindow, type Damage, fetchedAtOf, narrowed } from '../archive/entry.ts';
+import { archiveRoot, readArchive, readArchivedCatalog } from '../archive/archive.ts';
+import { type ArchivedWindow, type Damage, fetchedAtOf, keepPeriods } from '../archive/entry.ts';
 import { newestWhole, spooledFrom } from '../archive/newest.ts';
-import { adoptCatalog, catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
+import { storeCatalog, catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { dayAt, weekdayOf } from '../model/calendar.ts';
@@ -21,13 +21,13 @@ import { fingerprintOf, type Slice } from '../model/slice.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { noRequests } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { learnWeekStart, tolerated } from '../warehouse/ledger.ts';
+import { saveWeekStart, tolerated } from '../warehouse/ledger.ts';
 import { recordFailed, type Run, warn } from './run.ts';
-import { openColumns, type Source, type SourceDoor } from './source.ts';
+import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets } from './tables.ts';
 
 /** Makes a run load again what the warehouse's archive holds. Throws `USAGE_INVALID` if there is no archive. */
-export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoor {
+export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceFactory {
   if (!existsSync(archiveRoot(warehouse))) {
     throw new Failure('USAGE_INVALID', `The archive ${archiveRoot(warehouse)} did not exist.`, {
       hint: 'Set `archive: 30d` and run `ripen sync` first; an archive lies beside its warehouse.',
@@ -133,7 +133,7 @@ async function loadable(
   const isNew = table === null || table.periods.size === 0;
   const weekStartsOn = isNew ? weekdayOf(newest.entry.replaced.start) : plan.weekStartsOn;
   if (isNew && slice.grain === 'week') {
-    await learnWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
+    await saveWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
   }
   const ofWeeks = await keeping(
     entries,
@@ -159,7 +159,7 @@ async function loadable(
     await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
   return ofWeeks.flatMap((window) =>
-    narrowed(window, ({ period }) => period.bucket.start >= first),
+    keepPeriods(window, ({ period }) => period.bucket.start >= first),
   );
 }
 
@@ -194,11 +194,11 @@ function damaged({ path, because }: Damage): Failure {
 /** The newer of the warehouse's and archive's catalogs; adopts the archive's as a listing. Throws `STORAGE_FAILED` if none. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
-  const kept = await readKeptCatalog(warehouse.path);
+  const kept = await readArchivedCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
   if (kept !== null && 'because' in kept) run.record.fail(damaged(kept));
   else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
-    return adoptCatalog(kept.items, kept.seenAt, run);
+    return storeCatalog(kept.items, kept.seenAt, run);
   }
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure(

@@ -58,7 +58,7 @@ export interface BackfillOptions extends Circumstances, Monitor {
 }
 
 /** All circumstances, as stated or by default. */
-export interface FullCircumstances {
+export interface ResolvedOptions {
   /** The stated instant, or a simulator's fixed clock; null if there is neither. */
   readonly asOf: Date | null;
   readonly planAt: Date;
@@ -68,7 +68,7 @@ export interface FullCircumstances {
 }
 
 /** Fills in the defaults. Throws `AS_OF_IN_FUTURE` for an instant in the future, `USAGE_INVALID` for one too long ago. */
-export function circumstancesOf(config: Config, options: Circumstances): FullCircumstances {
+export function withDefaults(config: Config, options: Circumstances): ResolvedOptions {
   const { asOf: stated = null, signal = new AbortController().signal, lockWaitMs } = options;
   const emit = guarded(options.emit ?? (() => {}));
   const now = new Date();
@@ -81,21 +81,21 @@ export function circumstancesOf(config: Config, options: Circumstances): FullCir
 export async function onWarehouse<T>(
   config: Config,
   mode: 'read' | 'write',
-  standing: Pick<FullCircumstances, 'emit' | 'signal' | 'lockWaitMs'>,
+  options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { withWarehouse } = await import('../warehouse/opening.ts');
-  return withWarehouse(config.warehouse, { ...standing, mode }, use);
+  return withWarehouse(config.warehouse, { ...options, mode }, use);
 }
 
 /** Opens an empty temporary warehouse for as long as `use` runs, for work that only judges and stores nothing. */
 export async function onScratchWarehouse<T>(
   config: Config,
-  standing: Pick<FullCircumstances, 'emit' | 'signal' | 'lockWaitMs'>,
+  options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return inTemporaryFolder(async (folder) =>
-    onWarehouse({ ...config, warehouse: join(folder, 'warehouse.duckdb') }, 'write', standing, use),
+    onWarehouse({ ...config, warehouse: join(folder, 'warehouse.duckdb') }, 'write', options, use),
   );
 }
 
@@ -208,7 +208,7 @@ export function simulatedNow(config: Config): Date | null {
 /** Connects to the configured service while `use` runs. A simulator's clock is at its stated instant, otherwise at `planAt`. */
 export async function withService<T>(
   config: Config,
-  { planAt, emit }: Pick<FullCircumstances, 'planAt' | 'emit'>,
+  { planAt, emit }: Pick<ResolvedOptions, 'planAt' | 'emit'>,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
   const { service: stated } = config;

@@ -19,11 +19,11 @@ import { withAudits } from '../plan/audit.ts';
 import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import {
   chosenSlices,
-  type FullCircumstances,
+  type ResolvedOptions,
   onScratchWarehouse,
   onWarehouse,
 } from './circumstances.ts';
-import { readSliceLedger, refuseFutureFetch } from '../warehouse/ledger.ts';
+import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { drawnTonight } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -85,12 +85,12 @@ export interface PlanReport {
 /** Returns the next sync's plan; all is `new` without a warehouse. Throws the failure a sync would refuse a slice with. */
 export async function explainPlan(
   config: Config,
-  request: Omit<FullCircumstances, 'asOf'> & { readonly slices: readonly string[] | null },
+  request: Omit<ResolvedOptions, 'asOf'> & { readonly slices: readonly string[] | null },
 ): Promise<PlanReport> {
   const slices = chosenSlices(config, request.slices);
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
-    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
+    await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
     const explained = await explainedPlans(warehouse, slices, planAt);
     const plans = explained.map(({ plan }) => plan);
     const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, plans));

@@ -3,7 +3,7 @@
 import { Failure } from '../errors.ts';
 import type { Shortfall, SplitResult } from '../load/load-result.ts';
 import { lastDay, spanOf, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
-import type { LoadedPeriod } from '../model/ledger.ts';
+import type { PeriodRecord } from '../model/ledger.ts';
 import { partId, subjectOf, type Window } from '../model/window.ts';
 
 /** The state of a window that fell short, before some of its parts were divided. */
@@ -77,7 +77,7 @@ export function beyondReplay(failure: Failure, { slice, requested }: Window): Fa
 export function otherWeeks(
   window: Window,
   weekStartsOn: WeekStart,
-  stored: readonly LoadedPeriod[],
+  stored: readonly PeriodRecord[],
 ): Failure {
   const { slice, requested, replaced } = window;
   const { start, end } = spanOf(requested, ...stored.map((period) => period.requested));

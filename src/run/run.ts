@@ -8,7 +8,7 @@ import type { DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
-import { learnParts } from '../warehouse/ledger.ts';
+import { saveParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type LoadedWindow, namesOf, type RunRecord } from './summary.ts';
@@ -84,7 +84,7 @@ export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void
   const { name } = window.slice;
   const restatedPeriods = run.record.load(result);
   if (window.parts.length > 1) {
-    await learnParts(
+    await saveParts(
       run.warehouse,
       { slice: name, fingerprint: window.fingerprint },
       window.parts,

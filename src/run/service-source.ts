@@ -5,13 +5,13 @@
  * No disk error in the archive can fail a load: if an answer cannot be kept or removed, that is a warning, `ARCHIVE_FAILED`.
  */
 
-import { keepCatalog, keepWindow, removeEntries } from '../archive/archive.ts';
+import { archiveCatalog, archiveWindow, removeEntries } from '../archive/archive.ts';
 import { catalogSeenAt, readCatalog, refreshCatalog } from '../catalog/stored-catalog.ts';
 import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import { narrowedTo } from '../tables/target.ts';
+import { withMetrics } from '../tables/target.ts';
 import type { Window } from '../model/window.ts';
 import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
 import { refreshPartners } from '../links/refresh-partners.ts';
@@ -20,11 +20,11 @@ import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { hasPartnersOf } from '../warehouse/runs.ts';
 import { type Run, warn } from './run.ts';
-import { openColumns, type Source, type SourceDoor } from './source.ts';
+import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets, withNightlyAudits } from './tables.ts';
 
 /** Makes a run request its answers from the service. */
-export function fromService(service: Service): SourceDoor {
+export function fromService(service: Service): SourceFactory {
   return {
     statistics: () => service.statistics(),
     confirmedNow: () => confirmedNow(service),
@@ -55,7 +55,7 @@ function openSource(run: Run, service: Service): Source {
         },
       });
       clock.check();
-      await archiveCatalog(run);
+      await archiveStoredCatalog(run);
       await refreshDimensions(run, service, clock);
       return { catalog, slices: run.slices };
     },
@@ -78,7 +78,10 @@ function openSource(run: Run, service: Service): Source {
         read: async (window, pages) => {
           const target = targets.get(window.slice.name);
           if (target === undefined) return;
-          await columns.answers.readLanded(pages, narrowedTo(target, window.slice.metrics).columns);
+          await columns.answers.readLanded(
+            pages,
+            withMetrics(target, window.slice.metrics).columns,
+          );
         },
         adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
       });
@@ -104,14 +107,14 @@ function openSource(run: Run, service: Service): Source {
 }
 
 /** Archives the catalog that gives the run's answers their types. */
-async function archiveCatalog(run: Run): Promise<void> {
+async function archiveStoredCatalog(run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
   if (seenAt === null) return;
   const catalog = { seenAt, items: await readCatalog(warehouse) };
   await orWarn('The catalog was not archived', null, run, async () =>
-    keepCatalog(warehouse.path, catalog),
+    archiveCatalog(warehouse.path, catalog),
   );
 }
 
@@ -133,7 +136,7 @@ async function archiveLoaded(
     const spooled = { ...whole, window: { ...whole.window, periods } };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () =>
-      keepWindow(warehouse.path, spooled, request.asOf),
+      archiveWindow(warehouse.path, spooled, request.asOf),
     );
   }
 }

@@ -54,7 +54,7 @@ export interface Source {
 }
 
 /** A source before it is opened for a run. */
-export interface SourceDoor {
+export interface SourceFactory {
   /** What was sent to the service so far. */
   statistics(): ServiceStatistics;
   /** Now by this machine's clock if the service's answers agree with it; null if they do not, or if none states the time. */

@@ -115,7 +115,7 @@ export class RunRecord {
     counts.rows.loaded += rows;
     counts.rows.rejected += rejected;
     counts.restated_periods += restatedPeriods;
-    counts.empty_periods = joinedStretches([...counts.empty_periods, ...empty]);
+    counts.empty_periods = mergeRanges([...counts.empty_periods, ...empty]);
     return restatedPeriods;
   }
 
@@ -200,10 +200,10 @@ export function namesOf(about: Window | string | null): Pick<FailureSummary, 'sl
 }
 
 /** Stretches of days, `first:last`, in order; adjacent and overlapping ones are joined, whichever windows they are from. */
-function joinedStretches(stretches: readonly string[]): string[] {
+function mergeRanges(ranges: readonly string[]): string[] {
   const joined: { readonly first: string; last: Day }[] = [];
-  for (const stretch of stretches.toSorted()) {
-    const [first = '', last = ''] = stretch.split(':');
+  for (const range of ranges.toSorted()) {
+    const [first = '', last = ''] = range.split(':');
     const before = joined.at(-1);
     // Windows with different metrics of a cube may have days in common.
     if (before === undefined || first > addDays(before.last, 1))

@@ -47,7 +47,7 @@ export async function starredSlices(
 }
 
 /** Slices whose ledgers are read together; more would fill the memory. */
-const MOST_AT_ONCE = 20;
+const MAX_CONCURRENT = 20;
 
 /** Returns the table of each slice. A slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(
@@ -58,8 +58,8 @@ export async function prepareTargets(
   const targets: Targets = new Map();
   for (const [at, slice] of slices.entries()) {
     try {
-      if (at % MOST_AT_ONCE === 0)
-        await readAhead(run.warehouse, slices.slice(at, at + MOST_AT_ONCE));
+      if (at % MAX_CONCURRENT === 0)
+        await readAhead(run.warehouse, slices.slice(at, at + MAX_CONCURRENT));
       const before = await recordedUnknown(run.warehouse, slice.name);
       const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
       targets.set(slice.name, target);
@@ -84,8 +84,8 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   const { planAt, request } = run;
   const plans: SlicePlan[] = [];
   for (const [at, { slice, columns }] of targets.entries()) {
-    if (at % MOST_AT_ONCE === 0) {
-      const next = targets.slice(at, at + MOST_AT_ONCE);
+    if (at % MAX_CONCURRENT === 0) {
+      const next = targets.slice(at, at + MAX_CONCURRENT);
       await Promise.allSettled(
         next.map(async (each) => readSliceLedger(run.warehouse, each.slice.name)),
       );
@@ -99,19 +99,19 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
 }
 
 /** Returns the tables after the loads. A table may have been swapped, or loads may have shown which of its metrics add up. */
-export async function standingTargets(
+export async function currentTargets(
   run: Run,
   targets: Targets,
   before: Targets,
 ): Promise<Target[]> {
-  const standing: Target[] = [];
+  const current: Target[] = [];
   for (const target of targets.values()) {
     const { slice, catalog, state, columns } = target;
     if (state === 'building') await swapIfComplete(run, target);
     const isSame = state === 'live' && isDeepStrictEqual(before.get(slice.name)?.columns, columns);
-    standing.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
+    current.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
   }
-  return standing;
+  return current;
 }
 
 /** Puts a complete new table in the place of the live one, or warns why it cannot yet. */
@@ -133,8 +133,8 @@ async function swapIfComplete(run: Run, target: Target): Promise<void> {
 }
 
 /** Deletes the periods that `retain` no longer keeps, also those of a slice that had failures. */
-export async function deleteOldPeriods(run: Run, standing: readonly Target[]): Promise<void> {
-  for (const target of standing) {
+export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Promise<void> {
+  for (const target of targets) {
     const deleted = await deleteOld(run.warehouse, target, run.planAt);
     if (deleted !== null)
       run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });

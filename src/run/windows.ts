@@ -9,24 +9,24 @@ import type { Failure } from '../errors.ts';
 import { type PendingWindow, type Missed, provenAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../tables/slice-metrics.ts';
-import { turnWeeks } from '../tables/slice-table.ts';
+import { realignWeeks } from '../tables/slice-table.ts';
 import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
-import { narrowedTo, withChanges } from '../tables/target.ts';
+import { withMetrics, withChanges } from '../tables/target.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { tableOf } from '../model/ledger.ts';
 import { labelOf, requestId, requestsOf, type Window, windowOf } from '../model/window.ts';
-import { inOrder, joined, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
+import { byPriority, joined, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { learnMaxDays, readSliceLedger } from '../warehouse/ledger.ts';
+import { saveMaxDays, readSliceLedger } from '../warehouse/ledger.ts';
 import { beyondReplay, courseOf, otherWeeks, type Round, roundAfter } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { planTargets } from './tables.ts';
 
 /** How often an unusable answer is requested again. */
-const MOST_REPEATS = 2;
+const MAX_REPEATS = 2;
 
 /** Loads the windows of all plans in their order, from the run's source. */
 export async function loadWindows(
@@ -44,7 +44,7 @@ export async function loadWindows(
     targets,
     new Set(ofUnknownSize.map(({ slice }) => slice.name)),
   );
-  await loader.load(inOrder(plans));
+  await loader.load(byPriority(plans));
 }
 
 class WindowLoader {
@@ -130,7 +130,7 @@ class WindowLoader {
       warehouse,
       runId,
       // The ledger records the metrics received, so that metrics added after the answers were archived are due.
-      target: narrowedTo(target, first.window.slice.metrics),
+      target: withMetrics(target, first.window.slice.metrics),
       fetchedAt,
       // Archived answers were accepted when they were loaded, losses included.
       acceptLoss: request.acceptLoss || !this.#source.canRequest,
@@ -200,7 +200,7 @@ class WindowLoader {
   /** Requests a window again; fails it if that was done often enough or is impossible. */
   #afterDoubt(window: Window, failure: Failure, spooled: Spooled | undefined): void {
     const { attempt, isDoubted } = spooled ?? { attempt: 0, isDoubted: false };
-    if (!this.#source.canRequest || attempt >= MOST_REPEATS) {
+    if (!this.#source.canRequest || attempt >= MAX_REPEATS) {
       recordFailed(failure, window, this.#run);
       return;
     }
@@ -250,7 +250,7 @@ class WindowLoader {
       const days = Math.max(
         ...halves.map(({ requested }) => daysBetween(requested.start, requested.end)),
       );
-      await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
+      await saveMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
       // The newest half first, as the newest windows are requested first.
       this.#putBack(
@@ -315,8 +315,8 @@ class WindowLoader {
       return;
     }
     this.#weekStarts.set(name, weekStartsOn);
-    await turnWeeks(warehouse, target, weekStartsOn);
-    const turned = inOrder(await planTargets(this.#run, [target]));
+    await realignWeeks(warehouse, target, weekStartsOn);
+    const turned = byPriority(await planTargets(this.#run, [target]));
     // Only now, as windows are taken off the queue all the time.
     this.#replaceWaiting(name, turned);
     record.planMore(name, -1);

@@ -19,7 +19,7 @@ import {
   type WireTally,
 } from './exchange.ts';
 import { Lane } from './lane.ts';
-import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
+import { MAX_ATTEMPTS, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
 /** Most tries of a small call if the service is too slow for it. */
@@ -28,7 +28,7 @@ const TRIES_WHEN_SLOW = 3;
 const ROUNDS = 4;
 const SUCCESSES_PER_RETRY = 5;
 /** … but at least this many, so that three calls may fail all their tries even if the concurrency is low. */
-const LEAST_RETRIES = 15;
+const MIN_RETRIES = 15;
 
 export interface ChannelSettings {
   /** Configured address; its path is put before every target. */
@@ -61,9 +61,9 @@ export interface Wire {
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
 /** Signals that end a call on the wire and a waiting call; a refused credential ends only waiting ones. */
-interface Ends {
-  readonly onWire: AbortSignal;
-  readonly waiting: AbortSignal;
+interface Abort {
+  readonly inFlight: AbortSignal;
+  readonly queued: AbortSignal;
 }
 
 /** One API of the service: the address, headers, lane and deadline that all its calls share. */
@@ -139,17 +139,17 @@ export class Channel {
    * `Setback` after which the request must not be repeated, as for a write that is stopped on the wire or before its next try.
    */
   async #call<T>(request: WireRequest, signal: AbortSignal, read: Reader<T>): Promise<T> {
-    const onWire = AbortSignal.any([signal, this.#wire.life]);
+    const inFlight = AbortSignal.any([signal, this.#wire.life]);
     // A refused credential cancels waiting calls, not those that are already being answered.
-    const ends = { onWire, waiting: AbortSignal.any([onWire, this.#refused.signal]) };
+    const abort = { inFlight, queued: AbortSignal.any([inFlight, this.#refused.signal]) };
     const seen: SetbackKind[] = [];
     for (;;) {
       try {
-        return await this.#attempt(request, seen.length + 1, ends, read);
+        return await this.#attempt(request, seen.length + 1, abort, read);
       } catch (error) {
         if (!(error instanceof Setback)) throw error;
         seen.push(error.setback);
-        await this.#pause(request, error, seen, ends.waiting).catch((ended: unknown) => {
+        await this.#pause(request, error, seen, abort.queued).catch((ended: unknown) => {
           // A stopped write that is repeated after any setback ends with its last one, which may have had an effect.
           throw request.method === 'GET' || request.repeats !== 'all' || ended instanceof Failure
             ? ended
@@ -159,34 +159,39 @@ export class Channel {
     }
   }
 
-  async #attempt<T>(request: WireRequest, tries: number, ends: Ends, read: Reader<T>): Promise<T> {
+  async #attempt<T>(
+    request: WireRequest,
+    tries: number,
+    abort: Abort,
+    read: Reader<T>,
+  ): Promise<T> {
     const { tally, clock } = this.#wire;
-    const slot = await this.#lane.enter(ends.waiting);
+    const slot = await this.#lane.enter(abort.queued);
     tally.requests += 1;
     try {
-      const value = await exchange(this.#wire, request, ends.onWire, async (answer) => {
+      const value = await exchange(this.#wire, request, abort.inFlight, async (answer) => {
         const now = clock.now();
         const statedNow = statedAt(answer.header('date'), answer.header('age'));
         if (statedNow !== null) tally.skewMs = statedNow - now;
         return read(answer, await judge(request, answer, tries, now));
       });
-      slot.leave('answered');
+      slot.release('answered');
       tally.answered += 1;
       tally.lastSetback = null;
       return value;
     } catch (error) {
       if (error instanceof Setback) {
         tally.lastSetback = `${endpointOf(request)} ${error.message}`;
-        slot.leave(policies[error.setback].sign, error.because);
+        slot.release(policies[error.setback].result, error.because);
       } else if (error instanceof Failure) {
         // Before the slot passes to another waiting call.
         if (error.code === 'CREDENTIALS_REFUSED') this.#refused.abort(error);
-        slot.leave('alive');
+        slot.release('alive');
       }
       throw error;
     } finally {
       // Any other error says nothing about the service.
-      slot.leave('unclear');
+      slot.release('unclear');
     }
   }
 
@@ -195,7 +200,7 @@ export class Channel {
     request: WireRequest,
     setback: Setback,
     seen: readonly SetbackKind[],
-    waiting: AbortSignal,
+    queued: AbortSignal,
   ): Promise<void> {
     const { tally, maxConcurrency, clock, emit } = this.#wire;
     const { setback: kind, because, retryAfterMs: requestedMs } = setback;
@@ -204,9 +209,9 @@ export class Channel {
     const failed = seen.filter((each) => each !== 'overload').length;
     const ofItsKind = seen.filter((each) => each === kind).length;
     const allowed = policies[kind].tries ?? request.triesWhenSlow;
-    if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, request, tries);
+    if (failed >= MAX_ATTEMPTS || ofItsKind >= allowed) throw failureOf(setback, request, tries);
     const budget =
-      Math.max(LEAST_RETRIES, ROUNDS * maxConcurrency) +
+      Math.max(MIN_RETRIES, ROUNDS * maxConcurrency) +
       Math.floor(tally.answered / SUCCESSES_PER_RETRY);
     if (tally.retries >= budget) {
       throw failureOf(
@@ -230,7 +235,7 @@ export class Channel {
       because,
       waitMs: ms,
     });
-    await clock.sleep(ms, waiting);
+    await clock.sleep(ms, queued);
   }
 }
 

@@ -15,7 +15,7 @@ import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange, Service } from './service.ts';
-import { Setback, WITHOUT_EFFECT } from './setback.ts';
+import { Setback, SAFE_TO_REPEAT } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;
@@ -79,7 +79,7 @@ export function campaignApi(channel: Channel): CampaignApi {
         method: 'POST',
         contentType: JSON_TYPE,
         body: JSON.stringify(body),
-        repeats: WITHOUT_EFFECT,
+        repeats: SAFE_TO_REPEAT,
       } as const;
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
       const created = await channel

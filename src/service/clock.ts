@@ -36,9 +36,9 @@ export function statedAt(date: string | null, age: string | null): number | null
 }
 
 const BASE_MS = 1000;
-const LONGEST_MS = 60_000;
+const MAX_DELAY_MS = 60_000;
 /** A wait that the service requests is honoured in full up to this limit. */
-const LONGEST_ASKED_MS = 300_000;
+const MAX_REQUESTED_DELAY_MS = 300_000;
 
 /** Milliseconds to wait by `Retry-After`: seconds, or a date less `answeredAt`, the answer's own clock. Null if none. */
 export function retryAfterMs(header: string | null, answeredAt: number): number | null {
@@ -60,7 +60,7 @@ interface Backoff {
 
 /** Milliseconds to wait: as the service requests, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
 export function waitMs({ tries, requestedMs, isOverload, random }: Backoff): number {
-  if (requestedMs !== null) return Math.min(LONGEST_ASKED_MS, requestedMs);
-  const bound = Math.min(LONGEST_MS, BASE_MS * 2 ** (tries - 1));
+  if (requestedMs !== null) return Math.min(MAX_REQUESTED_DELAY_MS, requestedMs);
+  const bound = Math.min(MAX_DELAY_MS, BASE_MS * 2 ** (tries - 1));
   return Math.round(isOverload ? bound / 2 + (random * bound) / 2 : random * bound);
 }

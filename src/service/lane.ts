@@ -9,11 +9,11 @@ import type { Emit } from '../events.ts';
 import type { Clock } from './clock.ts';
 
 /** What a call's end shows about the service: `answered` a success, `overloaded` a 429, `unclear` nothing (its own reason). */
-export type Sign = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
+export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
   /** Frees the slot; a second time does nothing. `because` names an outage. */
-  leave(sign: Sign, because?: string): void;
+  release(result: CallResult, because?: string): void;
 }
 
 interface LaneSettings {
@@ -30,9 +30,9 @@ interface LaneSettings {
 /** Bursts that the service accepts, in seconds of its start rate (observed: 50 a second, bursts to 100). */
 const BURST_SECONDS = 2;
 /** More than one call's six tries, so that one bad address or report does not stop the others. */
-const OUTAGES_TO_PAUSE = 8;
+const BREAKER_THRESHOLD = 8;
 const FIRST_PAUSE_MS = 5000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** Together with the pauses above, a little more than three minutes. */
 const PROBES_TO_GIVE_UP = 6;
 
@@ -104,7 +104,7 @@ export class Lane {
         this.#admit();
       });
       // The signal may have aborted since the call was admitted.
-      if (signal.aborted) slot.leave('unclear');
+      if (signal.aborted) slot.release('unclear');
       signal.throwIfAborted();
       return slot;
     } finally {
@@ -114,23 +114,23 @@ export class Lane {
 
   #slot(): Slot {
     const epoch = this.#epoch;
-    let hasLeft = false;
+    let isReleased = false;
     return {
-      leave: (sign, because = '') => {
-        if (hasLeft) return;
-        hasLeft = true;
-        if (epoch === this.#epoch) this.#learn(sign, because);
+      release: (result, because = '') => {
+        if (isReleased) return;
+        isReleased = true;
+        if (epoch === this.#epoch) this.#record(result, because);
         this.#inFlight -= 1;
         this.#admit();
       },
     };
   }
 
-  #learn(sign: Sign, because: string): void {
+  #record(result: CallResult, because: string): void {
     const isProbe = this.#state === 'probing';
     this.#isProbeOut = false;
-    if (sign === 'unclear') return;
-    if (sign === 'outage') {
+    if (result === 'unclear') return;
+    if (result === 'outage') {
       this.#countOutage(isProbe, because);
       return;
     }
@@ -140,10 +140,10 @@ export class Lane {
       this.#settings.emit({ type: 'breaker_closed' });
     }
     const from = this.limit;
-    if (sign === 'overloaded') {
+    if (result === 'overloaded') {
       this.#epoch += 1;
       this.#limit = Math.max(1, Math.floor(Math.min(from, this.#inFlight) / 2));
-    } else if (sign === 'answered') {
+    } else if (result === 'answered') {
       this.#limit = Math.min(this.#settings.maxConcurrency, this.#limit + 1 / this.#limit);
     }
     const to = this.limit;
@@ -164,13 +164,13 @@ export class Lane {
       this.#state = 'given up';
       for (const waiting of this.#line) waiting.refuse(this.#failure());
       this.#line.clear();
-    } else if (isProbe || this.#outages >= OUTAGES_TO_PAUSE) this.#pause();
+    } else if (isProbe || this.#outages >= BREAKER_THRESHOLD) this.#pause();
   }
 
   #pause(): void {
     this.#state = 'paused';
     this.#epoch += 1;
-    const waitMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedProbes);
+    const waitMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedProbes);
     this.#settings.emit({ type: 'breaker_opened', waitMs });
     void this.#later(waitMs, () => {
       this.#state = 'probing';

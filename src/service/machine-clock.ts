@@ -9,7 +9,7 @@ const WORTH_A_WARNING_MS = 5 * 60_000;
 /** From this on, a wrong clock would decide what is final. */
 const UNTRUSTED_MS = 60 * 60_000;
 
-type Telling = Pick<Service, 'clockSkewMs'>;
+type SkewSource = Pick<Service, 'clockSkewMs'>;
 
 export interface MachineClock {
   /** Throws `CLOCK_UNTRUSTED` if the clock is off by an hour or more from the newest answer; warns once if by minutes. */
@@ -17,7 +17,7 @@ export interface MachineClock {
 }
 
 /** Checks the clock against the answers of one piece of work. If an as-of instant replaces the clock, checks nothing. */
-export function machineClock(service: Telling, asOf: Date | null, emit: Emit): MachineClock {
+export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {
     // Compared every time, because the clock may be changed during a run.
@@ -42,7 +42,7 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
 }
 
 /** Now, if the newest answer that states the time agrees to within the hour; null if it does not, or if none states it. */
-export function confirmedNow(service: Telling): Date | null {
+export function confirmedNow(service: SkewSource): Date | null {
   const skewMs = service.clockSkewMs();
   return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;
 }

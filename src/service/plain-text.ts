@@ -102,7 +102,7 @@ const HEAD_BYTES = 64 * 1024;
 
 const NAME = '"pagination"';
 /** Most members of that name that are tried from the end; rows, for example, may contain others. */
-const MOST_TRIED = 20;
+const MAX_TRIED = 20;
 
 /** Measures a document that streams by: its size, its two ends, and that it contains no secret. */
 export class PlainGauge {
@@ -168,7 +168,7 @@ interface DocumentEnds {
  * rows; one that stands elsewhere is found when the whole document is read.
  */
 export function paginationOf({ head, end }: DocumentEnds): unknown {
-  for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MOST_TRIED; tried += 1) {
+  for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MAX_TRIED; tried += 1) {
     // From a name of the document itself on, the rest is an object; from a name inside one of its values it is not.
     const stated = memberOf(`{${end.slice(at)}`);
     if (stated !== undefined) return stated;

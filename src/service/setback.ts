@@ -2,28 +2,28 @@
 
 import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
-import type { Sign } from './lane.ts';
+import type { CallResult } from './lane.ts';
 
 interface Policy {
   readonly code: FailureCode;
   /** What the setback says about the service as a whole. */
-  readonly sign: Sign;
+  readonly result: CallResult;
   readonly hint: string;
   /** Most tries; null if the request decides. */
   readonly tries: number | null;
 }
 
 /** Most tries of one call that may fail, for whatever reason; a 429 is not counted as a failure. */
-export const FAILED_TRIES = 6;
+export const MAX_ATTEMPTS = 6;
 /** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
-const TURNED_AWAY_TRIES = 12;
+const MAX_429_ATTEMPTS = 12;
 
 const policy = (
   code: FailureCode,
-  sign: Sign,
+  result: CallResult,
   hint = 'Run again later; what was loaded stays.',
-  tries: number | null = FAILED_TRIES,
-): Policy => ({ code, sign, hint, tries });
+  tries: number | null = MAX_ATTEMPTS,
+): Policy => ({ code, result, hint, tries });
 
 const CHECK_ADDRESS = 'Check the address in the service section and the network, then run again.';
 const NAME_AUTHORITY = 'Set service.ca_file to the certificate authority of the address.';
@@ -46,7 +46,7 @@ export const policies = {
   /** 408, 500, 502, 503 and the like. */
   faulty: policy('SOURCE_UNAVAILABLE', 'outage'),
   /** 429. */
-  overload: policy('SOURCE_OVERLOADED', 'overloaded', ALONE, TURNED_AWAY_TRIES),
+  overload: policy('SOURCE_OVERLOADED', 'overloaded', ALONE, MAX_429_ATTEMPTS),
   /** The connection was lost, or decoding failed, inside the body. */
   cut: policy('SOURCE_UNAVAILABLE', 'alive'),
   /** The body was complete, but its document was not. */
@@ -62,13 +62,13 @@ export const policies = {
 export type SetbackKind = keyof typeof policies;
 
 /** After these a write had no effect: it was not sent, or was turned away. A 503 may follow an effect (from a proxy, say). */
-export const WITHOUT_EFFECT = [
+export const SAFE_TO_REPEAT = [
   'unsent',
   'untrusted',
   'overload',
 ] as const satisfies readonly SetbackKind[];
 
-interface Circumstances {
+interface SetbackDetails {
   /** Status of the answer; left out if there was none. */
   readonly status?: number;
   /** Milliseconds that the service requests to wait; null or left out if it requests none. */
@@ -89,13 +89,13 @@ export class Setback extends Error {
     setback: SetbackKind,
     because: string,
     message: string,
-    circumstances: Circumstances = {},
+    details: SetbackDetails = {},
   ) {
-    super(message, circumstances.cause === undefined ? undefined : { cause: circumstances.cause });
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.setback = setback;
     this.because = because;
-    this.status = circumstances.status ?? null;
-    this.retryAfterMs = circumstances.retryAfterMs ?? null;
+    this.status = details.status ?? null;
+    this.retryAfterMs = details.retryAfterMs ?? null;
   }
 }
 

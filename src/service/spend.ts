@@ -5,7 +5,7 @@ import { parsed, statedError } from './error-words.ts';
 import { readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type WireAnswer } from './exchange.ts';
-import { firstWords, Setback, WITHOUT_EFFECT } from './setback.ts';
+import { firstWords, Setback, SAFE_TO_REPEAT } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, verdictOn } from './verdict.ts';
 
@@ -31,7 +31,7 @@ export async function submitSpend(
     method: 'POST',
     contentType,
     body: form.toString(),
-    repeats: WITHOUT_EFFECT,
+    repeats: SAFE_TO_REPEAT,
   } as const;
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {

@@ -22,7 +22,7 @@ import { readSpendFile } from './spend-file.ts';
 import {
   type DueLine,
   type RejectedLine,
-  type SpendCircumstances,
+  type SpendContext,
   submitLines,
   type Submitted,
 } from './submit-lines.ts';
@@ -68,7 +68,7 @@ const nothingSubmitted: Submitted = { accepted: 0, refused: [], unknown: 0, fail
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
 /** Most unknown columns that a warning names: a file with other columns on every line would fill the screen. */
-const MOST_UNKNOWN = 20;
+const MAX_UNKNOWN = 20;
 
 /**
  * Judges every line, writes the rejects file and sends the rest. Resolves even if lines are rejected or the sending is stopped:
@@ -77,10 +77,10 @@ const MOST_UNKNOWN = 20;
  */
 export async function sendSpend(
   request: SpendRequest,
-  circumstances: SpendCircumstances,
+  context: SpendContext,
 ): Promise<SpendSummary> {
   const { file, dryRun } = request;
-  const { warehouse, emit } = circumstances;
+  const { warehouse, emit } = context;
   const records = await readSpendFile(file, warehouse);
   const unknown = unknownColumns(records);
   if (unknown !== '')
@@ -92,7 +92,7 @@ export async function sendSpend(
   // A dry run has its own file, as the other one holds what is left to correct and send.
   const target = dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
   await writeRejects(target, staged.rejected);
-  const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, circumstances);
+  const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, context);
   const { accepted, refused } = submitted;
   const rejects = [...staged.rejected, ...refused].toSorted((one, other) => one.line - other.line);
   if (refused.length > 0) await writeRejects(target, rejects);
@@ -123,7 +123,7 @@ function unknownColumns(records: readonly SpendRecord[]): string {
     if (defects.length === 0) for (const name of Object.keys(given)) names.add(name);
   for (const known of [...spendColumns, 'line', 'reasons']) names.delete(known);
   return [...names]
-    .slice(0, MOST_UNKNOWN)
+    .slice(0, MAX_UNKNOWN)
     .map((name) => JSON.stringify(name.slice(0, 100)))
     .join(', ');
 }

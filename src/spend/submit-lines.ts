@@ -41,7 +41,7 @@ export interface Submitted {
   readonly failure: Failure | null;
 }
 
-export interface SpendCircumstances {
+export interface SpendContext {
   readonly warehouse: Warehouse;
   readonly service: Pick<Service, 'submitSpend'>;
   readonly emit: Emit;
@@ -52,7 +52,7 @@ export interface SpendCircumstances {
 export async function submitLines(
   file: string,
   due: readonly DueLine[],
-  { warehouse, service, emit, signal }: SpendCircumstances,
+  { warehouse, service, emit, signal }: SpendContext,
 ): Promise<Submitted> {
   const wire = new AbortController();
   const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
@@ -156,7 +156,7 @@ async function record(warehouse: Warehouse, file: string, steps: readonly Step[]
   const recorded = rows.filter(({ outcome }) => outcome !== 'unsent');
   await warehouse.transact(async () => {
     if (unsent.length > 0)
-      await warehouse.run(statement('spend/forget_unsent'), [JSON.stringify(unsent)]);
+      await warehouse.run(statement('spend/delete_unsent'), [JSON.stringify(unsent)]);
     await warehouse.run(statement('spend/record_steps'), [JSON.stringify(recorded), file]);
   });
 }

@@ -46,14 +46,14 @@ export const isNothing = (json: string | null): boolean =>
   json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json.replaceAll(/\s/g, ''));
 
 /** Characters of an error that a message quotes. */
-const MOST_SAID = 200;
+const MAX_SAID = 200;
 
 /** The error in its own words; null if none. Rows beside an error are not an answer, only what was there when it happened. */
 export function errorIn(beside: BesideRows): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
     const stated = beside[name];
     if (stated !== null && !isNothing(stated))
-      return `${name}: ${scrub(stated).slice(0, MOST_SAID)}`;
+      return `${name}: ${scrub(stated).slice(0, MAX_SAID)}`;
   }
   const statuses = innerStatuses(beside);
   return statuses.length === 0 ? null : `debug.service_urls: status_code ${statuses.join(', ')}`;

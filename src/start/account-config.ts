@@ -9,7 +9,7 @@ import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters, type CatalogFilter } from '../model/catalog.ts';
 import type { CatalogItem } from '../model/catalog-item.ts';
 import { isMetricItem } from '../model/metric.ts';
-import { MOST_STARRED, type Star, starsOf } from '../model/stars.ts';
+import { MAX_STARRED, type Star, starsOf } from '../model/stars.ts';
 import { withService } from '../run/circumstances.ts';
 import { countText, groupedText, namesText } from '../terminal/measure.ts';
 import { oneLine } from '../terminal/printable.ts';
@@ -81,10 +81,10 @@ const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
 /** Patterns of event metrics, widest first. */
 const eventStars = ['*_events', '*_revenue'] as const;
 /** Leaves room for a slice's other metrics. */
-const MOST_EVENTS = MOST_STARRED - 50;
+const MAX_EVENTS = MAX_STARRED - 50;
 
 /** More names would make the comment longer, not clearer. */
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
   const idsOf = (filter: CatalogFilter): string[] =>
@@ -152,7 +152,7 @@ slices:
 function eventsComment(star: Star | null): string {
   if (star === null)
     return 'none, or more than a slice may have; add those you use, such as "purchase_*"';
-  return `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MOST_NAMES)}`;
+  return `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
 }
 
 /** The chosen apps in the account's order; all apps by default. Throws `USAGE_INVALID` if one is not listed. */
@@ -207,7 +207,7 @@ function cohortsOf(metrics: ReadonlySet<string>): string[] {
 function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {
   const stars = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
   const isFitting = ({ metrics: names }: Star): boolean =>
-    names.length <= MOST_EVENTS && names.some((name) => events.includes(name));
+    names.length <= MAX_EVENTS && names.some((name) => events.includes(name));
   return stars.find(isFitting) ?? null;
 }
 

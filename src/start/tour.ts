@@ -16,7 +16,7 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { connected, startWorld } from '../run/circumstances.ts';
 import { fromService } from '../run/service-source.ts';
-import type { SourceDoor } from '../run/source.ts';
+import type { SourceFactory } from '../run/source.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status.ts';
@@ -187,7 +187,7 @@ function configOf(night: Date, config: Config, nights: readonly Date[]): Config 
 }
 
 /** A source without catalog, partners and links: those of the first night are used. */
-function reportsAlone(door: SourceDoor): SourceDoor {
+function reportsAlone(door: SourceFactory): SourceFactory {
   return {
     ...door,
     open: (run) => ({

@@ -21,7 +21,7 @@ const LATE_MS = 1.5 * MS_PER_DAY;
 /** A period this old should have been loaded by the night before last. */
 const MISSING_AGE_DAYS = 2;
 /** Per kind: enough to see what went wrong; the run's own list has the rest. */
-const MOST_FINDINGS = 5;
+const MAX_FINDINGS = 5;
 
 interface Finding {
   /** `well`: worth knowing, but no problem. */
@@ -108,9 +108,9 @@ function capped(findings: readonly Finding[]): Finding[] {
   const sorted = findings.toSorted(
     (one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state),
   );
-  const more = findings.length - MOST_FINDINGS;
+  const more = findings.length - MAX_FINDINGS;
   return [
-    ...sorted.slice(0, MOST_FINDINGS),
+    ...sorted.slice(0, MAX_FINDINGS),
     ...(more > 0 ? [finding('well', `And ${more} more like these.`)] : []),
   ];
 }

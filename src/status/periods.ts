@@ -33,7 +33,7 @@ export const storedPeriod = z.object({
 });
 
 /** Consecutive stored periods with one state of a metric, by the first and last start day: a row of `status/finality`. */
-export const storedStretch = z.object({
+export const storedRange = z.object({
   metric: z.string(),
   kind: z.string(),
   horizon_days: z.number().nullable(),
@@ -119,18 +119,18 @@ export function nextRefreshAt(
 export function metricStatuses(
   metrics: readonly string[],
   periods: readonly Expected[],
-  stretches: readonly z.infer<typeof storedStretch>[],
+  ranges: readonly z.infer<typeof storedRange>[],
   meanings: ReadonlyMap<string, string | null> = new Map(),
 ): MetricStatus[] {
   return metrics.map((metric) => {
-    const stored = stretches.filter((stretch) => stretch.metric === metric);
+    const stored = ranges.filter((range) => range.metric === metric);
     const [first] = stored;
     const spans: CellSpan[] = [];
     for (const { start, status } of periods) {
-      const stretch = stored.find(
+      const range = stored.find(
         ({ first_day: from, last_day: to }) => from <= start && start <= to,
       );
-      const state = status.state === 'missing' ? 'missing' : (stretch?.state ?? 'not loaded');
+      const state = status.state === 'missing' ? 'missing' : (range?.state ?? 'not loaded');
       const open = spans.at(-1);
       if (open?.state === state) {
         spans.splice(-1, 1, { ...open, last_day: status.last_day, periods: open.periods + 1 });

@@ -11,7 +11,7 @@ import {
   type Expected,
   expectedPeriods,
   storedPeriod,
-  storedStretch,
+  storedRange,
   metricStatuses,
   nextRefreshAt,
   periodCounts,
@@ -68,13 +68,13 @@ export async function sliceStatus(
     warehouse === null || table?.is_live !== true ? [] : await columnsOf(warehouse, name);
   const expected = expectedPeriods(slice, periods, table?.week_starts_on ?? null, planAt);
   const ages = expected.map(({ status }) => status);
-  const stretches = await read('status/finality', storedStretch);
+  const ranges = await read('status/finality', storedRange);
   // Before the next sync, the table may have another form or date dimension than the slice.
   const hasCurves = ['age_days', slice.grain].every((needed) =>
     columns.some(({ name: column }) => column === needed),
   );
   const meanings = new Map(columns.map((column) => [column.name, column.comment]));
-  const metrics = metricStatuses(slice.metrics, expected, stretches, meanings);
+  const metrics = metricStatuses(slice.metrics, expected, ranges, meanings);
   return {
     name,
     newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,

@@ -7,7 +7,7 @@ import { type Metric, metricItems } from '../model/metric.ts';
 import { ratioOf } from '../model/metric-forms.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import { areApart } from '../warehouse/relations.ts';
+import { namesCollide } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
@@ -192,7 +192,7 @@ const cohortComments: readonly (readonly [string, string])[] = [
 function cohortsView(target: Target): string | null {
   const { slice, table, columns } = target;
   const cells = cohortCells(columns.metrics);
-  if (cells.length === 0 || !areApart(slice.dimensions, cohortComments)) return null;
+  if (cells.length === 0 || namesCollide(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   // If no decimal holds all values, DuckDB's own union would lose digits after the point and miss the nearest double.
   const isExact = haveCommonType(cells.map(({ type }) => type));

@@ -41,7 +41,7 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   const before = await readRecorded(warehouse, slice.name);
   // Both have their keys in the order of the shape.
   if (JSON.stringify(before) === JSON.stringify(now)) return;
-  await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
+  await warehouse.run(statement('ledger/delete_metrics'), [slice.name]);
   await warehouse.run(statement('ledger/record_metrics'), [
     slice.name,
     JSON.stringify(now),
@@ -227,7 +227,7 @@ export async function rememberAdditivity(
     [...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })),
   );
   const { name } = target.slice;
-  await warehouse.run(statement('ledger/remember_additivity'), [name, timestamp(seenAt), rows]);
+  await warehouse.run(statement('ledger/save_additivity'), [name, timestamp(seenAt), rows]);
   await warehouse.run(statement('ledger/apply_additivity'), [name, rows]);
   const metrics = target.columns.metrics.map((metric) => {
     const additive = learned.get(metric.id);

@@ -17,7 +17,7 @@ import { type SliceLedger, tableOf, weekStartOf } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../model/period.ts';
 import { storedColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
-import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
+import { saveWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -66,7 +66,7 @@ export async function prepareTable(
     if (ledger.building !== null && ledger.building !== known) {
       // It was built for a fingerprint that is no longer configured.
       await warehouse.run(`drop table if exists ${buildingTable(slice.name)}`);
-      await forget(warehouse, slice.name, ledger.building.fingerprint);
+      await deleteLedgerEntries(warehouse, slice.name, ledger.building.fingerprint);
     }
     if (known !== null) return;
     // A view of another slice, or of one that is no longer configured, may have this name.
@@ -145,7 +145,7 @@ async function rebuildTable(
   );
   for (const each of [...removed, ...added]) {
     // Its values are deleted: if the metric returns, its periods are due again, as are those of a column dropped by hand.
-    await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, each.name]);
+    await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, each.name]);
     const change = each.after === null ? 'column removed' : 'column added';
     await recordSchemaChange(warehouse, { runId, object: slice.name, change, ...each });
   }
@@ -177,13 +177,13 @@ async function removeMetrics(
     await warehouse.run(
       `delete from ${table} where metric in (${removed.map(literal).join(', ')})`,
     );
-    await warehouse.run(statement('load/forget_other_ages'), [slice.name, fingerprint, ages]);
+    await warehouse.run(statement('load/delete_other_ages'), [slice.name, fingerprint, ages]);
     // The next load of a period compares what it brings with these.
     const counted = `select count(*) from ${table} as t where t.${date}::date = p.start_day and t.age = p.age and t."value" <> 0`;
     const recount = `update ripen.periods as p set rows = (${counted}) where slice = $1 and fingerprint = $2`;
     await warehouse.run(recount, [slice.name, fingerprint]);
     for (const name of removed) {
-      await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
+      await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, name]);
       const change = { name, change: 'metric removed', before: name, after: null };
       await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
     }
@@ -242,21 +242,21 @@ async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<voi
   await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
 }
 
-/** Records the service's first weekday; forgets the table's periods, which had other weeks and no rows. */
-export async function turnWeeks(
+/** Records the service's first weekday; deletes the table's periods, which had other weeks and no rows. */
+export async function realignWeeks(
   warehouse: Warehouse,
   { slice, fingerprint }: Pick<Target, 'slice' | 'fingerprint'>,
   weekStartsOn: WeekStart,
 ): Promise<void> {
   await warehouse.transact(async () => {
-    await warehouse.run(statement('load/forget_periods'), [
+    await warehouse.run(statement('load/delete_periods'), [
       slice.name,
       fingerprint,
       null,
       null,
       null,
     ]);
-    await learnWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
+    await saveWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
   });
 }
 
@@ -264,11 +264,15 @@ export async function turnWeeks(
  * Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. Its loads
  * stay, without metrics: if the meaning returns, they say nothing of the values that are loaded then.
  */
-async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
-  await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
-  await warehouse.run(statement('load/forget_metric'), [slice, fingerprint, null]);
-  await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null, null]);
-  await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
+async function deleteLedgerEntries(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+): Promise<void> {
+  await warehouse.run(statement('load/delete_restatements'), [slice, fingerprint]);
+  await warehouse.run(statement('load/delete_metric'), [slice, fingerprint, null]);
+  await warehouse.run(statement('load/delete_periods'), [slice, fingerprint, null, null, null]);
+  await warehouse.run(statement('load/delete_table'), [slice, fingerprint]);
 }
 
 /** Replaces the live table with a complete one in one transaction, so that no reader sees a mixture. */
@@ -285,7 +289,7 @@ export async function swapTables(
     await warehouse.run(`create table ${table} as from ${target.table}`);
     await warehouse.run(`drop table ${target.table}`);
     await dropProjected(warehouse, slice);
-    if (live !== null) await forget(warehouse, slice.name, live.fingerprint);
+    if (live !== null) await deleteLedgerEntries(warehouse, slice.name, live.fingerprint);
     await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);
     await describeSlice(warehouse, { ...target, state: 'live', table });
     const change = {
@@ -325,7 +329,7 @@ export async function deleteOld(
     const rows = await warehouse.run(`delete from ${table} where ${insideDays(slice.grain, days)}`);
     if (rows > 0) warehouse.reclaimAtClose();
     const bounds = ledgerBounds(slice.grain, days);
-    await warehouse.run(statement('load/forget_periods'), [
+    await warehouse.run(statement('load/delete_periods'), [
       slice.name,
       fingerprint,
       ...bounds,

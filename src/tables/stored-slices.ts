@@ -74,7 +74,7 @@ export function namesLinks({ columns }: StoredSlice): boolean {
 const scanRow = z.object({ searched: count, newest: count });
 
 /** The newest load whose rows were searched for links or partners, and the newest load of all; 0 if there is none. */
-export async function rowScan(
+export async function readRowScan(
   warehouse: Warehouse,
   reader: 'partners' | 'links',
 ): Promise<z.infer<typeof scanRow>> {

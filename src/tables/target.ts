@@ -51,7 +51,7 @@ export const cubeOf = (columns: Columns): CubeColumns | null =>
   columns.cube === undefined ? null : { ...columns, cube: columns.cube };
 
 /** The target of windows that request only some metrics: a cube loads only these; any other slice has NULL for the rest. */
-export function narrowedTo(target: Target, metrics: readonly string[]): Target {
+export function withMetrics(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
   if (target.columns.cube === undefined) return { ...target, slice };

@@ -45,13 +45,13 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
 }
 
 /** Far deeper than errors are nested in practice. */
-const MOST_CAUSES = 10;
+const MAX_CAUSES = 10;
 
 function causesOf(cause: unknown): string[] {
   const lines: string[] = [];
   for (
     let inner = cause;
-    inner instanceof Error && lines.length < MOST_CAUSES;
+    inner instanceof Error && lines.length < MAX_CAUSES;
     inner = inner.cause
   ) {
     lines.push(`  caused by ${(inner.stack ?? inner.message).trim().split('\n').join('\n    ')}`);
@@ -92,7 +92,7 @@ export function failureLines(
 }
 
 /** With less free space a run may end in the middle of a copy. */
-export const LEAST_FREE_BYTES = 1e9;
+export const MIN_FREE_BYTES = 1e9;
 
 interface Known {
   readonly config: Config;
@@ -151,7 +151,7 @@ async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Con
     ...failure,
     slice: null,
     window: null,
-    message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(LEAST_FREE_BYTES)}`,
+    message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(MIN_FREE_BYTES)}`,
     hint: `Delete what is not needed on that disk, such as ${warehouse}.archive (raw answers) or copies that no longer are targets, and run it again.`,
   };
 }

@@ -45,11 +45,11 @@ export function openProgress(
     const line = jsonLines();
     return plain((event) => {
       const text = line(event, shell.now());
-      if (!quiet || event.type === 'failed') shell.tell(text);
+      if (!quiet || event.type === 'failed') shell.printError(text);
     });
   }
   if (quiet) return plain(() => {});
-  if (verbose) return plain((event) => shell.tell(logLine(sentenceOf(event), shell)));
+  if (verbose) return plain((event) => shell.printError(logLine(sentenceOf(event), shell)));
   return shell.isTerminal ? terminalProgress(shell) : logProgress(shell);
 }
 
@@ -60,7 +60,7 @@ const logLine = (sentence: string, shell: Shell): string =>
   `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
 /** Whether an event gets a line: a lock wait, or a new warning or slice failure. The run's own failures are printed later. */
-function worthALine(): (event: RunEvent) => boolean {
+function lineFilter(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {
     if (event.type === 'lock_waiting') return true;
@@ -74,15 +74,15 @@ function worthALine(): (event: RunEvent) => boolean {
 /** A line at the start and the end, for each finished slice, warning and slice failure, and every minute. */
 function logProgress(shell: Shell): Progress {
   const nowMs = (): number => shell.now().getTime();
-  const say = (line: string): void => shell.tell(logLine(line, shell));
-  const isWorthALine = worthALine();
-  const tally = new Tally(nowMs());
+  const say = (line: string): void => shell.printError(logLine(line, shell));
+  const isShown = lineFilter();
+  const tally = new RunProgress(nowMs());
   const timer = setInterval(() => say(tally.line(nowMs(), LOG_COLUMNS)), REPORT_MS).unref();
   return {
     emit(event) {
       const finished = tally.add(event, nowMs());
       const isEnd = event.type === 'run_started' || event.type === 'run_finished';
-      if (isEnd || isWorthALine(event)) say(sentenceOf(event));
+      if (isEnd || isShown(event)) say(sentenceOf(event));
       if (finished !== null) say(finished);
     },
     close: () => clearInterval(timer),
@@ -92,8 +92,8 @@ function logProgress(shell: Shell): Progress {
 /** Paints on the shell's stderr until it is closed; closing erases the line. */
 function terminalProgress(shell: Shell): Progress {
   const nowMs = (): number => shell.now().getTime();
-  const isWorthALine = worthALine();
-  const tally = new Tally(nowMs());
+  const isShown = lineFilter();
+  const tally = new RunProgress(nowMs());
   let paintedAt = 0;
   let pending: NodeJS.Timeout | null = null;
   const paint = (): void => {
@@ -107,7 +107,7 @@ function terminalProgress(shell: Shell): Progress {
   };
   const say = (line: string): void => {
     shell.paint(ERASE_LINE);
-    shell.tell(line);
+    shell.printError(line);
     repaintSoon();
   };
   const tick = setInterval(repaintSoon, TICK_MS).unref();
@@ -116,7 +116,7 @@ function terminalProgress(shell: Shell): Progress {
   return {
     emit(event) {
       tally.add(event, nowMs());
-      if (isWorthALine(event)) say(sentenceOf(event));
+      if (isShown(event)) say(sentenceOf(event));
       repaintSoon();
     },
     close() {
@@ -156,45 +156,45 @@ const sum = (one: Counts, other: Partial<Counts>): Counts => ({
   restated: one.restated + (other.restated ?? 0),
 });
 
-interface Effect {
+interface Change {
   readonly slice?: string | null;
-  readonly adds?: Partial<Counts>;
+  readonly counts?: Partial<Counts>;
   readonly inFlight?: 1 | -1;
   /** What the run is doing, empty for windows; unchanged if missing. */
-  readonly doing?: string;
+  readonly step?: string;
 }
 
-const effects: { readonly [T in EventType]?: (event: RunEvent<T>) => Effect } = {
-  run_started: () => ({ doing: 'catalog' }),
-  lock_waiting: () => ({ doing: 'waiting for the warehouse' }),
-  catalog_loaded: () => ({ doing: 'partners and links' }),
-  links_loaded: ({ app }) => ({ doing: `links of ${app}` }),
-  slice_planned: ({ slice, windows }) => ({ slice, adds: { planned: windows }, doing: '' }),
-  window_asked: () => ({ inFlight: 1, doing: '' }),
-  window_fetched: () => ({ inFlight: -1, doing: '' }),
+const changes: { readonly [T in EventType]?: (event: RunEvent<T>) => Change } = {
+  run_started: () => ({ step: 'catalog' }),
+  lock_waiting: () => ({ step: 'waiting for the warehouse' }),
+  catalog_loaded: () => ({ step: 'partners and links' }),
+  links_loaded: ({ app }) => ({ step: `links of ${app}` }),
+  slice_planned: ({ slice, windows }) => ({ slice, counts: { planned: windows }, step: '' }),
+  window_asked: () => ({ inFlight: 1, step: '' }),
+  window_fetched: () => ({ inFlight: -1, step: '' }),
   window_loaded: ({ slice, rows, restatedPeriods: restated }) => ({
     slice,
-    adds: { loaded: 1, rows, restated },
+    counts: { loaded: 1, rows, restated },
   }),
   window_split: ({ slice, into }) => ({
     slice,
-    adds: { planned: into - 1 },
+    counts: { planned: into - 1 },
     inFlight: -1,
-    doing: '',
+    step: '',
   }),
-  windows_joined: ({ slice, from, into }) => ({ slice, adds: { planned: into - from } }),
+  windows_joined: ({ slice, from, into }) => ({ slice, counts: { planned: into - from } }),
   failed: ({ slice, window }) =>
-    window === null ? {} : { slice, adds: { failed: 1 }, inFlight: -1, doing: '' },
-  breaker_opened: () => ({ doing: 'the service keeps failing' }),
-  breaker_closed: () => ({ doing: '' }),
+    window === null ? {} : { slice, counts: { failed: 1 }, inFlight: -1, step: '' },
+  breaker_opened: () => ({ step: 'the service keeps failing' }),
+  breaker_closed: () => ({ step: '' }),
   spend_settled: ({ settled, due }) => ({
-    doing: `${groupedText(settled)} of ${countText(due, 'line')}`,
+    step: `${groupedText(settled)} of ${countText(due, 'line')}`,
   }),
-  published: ({ kind }) => ({ doing: `publishing, ${kind} done` }),
+  published: ({ kind }) => ({ step: `publishing, ${kind} done` }),
 };
 
-const effectOf = <T extends EventType>(type: T, event: RunEvent<T>): Effect =>
-  effects[type]?.(event) ?? {};
+const changeOf = <T extends EventType>(type: T, event: RunEvent<T>): Change =>
+  changes[type]?.(event) ?? {};
 
 const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + failed >= planned;
 
@@ -202,12 +202,12 @@ const GAP = ' · ';
 const BAR_COLUMNS = 10;
 
 /** The events of a run so far. Instants are in milliseconds of the caller's clock. */
-class Tally {
+class RunProgress {
   readonly #slices = new Map<string, Counts>();
   #command = 'ripen';
   #startedMs: number;
   #inFlight = 0;
-  #doing = '';
+  #step = '';
 
   constructor(startedMs: number) {
     this.#startedMs = startedMs;
@@ -218,12 +218,12 @@ class Tally {
     if (event.type === 'run_started') this.#begin(event.command, atMs);
     const {
       slice = null,
-      adds = {},
+      counts: adds = {},
       inFlight = 0,
-      doing = this.#doing,
-    } = effectOf(event.type, event);
+      step = this.#step,
+    } = changeOf(event.type, event);
     this.#inFlight = Math.max(0, this.#inFlight + inFlight);
-    this.#doing = doing;
+    this.#step = step;
     if (slice === null) return null;
     const counts = sum(this.#slices.get(slice) ?? none, adds);
     this.#slices.set(slice, counts);
@@ -247,7 +247,7 @@ class Tally {
       planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),
       planned === 0 ? '' : `${all.loaded}/${countText(planned, 'window')}`,
       all.failed === 0 ? '' : `${all.failed} failed`,
-      this.#doing === '' && planned > 0 && isFinished(all) ? 'publishing' : this.#doing,
+      this.#step === '' && planned > 0 && isFinished(all) ? 'publishing' : this.#step,
       this.#inFlight === 0 ? '' : `${this.#inFlight} in flight`,
       all.rows === 0 ? '' : countText(all.rows, 'row'),
     ].filter((part) => part !== '');

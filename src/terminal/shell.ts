@@ -24,7 +24,7 @@ export interface Shell {
   /** For results that are rows rather than lines; its reader may close it early. */
   readonly stdout: Writable;
   /** Writes lines to stderr: progress, events, failures. */
-  tell(text: string | JsonLine): void;
+  printError(text: string | JsonLine): void;
   /** Whether there is a terminal to ask on. */
   readonly canAsk: boolean;
   /** Asks on the terminal and waits for a line. */

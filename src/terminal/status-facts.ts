@@ -1,6 +1,6 @@
 /** The facts of a status report, as sentences and tables for both the text and the page; pure. */
 
-import { FEWEST_PERIODS } from '../insight/ripening.ts';
+import { MIN_PERIODS } from '../insight/ripening.ts';
 import { AUDITED_DAYS } from '../status/status-report.ts';
 import type { CellState, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
@@ -150,14 +150,14 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
 });
 
 /** As many as fit beside a name on a usual terminal. */
-const MOST_AGES = 9;
+const MAX_AGES = 9;
 
 /** How much of a final total is known at each age, a row for each metric; of many ages an even selection. */
 export function maturationTable({ maturation }: SliceStatus): FactTable {
   const all = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
-  const last = Math.min(all.length, MOST_AGES) - 1;
+  const last = Math.min(all.length, MAX_AGES) - 1;
   const ages = all
-    .slice(0, MOST_AGES)
+    .slice(0, MAX_AGES)
     .map((_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, last))] ?? 0);
   const shares = new Map(
     maturation.map((each) => [`${each.age_days} ${each.metric}`, each.share_median]),
@@ -204,7 +204,7 @@ export function unknownMaturation({ maturation, histories }: SliceStatus): strin
     .filter((metric) => maturation.every((age) => age.metric !== metric));
   if (unknown.length === 0) return [];
   return [
-    `maturation of ${namesText(unknown)} not known yet: ${FEWEST_PERIODS} periods fetched at one age have to become final`,
+    `maturation of ${namesText(unknown)} not known yet: ${MIN_PERIODS} periods fetched at one age have to become final`,
   ];
 }
 

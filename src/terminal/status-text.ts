@@ -28,7 +28,7 @@ import { indented, shortened, tableText, textWidth } from './table.ts';
 /** For output to a file or a program. */
 const USUAL_COLUMNS = 80;
 /** In wider lines it is hard to match marks with their label. */
-const MOST_COLUMNS = 120;
+const MAX_COLUMNS = 120;
 /** More would hide the rest; `--json` has them all. */
 const SHOWN = 5;
 const INDENT = 2;
@@ -106,7 +106,7 @@ function sliceLines(
     isShown ? tableLines(table, terminal, Infinity) : [];
   const lines = [
     ...sliceFacts(slice, asOf),
-    ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS) - INDENT),
+    ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MAX_COLUMNS) - INDENT),
     ...auditText(slice),
     ...tableLines(restatedTable(slice), terminal),
     ...ripening(shown.maturation, maturationTable(slice)),
@@ -137,7 +137,7 @@ function legend(slices: readonly SliceStatus[]): string[] {
 }
 
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
-const MOST_LABEL = 28;
+const MAX_LABEL = 28;
 
 /** The days, a line for each group of metrics that ripen alike, and how many older periods do not fit; empty without any. */
 function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[] {
@@ -148,7 +148,7 @@ function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[
   }
   const newest = ages.at(-1);
   if (alike.size === 0 || newest === undefined) return [];
-  const labelColumns = Math.min(MOST_LABEL, Math.floor(columns / 3));
+  const labelColumns = Math.min(MAX_LABEL, Math.floor(columns / 3));
   const labels = [...alike.values()].map((names) => labelOf(names, labelColumns));
   const width = Math.max(...labels.map(textWidth));
   const room = Math.max(1, columns - width - INDENT);

@@ -33,7 +33,7 @@ export const columnsOf = (...titles: readonly string[]): Column[] =>
 const GAP = '  ';
 const ELLIPSIS = '…';
 /** A name cut shorter than this says nothing. */
-const LEAST_WIDTH = 8;
+const MIN_WIDTH = 8;
 
 /** The columns of a text: two for a wide character or an emoji, none for a combining mark. */
 export function textWidth(text: string): number {
@@ -67,7 +67,7 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
     Math.max(...lines.map((line) => textWidth(line[at] ?? ''))),
   );
   const least = columns.map(({ title, shrinks }, at) =>
-    shrinks === true ? Math.max(LEAST_WIDTH, textWidth(title)) : (widths[at] ?? 0),
+    shrinks === true ? Math.max(MIN_WIDTH, textWidth(title)) : (widths[at] ?? 0),
   );
   const whole = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
   for (let excess = terminal === null ? 0 : whole - terminal; excess > 0; excess -= 1) {

@@ -9,7 +9,7 @@ import type { Slice } from '../model/slice.ts';
 import type { Part } from '../model/window.ts';
 import {
   type Evidence,
-  type LoadedPeriod,
+  type PeriodRecord,
   periodsTogether,
   sizesKeptSince,
   type SliceLedger,
@@ -106,10 +106,10 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
   const rows = z.array(periodShape).parse(JSON.parse(json));
   const loads = z.array(loadShape).parse(JSON.parse(loadsJson));
   const metrics = new Map(loads.map((load) => [load.load_id, load.metrics]));
-  const ages = new Map<string, Map<Day, LoadedPeriod>>();
+  const ages = new Map<string, Map<Day, PeriodRecord>>();
   for (const row of rows) {
     const start = day(row.start_day);
-    const periods = ages.get(row.age) ?? new Map<Day, LoadedPeriod>();
+    const periods = ages.get(row.age) ?? new Map<Day, PeriodRecord>();
     ages.set(row.age, periods);
     periods.set(start, {
       bucket: { start, end: day(row.end_day) },
@@ -124,7 +124,7 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
       ...(row.computed_at === null && row.immature === null ? {} : { evidence: evidenceOf(row) }),
     });
   }
-  const undivided = ages.get('') ?? new Map<Day, LoadedPeriod>();
+  const undivided = ages.get('') ?? new Map<Day, PeriodRecord>();
   if (ages.size === 0 || undivided.size > 0) return { periods: undivided };
   return { periods: periodsTogether(ages), ages };
 }
@@ -140,12 +140,12 @@ interface TableKey {
 }
 
 /** Records the weekday with which the service begins its weeks. */
-export async function learnWeekStart(
+export async function saveWeekStart(
   warehouse: Warehouse,
   of: TableKey,
   weekStartsOn: WeekStart,
 ): Promise<void> {
-  await warehouse.run(statement('ledger/learn_week_start'), [
+  await warehouse.run(statement('ledger/save_week_start'), [
     of.slice,
     of.fingerprint,
     weekStartsOn,
@@ -153,7 +153,7 @@ export async function learnWeekStart(
 }
 
 /** Records, for a week, that requests for more days than this were too heavy. */
-export async function learnMaxDays(
+export async function saveMaxDays(
   warehouse: Warehouse,
   of: TableKey,
   maxDays: number,
@@ -166,11 +166,11 @@ export async function learnMaxDays(
     timestamp(at),
     timestamp(sizesKeptSince(at)),
   ];
-  await warehouse.run(statement('ledger/learn_max_days'), learned);
+  await warehouse.run(statement('ledger/save_max_days'), learned);
 }
 
 /** Records, for a week, the parts in which a single period was light enough; they replace those of an earlier load. */
-export async function learnParts(
+export async function saveParts(
   warehouse: Warehouse,
   of: TableKey,
   parts: readonly Part[],
@@ -183,7 +183,7 @@ export async function learnParts(
     timestamp(at),
     timestamp(sizesKeptSince(at)),
   ];
-  await warehouse.run(statement('ledger/learn_parts'), learned);
+  await warehouse.run(statement('ledger/save_parts'), learned);
 }
 
 /** The clocks of two machines that write one warehouse may differ by this much. */
@@ -249,7 +249,7 @@ export async function futureFetch(
 }
 
 /** Throws `FETCH_IN_FUTURE` if there are such periods. */
-export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
+export async function assertNoFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
   const failure = await futureFetch(warehouse, looking);
   if (failure !== null) throw failure;
 }
@@ -258,15 +258,15 @@ export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking):
  * Dates such fetches of a slice back to the start of their periods: none of these is final then, and each is replaced. Forgets
  * such periods of any slice that have no rows and have not begun, as nothing is known of them.
  */
-export async function disownFutureFetch(
+export async function backdateFutureFetches(
   warehouse: Warehouse,
   slice: string,
   planAt: Date,
 ): Promise<void> {
   const at = timestamp(tolerated(nowOf(planAt)));
   await warehouse.transact(async () => {
-    await warehouse.run(statement('ledger/forget_unbegun'), [at]);
-    await warehouse.run(statement('ledger/disown_periods'), [slice, at]);
-    await warehouse.run(statement('ledger/disown_loads'), [slice, at]);
+    await warehouse.run(statement('ledger/delete_unbegun'), [at]);
+    await warehouse.run(statement('ledger/backdate_periods'), [slice, at]);
+    await warehouse.run(statement('ledger/backdate_loads'), [slice, at]);
   });
 }

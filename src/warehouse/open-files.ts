@@ -14,9 +14,9 @@ export type Mode = 'write' | 'read';
 /** An instance, or the holder that keeps the file from being opened. */
 export type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
 
-/** An instance to use until `letGo`; calling that again has no effect. */
+/** An instance to use until `release`; calling that again has no effect. */
 type Claim =
-  | { readonly instance: DuckDBInstance; readonly letGo: () => void }
+  | { readonly instance: DuckDBInstance; readonly release: () => void }
   | { readonly holder: string };
 
 interface OpenFile {
@@ -51,10 +51,10 @@ export async function claimFile(
   openFiles.add(file);
   file.users += 1;
   let instance: DuckDBInstance | null = null;
-  let hasLeft = false;
-  const letGo = (): void => {
-    if (hasLeft) return;
-    hasLeft = true;
+  let isReleased = false;
+  const release = (): void => {
+    if (isReleased) return;
+    isReleased = true;
     file.users -= 1;
     if (file.users > 0) return;
     openFiles.delete(file);
@@ -65,12 +65,12 @@ export async function claimFile(
     file.identity ??= identityOf(path);
     if ('instance' in attempt) {
       ({ instance } = attempt);
-      return { instance, letGo };
+      return { instance, release };
     }
-    letGo();
+    release();
     return attempt;
   } catch (error) {
-    letGo();
+    release();
     throw error;
   }
 }

@@ -49,9 +49,9 @@ const engineSettings = {
 } as const;
 
 /** Each parsing thread holds a document in memory; more threads would exceed the memory limit. */
-const MOST_THREADS = 4;
+const MAX_THREADS = 4;
 /** The number of threads for large amounts of data. */
-const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism());
+const engineThreads = (): number => Math.min(MAX_THREADS, availableParallelism());
 
 /** For a smaller file or batch, two threads take a fifth more processor time than one, and are no faster (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
@@ -61,15 +61,15 @@ const threadsFor = (file: string): number =>
   existsSync(file) && statSync(file).size > SMALL.fileBytes ? engineThreads() : 1;
 
 /** A thread takes half a megabyte per metric for sums, however few the rows (measured): with more, a second would not fit. */
-const MOST_SHARED_METRICS = 200;
+const MAX_SHARED_METRICS = 200;
 
 /** Gives the engine all its threads if a batch has enough bytes to be worth it, but one if it has too many metrics for two. */
-export async function expectBatch(
+export async function setThreadsFor(
   warehouse: Warehouse,
   bytes: number,
   metrics: number,
 ): Promise<void> {
-  if (metrics > MOST_SHARED_METRICS) await warehouse.useThreads(1);
+  if (metrics > MAX_SHARED_METRICS) await warehouse.useThreads(1);
   else if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
 
@@ -116,13 +116,13 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   } catch (error) {
     throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
   }
-  const { instance, letGo } = await acquire(file, request);
+  const { instance, release } = await acquire(file, request);
   try {
-    const warehouse = await warehouseOn(file, instance, letGo);
+    const warehouse = await warehouseOn(file, instance, release);
     await migrate(warehouse, request.mode);
     return warehouse;
   } catch (error) {
-    letGo();
+    release();
     throw error;
   }
 }
@@ -146,7 +146,7 @@ export function warehouseExists(path: string): boolean {
 async function acquire(
   file: string,
   { mode, lockWaitMs, emit, signal }: OpenRequest,
-): Promise<{ instance: DuckDBInstance; letGo: () => void }> {
+): Promise<{ instance: DuckDBInstance; release: () => void }> {
   const giveUpAt = Date.now() + lockWaitMs;
   for (let isReported = false; ; isReported = true) {
     const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));

@@ -22,13 +22,13 @@ export interface Relation {
   readonly columns: readonly RelationColumn[];
 }
 
-/** Whether a view can have a slice's columns besides its own: no two have the same name, whatever the letter case. */
-export function areApart(
+/** Whether one of a view's columns has the name of a slice's column, ignoring case. */
+export function namesCollide(
   columns: readonly string[],
   own: readonly (readonly [name: string, ...unknown[]])[],
 ): boolean {
   const names = new Set(columns.map((name) => name.toLowerCase()));
-  return own.every(([name]) => !names.has(name.toLowerCase()));
+  return own.some(([name]) => names.has(name.toLowerCase()));
 }
 
 const columnRow = z.object({

@@ -121,10 +121,10 @@ export async function storedColumnTypes(
 }
 
 /** DuckDB fails if a sum of decimals exceeds 38 digits: values with more digits than this are summed as BIGNUM integers. */
-const MOST_SUMMED_DIGITS = 30;
+const MAX_SUMMED_DIGITS = 30;
 
 const isWide = (type: ColumnType): type is Extract<ColumnType, { kind: 'DECIMAL' }> =>
-  type.kind === 'DECIMAL' && type.width > MOST_SUMMED_DIGITS;
+  type.kind === 'DECIMAL' && type.width > MAX_SUMMED_DIGITS;
 
 /** The exact sum of a column of this type, to be summed further or compared with others of its type; `sumText` formats it. */
 export function exactSum(column: string, type: ColumnType): string {

@@ -17,7 +17,7 @@ import * as z from 'zod';
 import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 
 /** The engine's own default. */
-const MOST_VACUUM_TASKS = 100;
+const MAX_VACUUM_TASKS = 100;
 
 /** Work on one file in one session, whose statements run one after the other. */
 export interface Warehouse {
@@ -35,7 +35,7 @@ export interface Warehouse {
    * Lends a second session, which sees what is committed but no temporary table of this one: such a table hides the one of the
    * same name, even within views and under `main.` (measured).
    */
-  apart<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
+  withSession<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
   /**
    * Makes `close` reclaim the space of removed rows, after many were removed. Doing so at every close takes as long again as
    * writing the file, and leaves the file half as large again (measured).
@@ -57,11 +57,11 @@ const COMMITS_PER_RELEASE = 8;
 /** The engine refuses a limit below what is in use, but first releases everything it can. */
 export const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
-/** The warehouse on an instance that has its file open; `letGo` closes the instance. All sessions share one change count. */
+/** The warehouse on an instance that has its file open; `release` closes the instance. All sessions share one change count. */
 export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
-  letGo: () => void,
+  release: () => void,
   counted = { anything: 0, relations: 0 },
 ): Promise<Warehouse> {
   const connection = await instance.connect();
@@ -122,7 +122,7 @@ export async function warehouseOn(
         transaction.begun = null;
       }
     },
-    async apart(work) {
+    async withSession(work) {
       const session = await warehouseOn(file, instance, () => {}, counted);
       try {
         return await work(session);
@@ -142,10 +142,10 @@ export async function warehouseOn(
     interrupt: () => connection.interrupt(),
     async close() {
       // The setting applies to the instance, whose own session closes last. A database that failed is closed as it is.
-      const tasks = isReclaimed ? MOST_VACUUM_TASKS : 0;
+      const tasks = isReclaimed ? MAX_VACUUM_TASKS : 0;
       await connection.run(`set max_vacuum_tasks = ${tasks}`).catch(() => null);
       connection.closeSync();
-      letGo();
+      release();
     },
   };
 }
@@ -190,10 +190,10 @@ export function storageFailure(what: string, error: unknown): Failure {
 export type Bindable = string | number | boolean | null;
 
 /** A night repeats fewer statements than this, and each prepared one takes memory. */
-const MOST_KEPT = 30;
+const MAX_STATEMENTS = 30;
 
 /** In characters: a prepared statement keeps its last parameters in memory. */
-const LONGEST_KEPT = 65_536;
+const MAX_VALUE_CHARACTERS = 65_536;
 
 /** Other statements may run only once: a table created from a query has no columns the second time (measured). */
 const repeatable: ReadonlySet<StatementType> = new Set([
@@ -213,16 +213,16 @@ export function statementsOn(connection: DuckDBConnection): {
 } {
   /** Prepared statements that are not running, the last one run at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
-  const forget = (sql: string): void => {
+  const release = (sql: string): void => {
     kept.get(sql)?.destroySync();
     kept.delete(sql);
   };
   const keep = (sql: string, prepared: DuckDBPreparedStatement): void => {
     prepared.clearBindings();
-    forget(sql);
+    release(sql);
     kept.set(sql, prepared);
     const [oldest = sql] = kept.keys();
-    if (kept.size > MOST_KEPT) forget(oldest);
+    if (kept.size > MAX_STATEMENTS) release(oldest);
   };
   return {
     async run(sql, parameters) {
@@ -245,7 +245,7 @@ export function statementsOn(connection: DuckDBConnection): {
 }
 
 const isShort = (value: Bindable): boolean =>
-  typeof value !== 'string' || value.length <= LONGEST_KEPT;
+  typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS;
 
 /** All rows of a result as JSON values, by column name. Nothing is awaited, as the engine already has all rows. */
 export function rowsIn(result: DuckDBMaterializedResult): Record<string, Json>[] {

@@ -40,7 +40,7 @@ const SIZES = [
 const APPENDED_FILES = scaled(8, 2);
 const DAYS_PER_FILE = 31;
 const MIB = 1_048_576;
-const MOST_BYTES = 1_073_741_824;
+const MAX_BYTES = 1_073_741_824;
 
 let directory = '';
 let corpus: Corpus;
@@ -143,5 +143,5 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     figures,
   });
 
-  expect(Math.max(...peaks.map(({ bytes }) => bytes))).toBeLessThan(MOST_BYTES);
+  expect(Math.max(...peaks.map(({ bytes }) => bytes))).toBeLessThan(MAX_BYTES);
 });

@@ -18,9 +18,9 @@ const LOOKBACK_DAYS = 30;
 const LATE_RUNS = 50;
 
 /** What ripen may fetch at most, as a share of the report rows of the other ways; few nights hardly tell them apart. */
-const MOST_OF_IMMATURE = scaled(0.14, 1);
-const MOST_OF_LOOKBACK = scaled(0.53, 1);
-const MOST_OF_USUAL_LOOKBACK = scaled(0.47, 1);
+const MAX_OF_IMMATURE = scaled(0.14, 1);
+const MAX_OF_LOOKBACK = scaled(0.53, 1);
+const MAX_OF_USUAL_LOOKBACK = scaled(0.47, 1);
 
 const setting = nightsFromStart(NIGHTS);
 
@@ -89,9 +89,9 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
   expect(synced.finalCells).toBeGreaterThan(0);
 
   expect(total(recent.frozenCells)).toBeGreaterThan(0);
-  expect(shareOfLookback).toBeLessThanOrEqual(MOST_OF_LOOKBACK);
-  expect(usualShare).toBeLessThanOrEqual(MOST_OF_USUAL_LOOKBACK);
-  expect(shareOfImmature).toBeLessThanOrEqual(MOST_OF_IMMATURE);
+  expect(shareOfLookback).toBeLessThanOrEqual(MAX_OF_LOOKBACK);
+  expect(usualShare).toBeLessThanOrEqual(MAX_OF_USUAL_LOOKBACK);
+  expect(shareOfImmature).toBeLessThanOrEqual(MAX_OF_IMMATURE);
 });
 
 function paragraphs(
@@ -158,11 +158,11 @@ function reasonsTable(outcome: Outcome): FoundTable {
 }
 
 /** Ages that stand for at least this share of the rows are shown by themselves. */
-const LEAST_SHARE = 0.01;
+const MIN_SHARE = 0.01;
 
 function agesTable(outcome: Outcome): FoundTable {
   const ages = [...outcome.rowsByAge].sort(([a], [b]) => a - b);
-  const shown = ages.filter(([, rows]) => rows >= outcome.rows * LEAST_SHARE);
+  const shown = ages.filter(([, rows]) => rows >= outcome.rows * MIN_SHARE);
   const others = outcome.rows - shown.reduce((sum, [, rows]) => sum + rows, 0);
   return {
     caption:

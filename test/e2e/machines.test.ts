@@ -5,7 +5,7 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { hold } from '../support/holder.ts';
+import { hold } from '../support/lock-holder.ts';
 import { openInstallation, type Installation } from '../support/installation.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 

@@ -9,7 +9,7 @@ import { plan, publish, status } from '../../src/index.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
+import { runNight, smallWorld, type NightOptions } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { dailyInstalls, slice } from '../support/slice.ts';
 
@@ -35,7 +35,7 @@ const dateless = slice({ ...given, name: 'dateless', dimensions: ['app_token'] }
 const refused = { code: 'FETCH_IN_FUTURE', kind: 'unavailable' };
 
 /** Runs on a machine whose clock is so many days ahead of the service's, which does not state the time; returns what failed. */
-async function runWith(daysAhead: number, circumstances: Circumstances = {}): Promise<string[]> {
+async function runWith(daysAhead: number, options: NightOptions = {}): Promise<string[]> {
   const real = new Date();
   scenario.simulator.setNow(real);
   const simulator = { ...scenario.simulator, setNow: () => {} };
@@ -48,7 +48,7 @@ async function runWith(daysAhead: number, circumstances: Circumstances = {}): Pr
   if (daysAhead !== 0)
     vi.useFakeTimers({ toFake: ['Date'], now: real.getTime() + daysAhead * DAY_MS });
   try {
-    const summary = await runNight({ ...scenario, simulator }, 'now', circumstances);
+    const summary = await runNight({ ...scenario, simulator }, 'now', options);
     return summary.failures.map(({ code }) => code);
   } finally {
     vi.useRealTimers();
@@ -57,10 +57,10 @@ async function runWith(daysAhead: number, circumstances: Circumstances = {}): Pr
 }
 
 /** Runs the backfills that the refusals of a sync name, until it is not refused; returns the slices they were of. */
-async function mend(circumstances: Circumstances = {}): Promise<string[]> {
+async function mend(options: NightOptions = {}): Promise<string[]> {
   const mended: string[] = [];
   for (;;) {
-    const hint = await runWith(0, circumstances).then(
+    const hint = await runWith(0, options).then(
       () => null,
       (failure: { readonly code: string; readonly hint: string }) => {
         expect(failure).toMatchObject(refused);
@@ -72,7 +72,7 @@ async function mend(circumstances: Circumstances = {}): Promise<string[]> {
       /backfill --slice (\S+) --from (\S+) --to (\S+)`/.exec(hint) ?? [];
     const forced = { start: day(first), end: addDays(day(last), 1) };
     const request = { command: 'backfill', slices: [name], forced, asOf: null } as const;
-    expect(await runWith(0, { ...circumstances, request })).toEqual([]);
+    expect(await runWith(0, { ...options, request })).toEqual([]);
     mended.push(name);
     expect(mended.length).toBeLessThan(10);
   }

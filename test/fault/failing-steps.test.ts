@@ -30,7 +30,7 @@ const MS_PER_STEP = 30_000;
 /** The long form takes hours: it says where it is, and what is wrong as soon as it is found. */
 const TOLD_EVERY = 50;
 /** More than there are. */
-const MOST_STEPS = 1000;
+const MAX_STEPS = 1000;
 
 const nights = ['2026-02-14T02:30:00Z', '2026-02-15T02:30:00Z'] as const;
 
@@ -224,6 +224,6 @@ describe(`steps ${PART === null ? `drawn from seed ${SEED}` : `of every number, 
       expect(wrong).toEqual([]);
       expect(steps.length).toBeGreaterThan(100);
     },
-    (PART === null ? DRAWN : modes.length * MOST_STEPS) * MS_PER_STEP,
+    (PART === null ? DRAWN : modes.length * MAX_STEPS) * MS_PER_STEP,
   );
 });

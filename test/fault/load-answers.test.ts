@@ -38,10 +38,10 @@ const given = {
 
 /** A window of 4 days, its 2 halves and its 4 days; what cannot be divided by days may then be by values. */
 const SPLIT = 7;
-const MOST_WHEN_SPLIT = 100;
+const MAX_WHEN_SPLIT = 100;
 /** A window of one day, and then the values of one dimension. */
 const PARTS = 4;
-const MOST_PARTS = 30;
+const MAX_PARTS = 30;
 
 interface Expected {
   readonly requests: number;
@@ -374,7 +374,7 @@ describe('a slice', () => {
 
   const expectRequests = (index: number, wanted: number): void => {
     expect(cases.requestsOf(index)).toBeGreaterThanOrEqual(wanted);
-    const most = { [SPLIT]: MOST_WHEN_SPLIT, [PARTS]: MOST_PARTS }[wanted] ?? wanted;
+    const most = { [SPLIT]: MAX_WHEN_SPLIT, [PARTS]: MAX_PARTS }[wanted] ?? wanted;
     expect(cases.requestsOf(index)).toBeLessThanOrEqual(most);
   };
   const failuresOf = (index: number) =>

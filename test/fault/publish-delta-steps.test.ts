@@ -7,7 +7,7 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { countSteps } from '../support/failing-step.ts';
-import { heldRows, restate } from '../support/ledger-nights.ts';
+import { heldRows, restate } from '../support/ledger-fixtures.ts';
 import { openSample, type Sample, ask } from '../support/sample-warehouse.ts';
 
 /** Every how manyth step fails: all of them in the long form. */
@@ -55,11 +55,11 @@ test.each(['once', 'from there on'] as const)(
     expect(failed).toBeGreaterThan(2);
     for (let night = 0; night < 2; night += 1) await sample.publish([target(0)]);
     const active = (await readLog(at('network_daily'))).files.map(({ path }) => path);
-    const lying = readdirSync(at('network_daily'), { recursive: true }).map(String);
+    const files = readdirSync(at('network_daily'), { recursive: true }).map(String);
     expect(
-      lying.filter((path) => path.startsWith('day=') && path.endsWith('.parquet')).sort(),
+      files.filter((path) => path.startsWith('day=') && path.endsWith('.parquet')).sort(),
     ).toEqual(active.sort());
-    expect(lying.filter((path) => path.includes('unfinished'))).toEqual([]);
+    expect(files.filter((path) => path.includes('unfinished'))).toEqual([]);
     expect(await read()).toBe(old);
   },
   3_600_000,

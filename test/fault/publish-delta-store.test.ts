@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
-import { heldRows, restate } from '../support/ledger-nights.ts';
+import { heldRows, restate } from '../support/ledger-fixtures.ts';
 import {
   refusal,
   useObjectStore,

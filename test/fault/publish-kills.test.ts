@@ -8,7 +8,7 @@ import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { randomFrom } from '../support/kill-moments.ts';
-import { changeRows, heldRows } from '../support/ledger-nights.ts';
+import { changeRows, heldRows } from '../support/ledger-fixtures.ts';
 import { useObjectStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
@@ -95,12 +95,12 @@ test(
     await sample.publish(everywhere);
     const days = new Set<string>();
     const states = new Set<string>();
-    const remember = async (): Promise<void> => {
+    const addStates = async (): Promise<void> => {
       for (const day of await installsInWarehouse()) days.add(JSON.stringify(day));
       states.add(JSON.stringify(await contentsOf(sample.warehouse)));
       nights.add(await heldIn());
     };
-    await remember();
+    await addStates();
     const unfinishedSnapshot = sample.path('analytics.duckdb.ripen-unfinished');
     const moments = [
       (count: number) => {
@@ -130,7 +130,7 @@ test(
       await changeRows(sample.warehouse, 'installs = installs + 1');
       await sample.warehouse.run(`insert into ripen.warnings by name
         select 'run' as run_id, 'w' as code, 'kill ${kills}' as message, now()::timestamp as seen_at`);
-      await remember();
+      await addStates();
       const moment =
         moments[kills % moments.length]?.(Math.ceil(random() * (DAYS - 1))) ?? (() => true);
       if (!(await publisher.publishAndKill(sample, everywhere, moment))) continue;

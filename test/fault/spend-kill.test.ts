@@ -12,7 +12,7 @@ import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { cli, type Running, serviceAt, startProcess } from '../support/installation.ts';
-import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-desk.ts';
+import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
 
 const LINES = 1500;
 const KILLS = 4;

@@ -16,7 +16,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
-import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-desk.ts';
+import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
 
 let desk: SpendDesk;
 let server: ScriptedServer;

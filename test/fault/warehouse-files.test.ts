@@ -17,7 +17,7 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { column } from '../support/contents.ts';
-import { hold, type Holder } from '../support/holder.ts';
+import { hold, type Holder } from '../support/lock-holder.ts';
 
 let scenario: Scenario;
 

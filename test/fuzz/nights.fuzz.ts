@@ -13,7 +13,7 @@ import * as z from 'zod';
 import type { RunEvent } from '../../src/events.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import { storedAndTrue } from '../support/contents.ts';
 import { deltaRows } from '../support/delta-reader.ts';
 import { runNight, reports } from '../support/night.ts';
@@ -215,7 +215,7 @@ const valuesOf = (rows: readonly string[], of: Slice): string[] =>
 
 test(
   `after each night of ${numRuns} sequences (seed ${seed}) rows are as stated, copies as the warehouse, and what is final stays`,
-  always(
+  property(
     [sequence],
     { numRuns, seed, endOnFailure: true, ...(path === '' ? {} : { path }) },
     async ({ world, quirk, dimensions, refresh, rolls, nights }) => {

@@ -149,14 +149,14 @@ async function ledgerRows(name: string): Promise<Record<string, number>> {
 const manifest = z.object({ files: z.array(z.looseObject({ path: z.string() })) });
 
 /** The files of a lake below a folder, as it lies there and as its manifest states them. */
-async function lakeFiles(name: string): Promise<{ lying: string[]; stated: string[] }> {
+async function lakeFiles(name: string): Promise<{ onDisk: string[]; stated: string[] }> {
   const { files } = manifest.parse(
     JSON.parse(await readFile(path('lake', '_manifest.json'), 'utf8')),
   );
-  const lying = await readdir(path('lake'), { recursive: true });
+  const onDisk = await readdir(path('lake'), { recursive: true });
   const isOf = (file: string): boolean => file.startsWith(`${name}/`);
   return {
-    lying: lying.filter((file) => isOf(file) && /\.\w+$/.test(file)).sort(),
+    onDisk: onDisk.filter((file) => isOf(file) && /\.\w+$/.test(file)).sort(),
     stated: files.map((file) => file.path).filter(isOf),
   };
 }
@@ -195,7 +195,7 @@ describe('a slice that is no longer configured', () => {
   test('is gone from tables, views, ledger, snapshot, lake and tables once that is agreed to; the others are as they were', async () => {
     await writeFile(path('lake', 'daily', 'notes.txt'), 'mine');
     const others = await inWarehouse('select * from main.hourly order by all');
-    const lying = await lakeFiles('hourly');
+    const files = await lakeFiles('hourly');
     const [rows] = await inWarehouse('select count(*)::integer as n from main.daily');
     const older = await readDelta(path('tables', 'daily'), 0);
     expect(await dropped({ slice: 'daily' })).toBe(0);
@@ -209,7 +209,7 @@ describe('a slice that is no longer configured', () => {
     expect(
       await inSnapshot(`select table_name from duckdb_tables() where table_name = 'daily'`),
     ).toEqual([]);
-    expect(await lakeFiles('daily')).toEqual({ lying: ['daily/notes.txt'], stated: [] });
+    expect(await lakeFiles('daily')).toEqual({ onDisk: ['daily/notes.txt'], stated: [] });
     expect(
       await inTables(`select view_name from duckdb_views() where view_name like 'daily%'`),
     ).toEqual([]);
@@ -217,7 +217,7 @@ describe('a slice that is no longer configured', () => {
     expect(await readDelta(path('tables', 'daily'), 0)).toEqual(older);
     expect(older).toHaveLength(Number(rows?.['n']));
     expect(await inWarehouse('select * from main.hourly order by all')).toEqual(others);
-    expect(await lakeFiles('hourly')).toEqual(lying);
+    expect(await lakeFiles('hourly')).toEqual(files);
     expect(
       await inWarehouse(`select change, before from ripen.schema_changes where object = 'daily'`),
     ).toEqual([{ change: 'slice dropped', before: `18 periods, ${Number(rows?.['n'])} rows` }]);
@@ -301,8 +301,8 @@ describe('with --before', () => {
         `select period from ripen.restatements where slice = '${name}' and period < '${stay[0]}'`,
       ),
     ).toEqual([]);
-    const { lying, stated } = await lakeFiles(name);
-    expect(lying).toHaveLength(stay.length);
+    const { onDisk, stated } = await lakeFiles(name);
+    expect(onDisk).toHaveLength(stay.length);
     expect(stated).toHaveLength(stay.length);
     expect(
       await inTables(

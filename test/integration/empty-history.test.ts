@@ -10,9 +10,9 @@ import { openInstallation } from '../support/installation.ts';
 import { startWideWorld, wideConfig } from '../support/wide-world.ts';
 
 const SLICES = 40;
-const MOST_REQUESTS = 200;
+const MAX_REQUESTS = 200;
 
-test(`${SLICES} slices of 92 days, a third of them before the launch, take at most ${MOST_REQUESTS} requests`, async () => {
+test(`${SLICES} slices of 92 days, a third of them before the launch, take at most ${MAX_REQUESTS} requests`, async () => {
   const shape = {
     metrics: ['all_revenue_total_d0', 'all_revenue_total_d7'],
     dimensions: ['app_token'],
@@ -24,5 +24,5 @@ test(`${SLICES} slices of 92 days, a third of them before the launch, take at mo
   const { code, err } = await installation.start(['sync', '--as-of', '2026-06-02T06:00:00Z']).ended;
   expect([code, err.match(/BUG|failed:/)]).toEqual([0, null]);
   process.stdout.write(`${world.reports()} report requests\n`);
-  expect(world.reports()).toBeLessThanOrEqual(MOST_REQUESTS);
+  expect(world.reports()).toBeLessThanOrEqual(MAX_REQUESTS);
 });

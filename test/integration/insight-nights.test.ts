@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { FEWEST_PERIODS, median } from '../../src/insight/ripening.ts';
+import { MIN_PERIODS, median } from '../../src/insight/ripening.ts';
 import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { createWorld } from '../support/simulator/world.ts';
 import { count } from '../../src/warehouse/sql.ts';
@@ -104,11 +104,11 @@ const sharesAt = (metric: string, age: number, night: number): number[] => {
     .map((of) => totalAt(metric, of, instantOf(addDays(of, age))) / inTheEnd(metric, of));
 };
 
-test(`the view of maturation has rows from the night on in which ${FEWEST_PERIODS} periods had become final, with the median share of the world`, () => {
+test(`the view of maturation has rows from the night on in which ${MIN_PERIODS} periods had become final, with the median share of the world`, () => {
   for (const [night, { maturation }] of left.entries()) {
-    expect(maturation.length > 0, `night ${night}`).toBe(night >= FEWEST_PERIODS);
+    expect(maturation.length > 0, `night ${night}`).toBe(night >= MIN_PERIODS);
   }
-  for (const night of [FEWEST_PERIODS, 20, NIGHTS - 1]) {
+  for (const night of [MIN_PERIODS, 20, NIGHTS - 1]) {
     for (const { metric, age_days: age, periods, share_median: share } of left[night]?.maturation ??
       []) {
       const shares = sharesAt(metric, age, night);
@@ -137,7 +137,7 @@ test('what was projected in all nights came out as far off as the backtest of th
     const errors = made
       .filter((each) => each.metric === metric && each.age_days === age)
       .map(({ day: of, projected }) => Math.abs(projected / inTheEnd(metric, day(of)) - 1));
-    if (errors.length < FEWEST_PERIODS) continue;
+    if (errors.length < MIN_PERIODS) continue;
     expect(Math.abs((median(errors) ?? 0) - (stated ?? 1)), `${metric} at ${age}`).toBeLessThan(
       0.01,
     );

@@ -7,7 +7,14 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
-import { changeRows, empty, heldRows, newDay, reload, restate } from '../support/ledger-nights.ts';
+import {
+  changeRows,
+  empty,
+  heldRows,
+  newDay,
+  reload,
+  restate,
+} from '../support/ledger-fixtures.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;

@@ -13,7 +13,7 @@ import {
   recordedShell,
   type RecordedShell,
 } from '../unit/cli-recorded-shell.ts';
-import { changeRows } from '../support/ledger-nights.ts';
+import { changeRows } from '../support/ledger-fixtures.ts';
 import { textWith } from '../support/matching.ts';
 import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
 

@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportOptions } from '../../src/publish/export.ts';
-import { refuseOutput } from '../../src/publish/places.ts';
+import { assertOutput } from '../../src/publish/places.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -181,7 +181,7 @@ publish: [{ duckdb: copy.duckdb }, { parquet: lake }]
 slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday" }]`,
     );
     const config = await readConfig({ directory: sample.directory, environment: {} });
-    await refuseOutput(config, sample.path('rows.csv'));
+    await assertOutput(config, sample.path('rows.csv'));
     const own = [
       'ripen.yaml',
       'token',
@@ -191,7 +191,7 @@ slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "20
       'lake/x.csv',
     ];
     for (const name of own) {
-      const refused = refuseOutput(config, sample.path(name));
+      const refused = assertOutput(config, sample.path(name));
       await expect(refused, name).rejects.toMatchObject({ code: 'USAGE_INVALID' });
     }
   });

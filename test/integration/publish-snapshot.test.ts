@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
-import { hold } from '../support/holder.ts';
+import { hold } from '../support/lock-holder.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
 import { sortedRows } from '../support/delta-reader.ts';
-import { changeRows, reload } from '../support/ledger-nights.ts';
+import { changeRows, reload } from '../support/ledger-fixtures.ts';
 import { textWith } from '../support/matching.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher } from '../support/publisher.ts';

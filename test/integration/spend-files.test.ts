@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
-import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-desk.ts';
+import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
 import {
   type Connection,
   failureFrom,

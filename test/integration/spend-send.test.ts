@@ -11,7 +11,7 @@ import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { httpService } from '../support/scenario.ts';
-import { csvOf, goodLine, openDesk, type SpendDesk } from '../support/spend-desk.ts';
+import { csvOf, goodLine, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
 import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let desk: SpendDesk;

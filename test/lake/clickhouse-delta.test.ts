@@ -13,7 +13,7 @@ import {
 } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
-import { heldRows } from '../support/ledger-nights.ts';
+import { heldRows } from '../support/ledger-fixtures.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';

@@ -15,7 +15,7 @@ import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
-import { onDisk } from '../support/trouble-lake.ts';
+import { onDisk } from '../support/hostile-names.ts';
 
 const metrics = `
   installs clicks impressions sessions reattributions uninstalls organic_installs paid_installs

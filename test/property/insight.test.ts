@@ -11,7 +11,7 @@ import {
   standings,
 } from '../../src/insight/ripening.ts';
 import { faultyShareBelow } from '../../src/model/sampling.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 
 const runs = { numRuns: 60 };
 const AGES = [1, 2, 3, 5] as const;
@@ -84,7 +84,7 @@ test('in another unit every factor and every known share is the same', () => {
 
 test(
   'what comes after a day changes nothing that was known on it',
-  always([any, fc.nat(60)], { numRuns: 200 }, (own, day) => {
+  property([any, fc.nat(60)], { numRuns: 200 }, (own, day) => {
     const until = own.map(({ lastDay, readings, finals }) => ({
       lastDay,
       readings: new Map([...readings].filter(([age]) => lastDay + age <= day)),
@@ -97,7 +97,7 @@ test(
 
 test(
   'no history makes a number that is none: refunds, zeros and missing fetches are refused or projected with finite ends',
-  always([any], { numRuns: 200 }, (own) => {
+  property([any], { numRuns: 200 }, (own) => {
     const standingOn = standings(own);
     for (const {
       reach,
@@ -122,7 +122,7 @@ test(
 
 test(
   'the wrong share of all lies above that of the sample, falls with more clean cells, and is 3 over their count where none is wrong',
-  always([fc.nat(20), fc.integer({ min: 21, max: 5000 })], runs, (wrong, cells) => {
+  property([fc.nat(20), fc.integer({ min: 21, max: 5000 })], runs, (wrong, cells) => {
     const below = faultyShareBelow(wrong, cells);
     expect(below).toBeGreaterThan(wrong / cells);
     expect(faultyShareBelow(wrong, cells + 100)).toBeLessThan(below);

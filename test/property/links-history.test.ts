@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import {
   openLinksScene,
   storedTree,
@@ -42,7 +42,7 @@ function apply(
 
 test(
   'after any changes over 3 nights the history holds, for each night, the tree of that night',
-  always(
+  property(
     [fc.array(fc.array(change, { maxLength: 6 }), { minLength: 2, maxLength: 2 })],
     { numRuns: 6, seed: 20_260_601 },
     async (nights) => {

@@ -25,7 +25,7 @@ import { REJECTED } from '../../src/spool/columns/reading.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 import { countMetric, slice, windowOfDays } from '../support/slice.ts';
 
@@ -260,7 +260,7 @@ const text = fc.oneof(
 
 test(
   'any texts are stored as stated, as the nearest double in a DOUBLE, or set aside with their row',
-  always([fc.array(text, { minLength: 1, maxLength: 40 })], { numRuns: 25 }, async (texts) => {
+  property([fc.array(text, { minLength: 1, maxLength: 40 })], { numRuns: 25 }, async (texts) => {
     const { found, expected } = await comparison(texts);
     expect(found).toEqual(expected);
   }),
@@ -309,7 +309,7 @@ const bareForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 test(
   'numbers for columns of doubles are stored as the same bits in quotes and bare, or set aside',
-  always(
+  property(
     [fc.array(oddNumber, { minLength: 40, maxLength: 80 })],
     { numRuns: 25, seed: 20_260_601 },
     async (texts) => {

@@ -12,12 +12,12 @@ import {
   bucketOf,
   type UtcOffset,
 } from '../../src/model/calendar.ts';
-import { verdicts, type LoadedPeriod } from '../../src/model/ledger.ts';
+import { verdicts, type PeriodRecord } from '../../src/model/ledger.ts';
 import { dueReason, finalAt, isFinal, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
 import { ageOf, endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
 import type { DueReason } from '../../src/model/window.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import { countMetric } from '../support/slice.ts';
 
 const HOUR_MS = 3_600_000;
@@ -69,7 +69,7 @@ const periods = fc
     return { bucket, requested: bucket };
   });
 
-type Answer = Pick<LoadedPeriod, 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
+type Answer = Pick<PeriodRecord, 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
 
 /** What came of a period: rows, none that so many runs have met, rows left out, rows that were not shown to be all. */
 const answers: fc.Arbitrary<Answer> = fc
@@ -106,7 +106,7 @@ const situations = (refresh: fc.Arbitrary<Refresh>, answered: fc.Arbitrary<Answe
     .map(([period, having, slice, since, answer]) => {
       const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
       const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
-      const loaded: LoadedPeriod = { ...period, ...held, requestedAt: fetchedAt };
+      const loaded: PeriodRecord = { ...period, ...held, requestedAt: fetchedAt };
       const reasonAt = (ms: number): DueReason | null =>
         dueReason(period, loaded, having, slice, new Date(ms));
       const next = nextRefreshAt(period, having, slice, loaded)?.getTime() ?? null;
@@ -126,7 +126,7 @@ const anySituation = situations(anyRefresh, answers);
 
 test(
   'at its next refresh a period is due',
-  always([anySituation], runs, ({ since, answer, fetchedMs, reasonAt, next }) => {
+  property([anySituation], runs, ({ since, answer, fetchedMs, reasonAt, next }) => {
     fc.pre(next !== null);
     // What is doubted is due at any later instant.
     const isDoubted = since >= 0 && !isSound(answer);
@@ -139,7 +139,7 @@ const part = fc.double({ min: 0, max: 1, noNaN: true });
 
 test(
   'by milestones or ages, a period that is over and not doubted is due at no instant before its next refresh',
-  always(
+  property(
     [situations(byAge, soundAnswers), part],
     runs,
     ({ since, fetchedMs, reasonAt, next }, share) => {
@@ -152,7 +152,7 @@ test(
 
 test(
   'a period with nothing more to expect is due at no later instant',
-  always([anySituation, fc.nat(4000)], runs, ({ fetchedMs, reasonAt, next }, days) => {
+  property([anySituation, fc.nat(4000)], runs, ({ fetchedMs, reasonAt, next }, days) => {
     fc.pre(next === null);
     expect(reasonAt(fetchedMs + days * MS_PER_DAY + 1)).toBeNull();
   }),
@@ -160,7 +160,7 @@ test(
 
 test(
   'a period that became due stays due until it is fetched, and is due at no instant twice',
-  always(
+  property(
     [anySituation, fc.nat(4000), fc.nat(4000)],
     runs,
     ({ fetchedMs, reasonAt }, first, second) => {
@@ -176,7 +176,7 @@ const order = ['open', 'empty', 'maturing', 'final'];
 
 test(
   'a period is final exactly when each of its cells is, never when it is doubted, and a later fetch never makes it less so',
-  always(
+  property(
     [anySituation, fc.nat(4000)],
     runs,
     ({ period, having, slice, answer, held, fetchedMs }, hours) => {
@@ -201,7 +201,7 @@ test(
 
 test(
   'a metric becomes final its horizon and the settling time after the period ends, in the offset of the slice',
-  always([periods, metrics, settlings(anyRefresh)], runs, (period, having, slice) => {
+  property([periods, metrics, settlings(anyRefresh)], runs, (period, having, slice) => {
     const signed = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(1, 3));
     const halves = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(4));
     const midnight =
@@ -215,7 +215,7 @@ test(
 
 test(
   'a period is 1 day old when it is over, and a day older every 24 hours',
-  always(
+  property(
     [periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1)],
     {},
     (period, offset, days, ms) => {

@@ -13,7 +13,7 @@ import {
   widen,
 } from '../../src/model/column-type.ts';
 import { formatDuration, parseDuration } from '../../src/model/duration.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 
 const digit = fc.constantFrom(...Array.from('0123456789'));
 const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
@@ -65,14 +65,14 @@ function plainOf(text: string): string {
 
 test(
   'a number keeps its exact value, however it is written',
-  always([written], { numRuns: 2000 }, ({ text, scaled }) => {
+  property([written], { numRuns: 2000 }, ({ text, scaled }) => {
     expect(scaledValue(plainOf(text))).toBe(scaled);
   }),
 );
 
 test(
   'reading what was written changes nothing more, and there is one text for one value',
-  always([written], { numRuns: 2000 }, ({ text }) => {
+  property([written], { numRuns: 2000 }, ({ text }) => {
     const plain = plainOf(text);
     expect(plainOf(plain)).toBe(plain);
     expect(parseDecimal(plain)).toEqual(parseDecimal(text));
@@ -86,7 +86,7 @@ const foreign = fc
 
 test(
   'a text that holds any character but digits, sign, point, exponent and blanks at its ends is refused',
-  always([written, foreign, fc.nat(60)], { numRuns: 1000 }, ({ text }, intruder, place) => {
+  property([written, foreign, fc.nat(60)], { numRuns: 1000 }, ({ text }, intruder, place) => {
     const at = place % (text.length + 1);
     expect(parseDecimal(text.slice(0, at) + intruder + text.slice(at))).toBeNull();
   }),
@@ -105,7 +105,7 @@ const need = fc.record({ whole: fc.nat(45), fraction: fc.nat(45) });
 
 test(
   'a widened column holds what it held and what it must hold, and is refused only beyond 38 digits',
-  always([exactType, need], { numRuns: 3000 }, (type, needed) => {
+  property([exactType, need], { numRuns: 3000 }, (type, needed) => {
     const before = capacityOf(type);
     const wider = widen(type, needed);
     // A BIGINT column may hold 19 digits, although not every number of 19 digits fits it.
@@ -130,7 +130,7 @@ const small = fc.record({ whole: fc.nat(18), fraction: fc.nat(18) });
 
 test(
   'the order in which a column of 18 digits or more widens does not decide where it ends',
-  always([exactType, small, small], { numRuns: 2000 }, (type, first, second) => {
+  property([exactType, small, small], { numRuns: 2000 }, (type, first, second) => {
     // Below 18 digits the first widening fills the room up to 18.
     fc.pre(type.kind !== 'DECIMAL' || type.width >= 18);
     const step = (from: ColumnType | null, to: typeof first): ColumnType | null =>
@@ -144,7 +144,7 @@ test(
 
 test(
   'a whole number of seconds reads back from the shortest text of its duration',
-  always([fc.nat(100_000_000)], {}, (seconds) => {
+  property([fc.nat(100_000_000)], {}, (seconds) => {
     expect(parseDuration(formatDuration(seconds * 1000))).toBe(seconds * 1000);
   }),
 );

@@ -7,7 +7,7 @@ import { firstKeptDay } from '../../src/model/period.ts';
 import { isFinal } from '../../src/model/maturity.ts';
 import { drawAudits, withAudits, type Draw, type Draws } from '../../src/plan/audit.ts';
 import type { SlicePlan } from '../../src/plan/plan.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import {
   FIRST_DAY,
   inFull,
@@ -81,7 +81,7 @@ test('a night draws at most so many periods, each once, with a final cell and ke
 
 test(
   'a run after one that was killed draws no other period: the draws of a night go on where the killed run ended',
-  always([histories], runs, ({ of, ledger, plan, asOf }) => {
+  property([histories], runs, ({ of, ledger, plan, asOf }) => {
     const [first] = drawn(plan, { periods: 1, done: 0 }, asOf);
     const [after] = withAudits([plan], first === undefined ? [] : [first]);
     const loaded = withLoaded(ledger, plan, after?.windows ?? [], { ...inFull, fetchedAt: asOf });
@@ -91,7 +91,7 @@ test(
 
 test(
   'a run after one that was killed draws the same periods, whatever other windows the killed run had loaded',
-  always(
+  property(
     [histories, fc.infiniteStream(fc.boolean())],
     runs,
     ({ of, ledger, plan, asOf }, isLoaded) => {

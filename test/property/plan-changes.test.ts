@@ -10,10 +10,10 @@ import { addDays, dayAt, type Day } from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
-import type { LoadedPeriod, SliceTable } from '../../src/model/ledger.ts';
+import type { PeriodRecord, SliceTable } from '../../src/model/ledger.ts';
 import { stateOf } from '../../src/model/maturity.ts';
 import { swapBlockedBy } from '../../src/plan/plan.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import {
   datePeriods,
   grains,
@@ -75,9 +75,9 @@ function configured(
   });
 }
 
-const daysOf = (periods: Iterable<LoadedPeriod>): Day[] =>
+const daysOf = (periods: Iterable<PeriodRecord>): Day[] =>
   [...periods].flatMap(({ requested }) => daysIn(requested));
-const inTable = (table: SliceTable | null): LoadedPeriod[] => [...(table?.periods.values() ?? [])];
+const inTable = (table: SliceTable | null): PeriodRecord[] => [...(table?.periods.values() ?? [])];
 
 /** Days with rows, each with whether it is still held with rows, or its emptiness was confirmed. */
 function holdsRows(table: SliceTable | null, each: Day): boolean {
@@ -89,7 +89,7 @@ function holdsRows(table: SliceTable | null, each: Day): boolean {
 
 test(
   'through any changes of the configuration no day that was ever held is lost, and no rows but to 2 empty answers',
-  always([histories], runs, ([of, by, series, picks]) => {
+  property([histories], runs, ([of, by, series, picks]) => {
     let lived: Lived = unborn;
     for (const [index, declared] of configured(of, by, series, picks).entries()) {
       const before = lived.ledger.live;
@@ -108,7 +108,7 @@ test(
 
 test(
   'after any changes one run in full ends with one table of the newest meaning, which covers every day there ever was',
-  always([histories, changes], runs, ([of, by, series, picks], last) => {
+  property([histories, changes], runs, ([of, by, series, picks], last) => {
     let lived: Lived = unborn;
     const ever = new Set<Day>();
     for (const [index, declared] of configured(of, by, series, picks).entries()) {
@@ -143,7 +143,7 @@ const moved = fc
 
 test(
   'a date period moved anywhere, by any number of days, leaves what was loaded ripening until it is final',
-  always(
+  property(
     [
       dated.filter(({ retainDays }) => retainDays === null),
       nights.filter((series) => series.length > 0),
@@ -175,7 +175,7 @@ test(
 
 test(
   'at an instant before some fetches nothing they brought is planned again, nothing later than the day is, and no table is swapped',
-  always([dated, nights, hours], runs, (of, series, back) => {
+  property([dated, nights, hours], runs, (of, series, back) => {
     const lived = live(of, [...series, wholeNight(24)]);
     const asOf = later(lived.asOf, -back - 1);
     const plan = planAt(of, lived.ledger, asOf);
@@ -197,7 +197,7 @@ test(
 
 test(
   'what a slice lets go is asked for no more, whatever its state, and its oldest bucket is kept whole',
-  always([dated, nights, fc.integer({ min: 1, max: 90 })], runs, (of, series, retainDays) => {
+  property([dated, nights, fc.integer({ min: 1, max: 90 })], runs, (of, series, retainDays) => {
     const lived = live({ ...of, retainDays: null }, [...series, wholeNight(24)]);
     const keeping = { ...of, retainDays };
     const asOf = later(lived.asOf, 24);

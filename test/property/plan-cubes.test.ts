@@ -7,7 +7,7 @@ import { addDays, type Day, day, daysBetween } from '../../src/model/calendar.ts
 import { daysIn } from '../support/plain-values.ts';
 import { ageIn, agesIn, cubeMetrics, metricsByAge } from '../../src/model/cube.ts';
 import { fingerprintOf } from '../../src/model/slice.ts';
-import { type LoadedPeriod, periodsTogether, type SliceLedger } from '../../src/model/ledger.ts';
+import { type PeriodRecord, periodsTogether, type SliceLedger } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import { finalMetrics } from '../../src/model/maturity.ts';
 import { metricsOf } from '../../src/model/metric.ts';
@@ -42,7 +42,7 @@ test('rectangles hold every due cell, no cell twice, no period without a due age
           metrics,
           maxDays,
           maxBytes,
-          foremost: () => 'maturing',
+          topReason: () => 'maturing',
         });
         const cells = found.flatMap((each) =>
           cellsOf(
@@ -85,7 +85,7 @@ const byAge = metricsByAge(curve, metrics);
 
 /** What a ledger holds of the cube, in which each load tells the truth at once. */
 class LoadFacts {
-  readonly #ages = new Map([...byAge.keys()].map((age) => [age, new Map<Day, LoadedPeriod>()]));
+  readonly #ages = new Map([...byAge.keys()].map((age) => [age, new Map<Day, PeriodRecord>()]));
 
   get ledger(): SliceLedger {
     const periods = periodsTogether(this.#ages);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { type Part, partFilters, partId, type Window } from '../../src/model/window.ts';
 import { splitParts, splitByPeriods, type KnownValues } from '../../src/plan/split.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 
 const dimensions = ['network', 'os_name'] as const;
@@ -96,7 +96,7 @@ const choices = fc.array(fc.nat(100), { maxLength: 12 });
 
 test(
   'however often it is divided, each row of the whole window is answered by exactly one part, unknown values too',
-  always([knownValues, ownFilters, choices], { numRuns: 300 }, (known, own, picks) => {
+  property([knownValues, ownFilters, choices], { numRuns: 300 }, (known, own, picks) => {
     const window = windowWith(own);
     const divided = divide(window, known, picks);
     const answers = rows.map(
@@ -108,7 +108,7 @@ test(
 
 test(
   'a division changes one part only, makes one more, and neither days nor periods',
-  always([knownValues, ownFilters, choices, fc.nat(20)], {}, (known, own, picks, place) => {
+  property([knownValues, ownFilters, choices, fc.nat(20)], {}, (known, own, picks, place) => {
     const before = divide(windowWith(own), known, picks);
     const partNo = place % before.parts.length;
     const after = divideOne(before, partNo, known);
@@ -122,7 +122,7 @@ test(
 
 test(
   'a part is divided as long as two values of it are known that a list can carry, and then no more',
-  always([knownValues, ownFilters], { numRuns: 300 }, (known, own) => {
+  property([knownValues, ownFilters], { numRuns: 300 }, (known, own) => {
     const window = windowWith(own);
     const sendable = [...known].some(
       ([name, all]) =>
@@ -137,7 +137,7 @@ test(
 
 test(
   'no part carries an empty value, a comma or a blank at an end, which a list cannot say',
-  always([knownValues, ownFilters, choices], {}, (known, own, picks) => {
+  property([knownValues, ownFilters, choices], {}, (known, own, picks) => {
     const divided = divide(windowWith(own), known, picks);
     const said = divided.parts.flatMap((part) =>
       Object.values(part).flatMap(({ in: wanted, notIn }) => (wanted ?? []).concat(notIn)),
@@ -150,7 +150,7 @@ test(
 
 test(
   'the halves of a divided window by days keep its parts',
-  always([knownValues, ownFilters, choices], {}, (known, own, picks) => {
+  property([knownValues, ownFilters, choices], {}, (known, own, picks) => {
     const divided = divide(windowWith(own), known, picks);
     const halves = splitByPeriods(divided) ?? [];
     expect(halves.map(({ parts }) => parts)).toEqual([divided.parts, divided.parts]);

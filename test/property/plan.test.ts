@@ -13,7 +13,7 @@ import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
 import type { Window } from '../../src/model/window.ts';
 import { swapBlockedBy, planSlice, windowDays } from '../../src/plan/plan.ts';
 import { splitByPeriods } from '../../src/plan/split.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import {
   FIRST_DAY,
   horizonDays,
@@ -62,7 +62,7 @@ function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
 
 test(
   'what is requested and what is settled are disjoint, and together everything stated or ever loaded, holes too',
-  always([moments], runs, ({ of, ledger, asOf, plan }) => {
+  property([moments], runs, ({ of, ledger, asOf, plan }) => {
     const requested = plan.windows.flatMap((window) => daysIn(window.requested));
     const due = new Set(
       plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)),
@@ -76,7 +76,7 @@ test(
 
 test(
   'a window is contiguous, holds whole buckets of the grain, and is longer than the slice allows only as one period',
-  always([moments], runs, ({ of, plan }) => {
+  property([moments], runs, ({ of, plan }) => {
     const most = windowDays(of, plan.table, plan.planAt);
     const buckets = new Map(plan.periods.map(({ bucket }) => [bucket.start, bucket.end]));
     for (const { requested, replaced, periods } of plan.windows) {
@@ -97,7 +97,7 @@ test(
 
 test(
   'no window could take one more period from the window before it, as the newest is asked for first',
-  always([moments], runs, ({ of, plan }) => {
+  property([moments], runs, ({ of, plan }) => {
     const most = windowDays(of, plan.table, plan.planAt);
     const wasteful = plan.windows.slice(1).filter((window, index) => {
       const before = plan.windows[index];
@@ -122,7 +122,7 @@ function shatter(window: Window): Window[] {
 
 test(
   'splitting by periods, again and again, loses no day and repeats none, and ends in single periods',
-  always([moments], runs, ({ plan }) => {
+  property([moments], runs, ({ plan }) => {
     for (const window of plan.windows) {
       const halves = splitByPeriods(window);
       const pieces = shatter(window);
@@ -146,7 +146,7 @@ test(
 
 test(
   'once everything is loaded, the plan for the same instant is empty and the table complete',
-  always([moments], runs, ({ of, ledger, asOf, plan }) => {
+  property([moments], runs, ({ of, ledger, asOf, plan }) => {
     const after = planAt(
       of,
       withLoaded(ledger, plan, plan.windows, { ...inFull, fetchedAt: asOf }),
@@ -159,7 +159,7 @@ test(
 
 test(
   'a run that loads half of its windows, and then the other half, ends where a whole run ends',
-  always(
+  property(
     [moments, fc.array(fc.boolean(), { minLength: 1, maxLength: 8 })],
     runs,
     ({ of, ledger, asOf, plan }, halves) => {
@@ -181,7 +181,7 @@ const FAR_HOURS = 24 * 800;
 
 test(
   'after any nights, kept or missed, one run long after leaves every whole period final that is old enough, and names the others',
-  always([slices, nights], runs, (of, series) => {
+  property([slices, nights], runs, (of, series) => {
     const { ledger, asOf } = live(of, [...series, wholeNight(FAR_HOURS)]);
     const metrics = metricsOf(of);
     const plan = planAt(of, ledger, asOf);
@@ -207,7 +207,7 @@ const fixed = slices.filter(
 
 test(
   'of a fixed date period nothing is due any more long after it, once 2 runs have met the same empty days',
-  always([fixed, nights], runs, (of, series) => {
+  property([fixed, nights], runs, (of, series) => {
     // The service says the same each night: periods that lose their rows are kept, and stay due.
     const empty = { ...wholeNight(24), rows: [0, 60_000] };
     const before = series.map((night) => ({ ...night, rows: empty.rows }));
@@ -231,7 +231,7 @@ const february = slice({
 
 test(
   'over 150 nights a period is asked for once at each of 8 ages and once for each of its horizons, and no more',
-  always([fc.nat(23)], { numRuns: 3 }, (hour) => {
+  property([fc.nat(23)], { numRuns: 3 }, (hour) => {
     const requested = new Map<Day, number>();
     let ledger = emptyLedger;
     for (let night = 1; night < 150; night += 1) {
@@ -255,7 +255,7 @@ test(
 
 test(
   'when the meaning changes, every period is due for that reason, and the new table is live once it is complete',
-  always([slices, nights, nights], runs, (of, series, after) => {
+  property([slices, nights, nights], runs, (of, series, after) => {
     const old = live(of, [...series, wholeNight(1500)]);
     fc.pre(old.ledger.live !== null);
     const changed: Slice = { ...of, parameters: { ...of.parameters, attribution_type: 'click' } };
@@ -273,7 +273,7 @@ test(
 
 test(
   'a backfill asks for exactly the periods that touch those of its days that have begun and are kept, whatever their state, and for no fewer days than are held',
-  always(
+  property(
     [
       slices.filter(({ grain }) => grain !== null),
       nights,
@@ -324,7 +324,7 @@ const zones = ['UTC', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu'];
 
 test(
   'hosts in Apia, São Paulo, Kathmandu and at UTC plan the same',
-  always([slices, nights, hours], { numRuns: 20 }, (of, series, wait) => {
+  property([slices, nights, hours], { numRuns: 20 }, (of, series, wait) => {
     const plans = zones.map((zone) => {
       process.env['TZ'] = zone;
       const { ledger, asOf } = live(of, series);

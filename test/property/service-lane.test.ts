@@ -2,8 +2,8 @@ import { setImmediate as settled } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/events.ts';
-import { Lane, type Sign, type Slot } from '../../src/service/lane.ts';
-import { always } from '../support/always.ts';
+import { Lane, type CallResult, type Slot } from '../../src/service/lane.ts';
+import { property } from '../support/property.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 
 const life = new AbortController().signal;
@@ -26,7 +26,7 @@ function lane(
 
 type Step =
   | { readonly do: 'enter' }
-  | { readonly do: 'leave'; readonly which: number; readonly how: Sign }
+  | { readonly do: 'leave'; readonly which: number; readonly how: CallResult }
   | { readonly do: 'abort'; readonly which: number };
 
 const which = fc.nat(1000);
@@ -37,7 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('leave' as const),
       which,
-      how: fc.constantFrom<Sign>(
+      how: fc.constantFrom<CallResult>(
         'answered',
         'answered',
         'overloaded',
@@ -58,7 +58,7 @@ interface Entrant {
 describe('the lane', () => {
   test(
     'whatever comes and goes: never above the limit, first in first out, nobody forgotten',
-    always(
+    property(
       [fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 60 })],
       { numRuns: 300 },
       async (max, steps) => {
@@ -92,8 +92,8 @@ describe('the lane', () => {
             );
           } else if (action.do === 'leave' && inside.length > 0) {
             const [slot] = inside.splice(action.which % inside.length, 1);
-            slot?.leave(action.how);
-            slot?.leave(action.how);
+            slot?.release(action.how);
+            slot?.release(action.how);
             hold(
               pace.inFlight < before || pace.inFlight <= pace.limit,
               'who follows does so within the limit',
@@ -109,7 +109,7 @@ describe('the lane', () => {
         }
         for (let round = 0; waiting.size > 0 || inside.length > 0; round += 1) {
           expect(round).toBeLessThan(1000);
-          for (const slot of inside.splice(0)) slot.leave('answered');
+          for (const slot of inside.splice(0)) slot.release('answered');
           await settled();
         }
         expect(served).toEqual([...served].sort((a, b) => a - b));
@@ -128,7 +128,7 @@ describe('the lane', () => {
     for (let count = 0; count < 250; count += 1) {
       const slot = await pace.enter(life);
       starts.push(clock.now() - startedAt);
-      slot.leave('answered');
+      slot.release('answered');
     }
     expect(starts[99]).toBe(0);
     expect(starts[100]).toBe(20);
@@ -146,27 +146,27 @@ describe('the limit', () => {
   test('is halved once by a round of 40 calls that were all answered 429', async () => {
     const events: RunEvent[] = [];
     const pace = lane(40, 50, swiftClock(), events);
-    for (const slot of await filled(pace, 40)) slot.leave('overloaded');
+    for (const slot of await filled(pace, 40)) slot.release('overloaded');
     expect(events).toEqual([{ type: 'concurrency_changed', from: 40, to: 20, because: '429' }]);
   });
 
   test('sinks from what was in flight, not from what was allowed, and never below 1', async () => {
     const pace = lane(40);
     for (const inFlight of [10, 5, 2, 1, 1]) {
-      for (const slot of await filled(pace, inFlight)) slot.leave('overloaded');
+      for (const slot of await filled(pace, inFlight)) slot.release('overloaded');
     }
     expect(pace.limit).toBe(1);
   });
 
   test('recovers by one place a round of successes, up to the ceiling', async () => {
     const pace = lane(8);
-    for (const slot of await filled(pace, 8)) slot.leave('overloaded');
-    for (const slot of await filled(pace, 4)) slot.leave('answered');
+    for (const slot of await filled(pace, 8)) slot.release('overloaded');
+    for (const slot of await filled(pace, 4)) slot.release('answered');
     expect(pace.limit).toBe(4);
-    for (const slot of await filled(pace, 2)) slot.leave('answered');
+    for (const slot of await filled(pace, 2)) slot.release('answered');
     expect(pace.limit).toBe(5);
     for (let round = 0; round < 20; round += 1)
-      for (const slot of await filled(pace, pace.limit)) slot.leave('answered');
+      for (const slot of await filled(pace, pace.limit)) slot.release('answered');
     expect(pace.limit).toBe(8);
   });
 });
@@ -176,7 +176,7 @@ describe('outages', () => {
   async function paused() {
     const events: RunEvent[] = [];
     const calls = lane(10, 50, swiftClock(), events);
-    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).leave('outage', '503');
+    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).release('outage', '503');
     return { calls, events };
   }
 
@@ -184,20 +184,20 @@ describe('outages', () => {
     const events: RunEvent[] = [];
     const calls = lane(10, 50, swiftClock(), events);
     for (const sign of [
-      ...Array<Sign>(7).fill('outage'),
+      ...Array<CallResult>(7).fill('outage'),
       'alive',
-      ...Array<Sign>(7).fill('outage'),
+      ...Array<CallResult>(7).fill('outage'),
     ] as const) {
-      (await calls.enter(life)).leave(sign, '503');
+      (await calls.enter(life)).release(sign, '503');
     }
     expect(events).toEqual([]);
-    (await calls.enter(life)).leave('outage', '503');
+    (await calls.enter(life)).release('outage', '503');
     const waiting = [calls.enter(life), calls.enter(life), calls.enter(life)];
     expect(calls.inFlight).toBe(0);
     const probe = await Promise.race(waiting);
     await settled();
     expect(calls.inFlight).toBe(1);
-    probe.leave('answered');
+    probe.release('answered');
     await Promise.all(waiting);
     expect(events).toEqual([{ type: 'breaker_opened', waitMs: 5000 }, { type: 'breaker_closed' }]);
   });
@@ -206,30 +206,30 @@ describe('outages', () => {
     const events: RunEvent[] = [];
     const calls = lane(10, 50, swiftClock(), events);
     const early = [await calls.enter(life), await calls.enter(life)];
-    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).leave('outage', '503');
-    early[0]?.leave('answered');
+    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).release('outage', '503');
+    early[0]?.release('answered');
     const waiting = calls.enter(life);
     expect(calls.inFlight).toBe(1);
     const probe = await waiting;
-    early[1]?.leave('outage', 'ECONNRESET');
-    probe.leave('answered');
+    early[1]?.release('outage', 'ECONNRESET');
+    probe.release('answered');
     expect(events.map(({ type }) => type)).toEqual(['breaker_opened', 'breaker_closed']);
   });
 
   test('a probe that ended for a reason of its own is followed by another', async () => {
     const { calls, events } = await paused();
-    (await calls.enter(life)).leave('unclear');
+    (await calls.enter(life)).release('unclear');
     expect(events.at(-1)).toMatchObject({ type: 'breaker_opened' });
-    (await calls.enter(life)).leave('answered');
+    (await calls.enter(life)).release('answered');
     expect(events.at(-1)).toEqual({ type: 'breaker_closed' });
   });
 
   test('6 failed probes, 5, 10, 20, 40, 60 and 60 s apart, end every call', async () => {
     const { calls, events } = await paused();
-    for (let probe = 0; probe < 5; probe += 1) (await calls.enter(life)).leave('outage', '503');
+    for (let probe = 0; probe < 5; probe += 1) (await calls.enter(life)).release('outage', '503');
     const last = await calls.enter(life);
     const waiting = calls.enter(life);
-    last.leave('outage', 'ECONNREFUSED');
+    last.release('outage', 'ECONNREFUSED');
     await expect(waiting).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
     await expect(calls.enter(life)).rejects.toThrow(
       '6 probes in a row failed, the last with ECONNREFUSED',

@@ -16,7 +16,7 @@ import type { PublishTarget } from '../../src/config/config.ts';
 import { openS3Store } from '../../src/publish/s3-store.ts';
 import { draftText } from '../../src/publish/store.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
-import { empty, heldRows, newDay, restate } from '../support/ledger-nights.ts';
+import { empty, heldRows, newDay, restate } from '../support/ledger-fixtures.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
 import { CREDENTIALS, startCeph, type Ceph } from './ceph.ts';

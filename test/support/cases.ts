@@ -4,7 +4,7 @@ import type { Slice } from '../../src/model/slice.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { askedReports, type Circumstances, reports, runNight, smallWorld } from './night.ts';
+import { askedReports, type NightOptions, reports, runNight, smallWorld } from './night.ts';
 import { openScenario, type Scenario } from './scenario.ts';
 import type { Fault } from './simulator/faults.ts';
 import { slice } from './slice.ts';
@@ -24,7 +24,7 @@ export interface Cases {
   /** The report requests of the n-th case. */
   requestsOf(index: number): number;
   /** Runs once more, without the faults. */
-  again(asOf: Date, circumstances?: Circumstances): Promise<SyncSummary>;
+  again(asOf: Date, options?: NightOptions): Promise<SyncSummary>;
   close(): Promise<void>;
 }
 
@@ -60,10 +60,10 @@ export async function loadCases(
     summary,
     slices,
     requestsOf: (index) => askedReports(opened).filter(({ query }) => isOf(query, index)).length,
-    async again(asOf, circumstances) {
+    async again(asOf, options) {
       for (const restore of restores) restore();
       await warehouse.close();
-      const next = await runNight(opened, asOf, circumstances);
+      const next = await runNight(opened, asOf, options);
       warehouse = await open();
       return next;
     },

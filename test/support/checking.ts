@@ -1,11 +1,11 @@
 /** What `check` is given beside a configuration, for one that came from no file. */
 
 import type { Checking } from '../../src/check/service.ts';
-import { unplaced } from '../../src/config/read-config.ts';
+import { noPositions } from '../../src/config/read-config.ts';
 
 /** A check at an instant that nothing ends early. */
 export const checkingAt = (at: Date): Checking => ({
   at,
-  stated: unplaced,
+  stated: noPositions,
   signal: AbortSignal.timeout(60_000),
 });

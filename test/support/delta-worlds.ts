@@ -1,7 +1,7 @@
 /** Many nights of a sample warehouse, drawn from a seed: what loads and people do to it. */
 
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { changeRows, empty, newDay, reload, restate } from './ledger-nights.ts';
+import { changeRows, empty, newDay, reload, restate } from './ledger-fixtures.ts';
 import { outOfLedger, intoLedger, rowsOf } from './sample-warehouse.ts';
 
 /** A repeatable draw: 0 ≤ n < most. */

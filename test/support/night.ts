@@ -8,7 +8,7 @@ import { vi } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { Stages } from '../../src/run/carry-out.ts';
+import type { RunSteps } from '../../src/run/execute-run.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import { type Clock, realClock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
@@ -29,7 +29,7 @@ export const smallWorld: Partial<WorldOptions> = {
   rowsPerDay: 24,
 };
 
-export interface Circumstances {
+export interface NightOptions {
   readonly slices?: readonly Slice[];
   readonly service?: Partial<HttpService>;
   readonly request?: Partial<RunRequest>;
@@ -38,7 +38,7 @@ export interface Circumstances {
   readonly clock?: Clock;
   readonly onEvent?: (event: RunEvent) => void;
   /** Looks at what is left, while the run still holds the warehouse. */
-  readonly look?: Stages['look'];
+  readonly onFinished?: RunSteps['onFinished'];
 }
 
 /**
@@ -48,7 +48,7 @@ export interface Circumstances {
 export async function runNight(
   scenario: Scenario,
   asOf: Date | 'now',
-  { slices, service: settings, request, signal, clock, onEvent, look }: Circumstances = {},
+  { slices, service: settings, request, signal, clock, onEvent, onFinished }: NightOptions = {},
 ): Promise<SyncSummary> {
   const { simulator, config, events } = scenario;
   simulator.setNow(asOf === 'now' ? new Date() : asOf);
@@ -66,7 +66,7 @@ export async function runNight(
       {
         emit,
         signal: signal ?? AbortSignal.timeout(150_000),
-        ...(look === undefined ? {} : { look }),
+        ...(onFinished === undefined ? {} : { onFinished }),
       },
     );
   } finally {

@@ -10,7 +10,7 @@ import { addDays, day, daysBetween, utcOffset, type Day } from '../../src/model/
 import {
   verdicts,
   type CompletenessVerdict,
-  type LoadedPeriod,
+  type PeriodRecord,
   type SliceLedger,
   type SliceTable,
 } from '../../src/model/ledger.ts';
@@ -111,7 +111,7 @@ export function withLoaded(
 ): SliceLedger {
   const state =
     ledger.live === null || ledger.live.fingerprint === plan.fingerprint ? 'live' : 'building';
-  const before = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
+  const before = plan.table?.periods ?? new Map<Day, PeriodRecord>();
   const periods = new Map(before);
   const { fetchedAt, verdict } = answered;
   const held = { fetchedAt, verdict, metrics: plan.slice.metrics };
@@ -141,7 +141,7 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
   const come = new Map(
     window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]),
   );
-  const known = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
+  const known = plan.table?.periods ?? new Map<Day, PeriodRecord>();
   return sharesOf(
     window,
     { answered: come, known },

@@ -4,7 +4,7 @@ import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/c
 import { daysIn } from './plain-values.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
-import type { LoadedPeriod } from '../../src/model/ledger.ts';
+import type { PeriodRecord } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { type Part, type Window, windowOf } from '../../src/model/window.ts';
@@ -60,8 +60,8 @@ export function countMetric(id: string, days: number | null): Metric {
 
 /** A whole period with 100 rows of proven completeness; what a test cares about is given. */
 export function loadedPeriod(
-  given: Partial<LoadedPeriod> & Pick<LoadedPeriod, 'bucket' | 'fetchedAt'>,
-): LoadedPeriod {
+  given: Partial<PeriodRecord> & Pick<PeriodRecord, 'bucket' | 'fetchedAt'>,
+): PeriodRecord {
   const requestedAt = given.fetchedAt;
   const held = { metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven' } as const;
   return { requested: given.bucket, requestedAt, ...held, ...given };

@@ -5,7 +5,7 @@ import type * as z from 'zod';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { healthOf } from '../../src/status/health.ts';
 import {
-  type storedStretch,
+  type storedRange,
   metricStatuses,
   periodCounts,
   summedCells,
@@ -134,7 +134,7 @@ export function ripeningOf(
 function stretchesOf(
   { metric, horizonDays }: SampleMetric,
   starts: readonly string[],
-): z.output<typeof storedStretch>[] {
+): z.output<typeof storedRange>[] {
   const settled = Math.max(0, starts.length - horizonDays);
   const common = {
     metric,
@@ -142,14 +142,11 @@ function stretchesOf(
     horizon_days: horizonDays,
     horizon_from: 'documented as cohort',
   };
-  const stretch = (state: 'final' | 'maturing', days: readonly string[]) =>
+  const range = (state: 'final' | 'maturing', days: readonly string[]) =>
     days.length === 0
       ? []
       : [{ ...common, state, first_day: days[0] ?? '', last_day: days.at(-1) ?? '' }];
-  return [
-    ...stretch('final', starts.slice(0, settled)),
-    ...stretch('maturing', starts.slice(settled)),
-  ];
+  return [...range('final', starts.slice(0, settled)), ...range('maturing', starts.slice(settled))];
 }
 
 export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {

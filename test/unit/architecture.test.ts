@@ -240,7 +240,7 @@ describe('imports', () => {
 });
 
 /** How many files a stranger opens to follow one ordinary window. */
-const MOST_ON_THE_WAY = 25;
+const MAX_ON_THE_WAY = 25;
 
 describe('the way of one window', () => {
   const page = readFileSync(`${root}/docs/internals/architecture.md`, 'utf8');
@@ -253,10 +253,10 @@ describe('the way of one window', () => {
   const areJoined = (one: string, other = ''): boolean =>
     targetsOf(one).includes(other) || targetsOf(other).includes(one);
 
-  test(`is told in at most ${MOST_ON_THE_WAY} files, each of which is there, once`, () => {
+  test(`is told in at most ${MAX_ON_THE_WAY} files, each of which is there, once`, () => {
     const paths = new Set(sources.map(({ path }) => path));
     expect(way.length).toBeGreaterThan(15);
-    expect(way.length).toBeLessThanOrEqual(MOST_ON_THE_WAY);
+    expect(way.length).toBeLessThanOrEqual(MAX_ON_THE_WAY);
     expect(way.filter((path, at) => !paths.has(path) || way.indexOf(path) !== at)).toEqual([]);
   });
 

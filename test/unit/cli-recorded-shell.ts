@@ -34,7 +34,7 @@ export function recordedShell(
     now: () => new Date(at),
     stdout: new PassThrough(),
     print: (text) => printed.push(textOf(text)),
-    tell: (text) => told.push(textOf(text)),
+    printError: (text) => told.push(textOf(text)),
     paint: (text) => painted.push(text),
     canAsk: options.answer !== undefined,
     async ask(question) {

@@ -15,7 +15,7 @@ import {
 } from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
-import { always } from '../support/always.ts';
+import { property } from '../support/property.ts';
 import { slice } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'] });
@@ -156,7 +156,7 @@ const perDay = (values: readonly number[]): [Day, number][] =>
 
 test(
   'the shares of any window are its periods in order, neighbours of one fate together, and replace no other day',
-  always(
+  property(
     [days, rows, rows, fc.nat(2), fc.nat(60)],
     { numRuns: 300 },
     (numbers, answered, held, attempt, fetchedDay) => {

@@ -3,13 +3,13 @@
 import { describe, expect, test } from 'vitest';
 
 import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
-import type { LoadedPeriod } from '../../src/model/ledger.ts';
+import type { PeriodRecord } from '../../src/model/ledger.ts';
 import {
   dueReason,
   type finalAt,
   isFinal,
   nextRefreshAt,
-  soundAt,
+  basisAt,
   stateOf,
   type LoadFacts,
 } from '../../src/model/maturity.ts';
@@ -54,8 +54,8 @@ function loaded(
   of: Period,
   metrics: readonly Metric[],
   fetchedAt: Date,
-  change: Partial<LoadedPeriod> = {},
-): LoadedPeriod {
+  change: Partial<PeriodRecord> = {},
+): PeriodRecord {
   const { bucket, requested } = of;
   return loadedPeriod({
     bucket,
@@ -197,7 +197,7 @@ describe('a period without rows', () => {
       false,
       true,
     ]);
-    expect([once, twice].map((each) => soundAt(tenth, each))).toEqual([null, at('100')]);
+    expect([once, twice].map((each) => basisAt(tenth, each))).toEqual([null, at('100')]);
     expect([once, twice].map((each) => nextRefreshAt(tenth, metrics, settling(), each))).toEqual([
       at('100'),
       null,
@@ -222,7 +222,7 @@ test.each([
     const kept = loaded(tenth, metrics, at('100'), { verdict });
     expect(dueReason(tenth, kept, metrics, settling(), at('100 00:00+1'))).toBe(due);
     expect(stateOf(tenth, metrics, settling(), kept)).toBe(state);
-    expect(soundAt(tenth, kept)).toEqual(soundTime);
+    expect(basisAt(tenth, kept)).toEqual(soundTime);
     expect(nextRefreshAt(tenth, metrics, settling(), kept)).toEqual(next);
   },
 );

@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest';
 
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
-import { type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
+import { type PeriodRecord, type SliceLedger } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import { labelOf, type Window } from '../../src/model/window.ts';
-import { inOrder, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
-import { always } from '../support/always.ts';
+import { byPriority, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { property } from '../support/property.ts';
 import { live, nights, planAt, slices } from '../support/planned-nights.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
@@ -34,7 +34,7 @@ function planOf(of: Slice, ledger: SliceLedger = emptyLedger): SlicePlan {
 
 /** A live table in which each of these days was fetched so many days ago. */
 function fetched(of: Slice, days: readonly (readonly [string, number])[]): SliceLedger {
-  const periods = days.map(([start, daysAgo]): readonly [Day, LoadedPeriod] => {
+  const periods = days.map(([start, daysAgo]): readonly [Day, PeriodRecord] => {
     const bucket = { start: day(start), end: addDays(day(start), 1) };
     const fetchedAt = new Date(ASOF.getTime() - daysAgo * 86_400_000);
     return [bucket.start, loadedPeriod({ bucket, fetchedAt, metrics: of.metrics, rows: 40_000 })];
@@ -52,7 +52,7 @@ function fetched(of: Slice, days: readonly (readonly [string, number])[]): Slice
 
 const reasonOf = ({ periods }: Window): string => periods[0]?.reason ?? '';
 const named = (plans: readonly SlicePlan[]): string[] =>
-  inOrder(plans).map((window) => `${window.slice.name} ${labelOf(window)} ${reasonOf(window)}`);
+  byPriority(plans).map((window) => `${window.slice.name} ${labelOf(window)} ${reasonOf(window)}`);
 
 describe('the windows of a run', () => {
   test('of a slice that was never loaded begin with its newest 7 days, and its history goes back from there', () => {
@@ -107,7 +107,7 @@ describe('the windows of a run', () => {
       ['2026-06-02', 1],
       ['2026-06-20', 0],
     ]);
-    const having = (change: Partial<LoadedPeriod>): SliceLedger => {
+    const having = (change: Partial<PeriodRecord>): SliceLedger => {
       const periods = new Map(known.live?.periods);
       const [[start, first] = []] = periods;
       if (start !== undefined && first !== undefined) periods.set(start, { ...first, ...change });
@@ -118,7 +118,7 @@ describe('the windows of a run', () => {
       having({ verdict: 'unproven' }),
     ];
     const reasons = [doubted, unproven].map(
-      (ledger) => new Set(inOrder([planOf(of, ledger)]).map(reasonOf)),
+      (ledger) => new Set(byPriority([planOf(of, ledger)]).map(reasonOf)),
     );
     expect(reasons.map((each) => [...each].join(', '))).toEqual([
       'new, empty, missing',
@@ -129,7 +129,7 @@ describe('the windows of a run', () => {
 
 test(
   'the order is the plan’s windows, each once; the newest due period of every slice comes before any history',
-  always(
+  property(
     [fc.array(fc.tuple(slices, nights), { minLength: 1, maxLength: 3 })],
     { numRuns: 60 },
     (given) => {
@@ -137,7 +137,7 @@ test(
         const { ledger, asOf } = live(of, series);
         return planAt({ ...of, name: `s${index}` }, ledger, new Date(asOf.getTime() + 86_400_000));
       });
-      const ordered = inOrder(plans);
+      const ordered = byPriority(plans);
       expect(new Set(ordered)).toEqual(new Set(plans.flatMap(({ windows }) => windows)));
       expect(ordered).toHaveLength(plans.reduce((sum, { windows }) => sum + windows.length, 0));
       const fresh = new Set(['new', 'open']);

@@ -10,7 +10,7 @@ import {
   type WeekStart,
 } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
-import { type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
+import { type PeriodRecord, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
@@ -37,7 +37,7 @@ const interval = (start: string, end: string): DayInterval => ({
   end: day(end),
 });
 
-const loaded = (bucket: DayInterval, change: Partial<LoadedPeriod> = {}): LoadedPeriod =>
+const loaded = (bucket: DayInterval, change: Partial<PeriodRecord> = {}): PeriodRecord =>
   loadedPeriod({
     bucket,
     fetchedAt: new Date('2026-06-01T02:30:00Z'),
@@ -46,10 +46,10 @@ const loaded = (bucket: DayInterval, change: Partial<LoadedPeriod> = {}): Loaded
   });
 
 /** Single days, loaded long after they were final unless said otherwise. */
-const daysLoaded = (days: readonly string[], change: Partial<LoadedPeriod> = {}): LoadedPeriod[] =>
+const daysLoaded = (days: readonly string[], change: Partial<PeriodRecord> = {}): PeriodRecord[] =>
   days.map((start) => loaded({ start: day(start), end: addDays(day(start), 1) }, change));
 
-function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {}): SliceTable {
+function table(periods: readonly PeriodRecord[], change: Partial<SliceTable> = {}): SliceTable {
   return {
     fingerprint: fingerprintOf(daily),
     state: 'live',
@@ -319,7 +319,7 @@ describe('the size of a window', () => {
 describe('completeness of a table that is built', () => {
   const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
   const changed = { ...january, parameters: { ...january.parameters, attribution_type: 'click' } };
-  const built = (periods: readonly LoadedPeriod[]): SliceTable =>
+  const built = (periods: readonly PeriodRecord[]): SliceTable =>
     table(periods, { state: 'building', fingerprint: fingerprintOf(changed) });
 
   function complete(

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { lakeDdl, schemaName } from '../../src/publish/ddl.ts';
 import { ddlRefusal } from '../../src/publish/engine-text.ts';
 import { engines } from '../../src/publish/engines.ts';
-import { inBucket, onDisk } from '../support/trouble-lake.ts';
+import { inBucket, onDisk } from '../support/hostile-names.ts';
 
 const plainEngines = engines.filter((engine) => ddlRefusal(engine, inBucket) === null);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { judgeLine, type JudgedLine } from '../../src/spend/rules.ts';
-import { goodLine, NOW } from '../support/spend-desk.ts';
+import { goodLine, NOW } from '../support/spend-fixture.ts';
 
 const judge = (change: Readonly<Record<string, unknown>>): JudgedLine =>
   judgeLine({ line: 2, given: { ...goodLine, ...change }, defects: [] }, NOW);

@@ -49,7 +49,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly requ
     run: take,
     rows: async (sql) => take(sql).then(() => []),
     transact: async (work) => work(),
-    apart: async (work) => work(warehouse),
+    withSession: async (work) => work(warehouse),
     reclaimAtClose: () => {},
     useThreads: async () => {},
     changes: () => requested.length,

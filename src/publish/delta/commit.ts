@@ -33,10 +33,10 @@ export interface StoredTable {
   readonly table: DeltaTable | null;
   readonly log: LogFiles;
   /** Every file there, by path relative to the table. */
-  readonly lying: Lying;
+  readonly storedFiles: StoredFiles;
 }
 
-type Lying = ReadonlyMap<string, StoredFile>;
+type StoredFiles = ReadonlyMap<string, StoredFile>;
 
 /** The id of the warehouse that a table states; null if none. */
 export const ownerIn = ({ table }: StoredTable): string | null =>
@@ -46,7 +46,7 @@ export const ownerIn = ({ table }: StoredTable): string | null =>
 export async function listTables(
   store: LakeStore,
   folder = '',
-): Promise<ReadonlyMap<string, Lying>> {
+): Promise<ReadonlyMap<string, StoredFiles>> {
   const tables = new Map<string, Map<string, StoredFile>>();
   for (const [path, file] of await store.list(folder)) {
     const [name = '', ...rest] = path.split('/');
@@ -57,9 +57,9 @@ export async function listTables(
 }
 
 /** The newest version that every table has; null before the first publish. */
-export async function newestNight(store: LakeStore): Promise<number | null> {
-  const lying = (await listTables(store, FINALITY)).get(FINALITY);
-  return logFiles(lying?.keys() ?? []).commits.at(-1) ?? null;
+export async function latestVersion(store: LakeStore): Promise<number | null> {
+  const storedFiles = (await listTables(store, FINALITY)).get(FINALITY);
+  return logFiles(storedFiles?.keys() ?? []).commits.at(-1) ?? null;
 }
 
 /** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on, as after a log gap. */
@@ -67,15 +67,15 @@ export async function readTable(
   store: LakeStore,
   database: Database,
   name: string,
-  listed?: Lying,
+  listed?: StoredFiles,
 ): Promise<StoredTable> {
-  const lying =
+  const storedFiles =
     listed ?? (await listTables(store, name)).get(name) ?? new Map<string, StoredFile>();
-  const log = logFiles(lying.keys());
+  const log = logFiles(storedFiles.keys());
   const checkpoint = log.checkpoints.at(-1) ?? -1;
   const after = log.commits.filter((each) => each > checkpoint);
   const version = after.at(-1) ?? checkpoint;
-  if (version < 0) return { name, version, table: null, log, lying };
+  if (version < 0) return { name, version, table: null, log, storedFiles };
   const expected = version - checkpoint;
   if (after.length !== expected) {
     const message = `The log of ${name} held ${after.length} of the ${expected} newest commits.`;
@@ -88,9 +88,9 @@ export async function readTable(
   const actions = checkpoint < 0 ? [] : await readCheckpoint(store, database, begin);
   for (const each of after) {
     const path = commitPath(each);
-    actions.push(...(await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes)));
+    actions.push(...(await readCommit(store, `${name}/${path}`, storedFiles.get(path)?.bytes)));
   }
-  return { name, version, table: replay(name, null, actions), log, lying };
+  return { name, version, table: replay(name, null, actions), log, storedFiles };
 }
 
 export interface DeltaPlace {
@@ -101,7 +101,7 @@ export interface DeltaPlace {
 }
 
 /** One publish, which gives every table the same version. */
-export interface Night extends DeltaPlace {
+export interface PublishContext extends DeltaPlace {
   /** The id of the warehouse, or its path if it has no id. */
   readonly owner: string;
   readonly version: number;
@@ -112,13 +112,13 @@ export interface Night extends DeltaPlace {
 
 /** Commits the next version of a table. Throws `STORAGE_FAILED` and changes nothing if another program committed meanwhile. */
 export async function commitVersion(
-  night: Night,
+  context: PublishContext,
   { name, version: before, table }: StoredTable,
   actions: readonly Action[],
 ): Promise<DeltaTable> {
-  const { store, version, nowMs } = night;
+  const { store, version, nowMs } = context;
   const next = replay(name, table, actions);
-  const checkpointed = tableActions(next, night.keptSinceMs);
+  const checkpointed = tableActions(next, context.keptSinceMs);
   const begins = version !== before + 1;
   const placeNew = async (path: string): Promise<void> => {
     if (await store.placeNew(path)) return;
@@ -129,7 +129,7 @@ export async function commitVersion(
       hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
     });
   };
-  if (begins) await placeNew(await draftCheckpoint(night, name, checkpointed));
+  if (begins) await placeNew(await draftCheckpoint(context, name, checkpointed));
   const info = {
     timestamp: nowMs,
     operation: 'WRITE',
@@ -145,7 +145,7 @@ export async function commitVersion(
   );
   await placeNew(path);
   const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
-  if (!begins && isDue) await store.place(await draftCheckpoint(night, name, checkpointed));
+  if (!begins && isDue) await store.place(await draftCheckpoint(context, name, checkpointed));
   if (begins || isDue) {
     await draftText(
       store,
@@ -204,7 +204,7 @@ const MARGIN_BYTES = 1024;
 
 /** Drafts a checkpoint; returns the path to place. */
 async function draftCheckpoint(
-  { store, warehouse, version }: Night,
+  { store, warehouse, version }: PublishContext,
   name: string,
   actions: readonly Action[],
 ): Promise<string> {

@@ -6,7 +6,7 @@
  */
 
 import { UNFINISHED } from '../replacement.ts';
-import type { Night, StoredTable } from './commit.ts';
+import type { PublishContext, StoredTable } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Action, type Add } from './log.ts';
 
 /** The actions that remove files from a table. */
@@ -33,12 +33,13 @@ const OWN_FILE = new RegExp(
  * old.
  */
 export async function sweep(
-  { store, keptSinceMs }: Night,
-  { name, table, lying, log }: StoredTable,
+  { store, keptSinceMs }: PublishContext,
+  { name, table, storedFiles, log }: StoredTable,
   isPublished: boolean,
 ): Promise<void> {
   if (table === null) return;
-  const isOld = (path: string): boolean => (lying.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
+  const isOld = (path: string): boolean =>
+    (storedFiles.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
   const active = new Set([...table.files.keys()].map(decodeURIComponent));
   const removedMs = new Map(
     [...table.tombstones].map(([path, { deletionTimestamp }]) => [
@@ -46,7 +47,7 @@ export async function sweep(
       deletionTimestamp ?? 0,
     ]),
   );
-  const surplus = [...lying.keys()].filter((path) => {
+  const surplus = [...storedFiles.keys()].filter((path) => {
     const atMs = removedMs.get(path);
     if (active.has(path)) return false;
     return atMs === undefined ? OWN_FILE.test(path) && isOld(path) : atMs <= keptSinceMs;

@@ -125,7 +125,7 @@ export function actionsIn(path: string, text: string): Action[] {
 /** The failure for a file of the log that does not follow the protocol. */
 export function garbled(path: string, cause: unknown): Failure {
   const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-  const words = reason.replaceAll(/\s+/g, ' ').slice(0, MOST_LETTERS);
+  const words = reason.replaceAll(/\s+/g, ' ').slice(0, MAX_LETTERS);
   return new Failure('STORAGE_FAILED', `The file ${path} of a table's log was invalid: ${words}`, {
     facts: { path },
     hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
@@ -133,7 +133,7 @@ export function garbled(path: string, cause: unknown): Failure {
   });
 }
 
-const MOST_LETTERS = 200;
+const MAX_LETTERS = 200;
 
 /** Applies actions in order to a table (null: none yet). Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
 export function replay(

@@ -15,7 +15,7 @@ import { planTable, type CopyReport, type PeriodContent, type PlannedFile } from
 import { writeFiles } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
 import { commitVersion, listTables, ownerIn, readTable } from './commit.ts';
-import type { DeltaPlace, Night, StoredTable } from './commit.ts';
+import type { DeltaPlace, PublishContext, StoredTable } from './commit.ts';
 import { removalsOf, sweep } from './leaving.ts';
 import { newerProtocol, type Action, type Add, type DeltaTable } from './log.ts';
 import { contentIn, fileStatistics, formOf, tagsOf, unreadableNames } from './table.ts';
@@ -41,16 +41,16 @@ export async function publishDelta(
   if (message !== null)
     emit({ type: 'warning', slice: null, window: null, code: 'NAMES_UNREADABLE', message });
   const own = await publisherOf(warehouse);
-  const listed = new Map(await listTables(store));
-  const found: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
+  const unseen = new Map(await listTables(store));
+  const current: { readonly table: LakeTable; readonly stored: StoredTable }[] = [];
   for (const table of tables) {
     const stored = await readTable(
       store,
       warehouse,
       table.name,
-      listed.get(table.name) ?? new Map(),
+      unseen.get(table.name) ?? new Map(),
     );
-    listed.delete(table.name);
+    unseen.delete(table.name);
     const owner = ownerIn(stored);
     if (stored.table !== null && owner !== own.id) {
       throw notOwn(
@@ -58,28 +58,29 @@ export async function publishDelta(
         `it was a table of ${owner ?? 'another program'}`,
       );
     }
-    found.push({ table, stored });
+    current.push({ table, stored });
   }
-  const away: StoredTable[] = [];
-  for (const [name, lying] of listed) {
-    const stored = await readTable(store, warehouse, name, lying);
-    if (own.id !== null && ownerIn(stored) === own.id) away.push(stored);
+  const removedTables: StoredTable[] = [];
+  for (const [name, storedFiles] of unseen) {
+    const stored = await readTable(store, warehouse, name, storedFiles);
+    if (own.id !== null && ownerIn(stored) === own.id) removedTables.push(stored);
   }
   const nowMs = confirmedNow?.getTime() ?? Date.now();
-  const night: Night = {
+  const context: PublishContext = {
     ...place,
     owner: own.id ?? own.path,
     nowMs,
     keptSinceMs: confirmedNow === null && keepMs > 0 ? -Infinity : nowMs - keepMs,
     version:
-      Math.max(...[...found.map(({ stored }) => stored), ...away].map(({ version }) => version)) +
-      1,
+      Math.max(
+        ...[...current.map(({ stored }) => stored), ...removedTables].map(({ version }) => version),
+      ) + 1,
   };
   const counts = { files_written: 0, files_removed: 0 };
-  for (const stored of away) {
+  for (const stored of removedTables) {
     const files = [...(stored.table?.files.values() ?? [])];
-    if (files.length === 0) await sweep(night, stored, false);
-    else await commitVersion(night, stored, removalsOf(files, nowMs));
+    if (files.length === 0) await sweep(context, stored, false);
+    else await commitVersion(context, stored, removalsOf(files, nowMs));
     counts.files_removed += files.length;
   }
   const done: {
@@ -87,37 +88,37 @@ export async function publishDelta(
     readonly stored: StoredTable;
     readonly now: DeltaTable;
   }[] = [];
-  for (const { table, stored } of found) {
+  for (const { table, stored } of current) {
     signal.throwIfAborted();
-    const { now, written, removed } = await commitTable(night, table, stored);
+    const { now, written, removed } = await commitTable(context, table, stored);
     counts.files_written += written;
     counts.files_removed += removed;
     done.push({ table, stored, now });
   }
   if (store.isOnDisk) await replaceCatalog(store.root, done, target.mode);
-  for (const { stored, now } of done) await sweep(night, { ...stored, table: now }, true);
+  for (const { stored, now } of done) await sweep(context, { ...stored, table: now }, true);
   return {
     ...counts,
-    also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
+    also_written: [`version ${context.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
   };
 }
 
 /** Commits a table's changes, even if none; returns the new table and how many files of periods were written and removed. */
 async function commitTable(
-  night: Night,
+  context: PublishContext,
   table: LakeTable,
   stored: StoredTable,
 ): Promise<{ readonly now: DeltaTable; readonly written: number; readonly removed: number }> {
-  const { warehouse, nowMs } = night;
+  const { warehouse, nowMs } = context;
   const before = stored.table;
-  const form = formOf(table, before?.metaData ?? null, night);
+  const form = formOf(table, before?.metaData ?? null, context);
   const filesOf = filesByPeriod(form, stored);
   const plan = await planTable(
     warehouse,
     table,
     new Map([...filesOf].map(([key, { content }]) => [key, content])),
   );
-  const added = await addFiles(night, form, plan.write);
+  const added = await addFiles(context, form, plan.write);
   const restamped = plan.keep.flatMap(({ period, stamp }): Add[] => {
     const { files: [add] = [], content = null } = filesOf.get(period) ?? {};
     if (add === undefined || content === null || content.stamp === stamp) return [];
@@ -135,7 +136,7 @@ async function commitTable(
     ),
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
-  const now = await commitVersion(night, stored, actions);
+  const now = await commitVersion(context, stored, actions);
   return { now, written: plan.write.length, removed: plan.removed.length };
 }
 
@@ -151,31 +152,31 @@ interface PeriodFiles {
  */
 function filesByPeriod(
   form: DeltaForm,
-  { table: before, lying }: StoredTable,
+  { table: before, storedFiles }: StoredTable,
 ): ReadonlyMap<string, PeriodFiles> {
-  const found = new Map<string, PeriodFiles>();
-  if (before === null) return found;
+  const byPeriod = new Map<string, PeriodFiles>();
+  if (before === null) return byPeriod;
   const { key } = form.table;
   const isDividedAlike = before.metaData.partitionColumns.join() === (key ?? '');
   for (const add of before.files.values()) {
     const period = isDividedAlike ? (add.partitionValues[key ?? ''] ?? '') : `other ${add.path}`;
-    const others = found.get(period)?.files ?? [];
-    const isWhole = lying.get(decodeURIComponent(add.path))?.bytes === add.size;
-    const stays = isDividedAlike && form.isAlike && isWhole && others.length === 0;
-    found.set(period, { files: [...others, add], content: stays ? contentIn(add) : null });
+    const others = byPeriod.get(period)?.files ?? [];
+    const isWhole = storedFiles.get(decodeURIComponent(add.path))?.bytes === add.size;
+    const isRetained = isDividedAlike && form.isAlike && isWhole && others.length === 0;
+    byPeriod.set(period, { files: [...others, add], content: isRetained ? contentIn(add) : null });
   }
-  return found;
+  return byPeriod;
 }
 
 /** Writes data files under names that are never used again. */
 async function addFiles(
-  night: Night,
+  context: PublishContext,
   form: DeltaForm,
   planned: readonly PlannedFile[],
 ): Promise<Add[]> {
   const { inFiles: table, options } = form;
   const { key, name } = table;
-  const written = await writeFiles(night, table, planned, {
+  const written = await writeFiles(context, table, planned, {
     options,
     pathOf: (period) =>
       `${name}/${key === null ? '' : `${key}=${period}/`}ripen-${randomUUID()}.parquet`,
@@ -184,7 +185,7 @@ async function addFiles(
     path: file.path.slice(name.length + 1),
     partitionValues: key === null ? {} : { [key]: file.period },
     size: file.copied.file_size_bytes,
-    modificationTime: night.nowMs,
+    modificationTime: context.nowMs,
     dataChange: true,
     stats: fileStatistics(table, file.copied),
     tags: tagsOf(file),

@@ -9,7 +9,7 @@ import { identifier } from '../../warehouse/sql.ts';
 import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { castCell, type PeriodContent } from '../plan.ts';
 import type { CopyRow } from '../store.ts';
-import type { Night } from './commit.ts';
+import type { PublishContext } from './commit.ts';
 import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './log.ts';
 
 /** The property that states the slice whose rows a table holds. */
@@ -47,7 +47,7 @@ export interface DeltaForm {
 export function formOf(
   table: LakeTable,
   before: MetaData | null,
-  { target, owner, nowMs }: Night,
+  { target, owner, nowMs }: PublishContext,
 ): DeltaForm {
   const shown = shownColumns(table);
   const known = new Map(before === null ? [] : columnsIn(before));
@@ -182,13 +182,13 @@ export function fileStatistics(
 }
 
 /** DuckDB may have cut a longer text. */
-const MOST_BOUND_BYTES = 64;
+const MAX_BOUND_BYTES = 64;
 
 /** A bound as JSON; null if unknown, as for a BOOLEAN, or for a TIMESTAMP: its period says more than milliseconds would. */
 function boundOf({ type }: LakeColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
   if (type === 'VARCHAR')
-    return Buffer.byteLength(bound) <= MOST_BOUND_BYTES ? JSON.stringify(bound) : null;
+    return Buffer.byteLength(bound) <= MAX_BOUND_BYTES ? JSON.stringify(bound) : null;
   if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? JSON.stringify(bound) : null;
   const isNumber = parseColumnType(type) !== null || type === 'INTEGER';
   return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;

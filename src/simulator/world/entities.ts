@@ -215,8 +215,8 @@ export function createLinks(
     for (let index = 0; index < total; index += 1) {
       // The first links after the networks form a path down to the deepest level.
       const isOnPath = index < networks + MAX_LEVEL - 1;
-      const above = isOnPath ? parents.at(-1) : parents[choose(mix(seed, index), parents.length)];
-      const link = addLink(app, index < networks ? null : (above ?? null));
+      const parent = isOnPath ? parents.at(-1) : parents[choose(mix(seed, index), parents.length)];
+      const link = addLink(app, index < networks ? null : (parent ?? null));
       if (link.level < MAX_LEVEL) parents.push(link);
     }
   }

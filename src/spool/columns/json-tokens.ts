@@ -80,7 +80,7 @@ export const NULL_BYTES = 4;
 /** One escape; the two halves of a surrogate pair count as one. */
 const ESCAPE =
   /^\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[\da-fA-F]{4}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})/;
-const LONGEST_ESCAPE = 12;
+const MAX_ESCAPE = 12;
 
 /** Services write `NaN` and `Infinity`, which JSON does not have. One that belongs to no column is refused later. */
 const BARE = /^(?:null|true|false|NaN|-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?))$/;
@@ -125,7 +125,7 @@ export function skipText(body: BodyWindow, at: number): number {
 }
 
 function skipEscape(body: BodyWindow, at: number): number {
-  const longest = at + LONGEST_ESCAPE;
+  const longest = at + MAX_ESCAPE;
   const found = ESCAPE.exec(String.fromCharCode(...body.bytes.subarray(at, longest)));
   if (found !== null) return at + found[0].length;
   return body.stop(

@@ -52,7 +52,7 @@ interface Value {
 
 const STRUCT = 12;
 /** A list this long or longer does not fit the four bits beside the type. */
-const MOST_IN_FOUR_BITS = 15;
+const MAX_IN_FOUR_BITS = 15;
 
 /** For numbers that are not negative. */
 const i32 = (value: number): Value => ({ type: 5, bytes: varint(2 * value) });
@@ -69,7 +69,7 @@ function list(values: readonly Value[]): Value {
   const { length } = values;
   const type = values[0]?.type ?? STRUCT;
   const header =
-    length < MOST_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
+    length < MAX_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
   return { type: 9, bytes: [...header, ...values.flatMap(({ bytes }) => bytes)] };
 }
 

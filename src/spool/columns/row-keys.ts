@@ -10,7 +10,7 @@ interface KeyColumn {
 }
 
 /** The digests of more rows would take more than 16 MB. */
-const MOST_ROWS = 2 ** 20;
+const MAX_ROWS = 2 ** 20;
 const FIRST_SLOTS = 2 ** 8;
 
 /** Mixes a word into a hash so that each of its bits may change any bit. */
@@ -30,7 +30,7 @@ export class RowKeys {
 
   /** Adds the first rows of the columns as the next rows of the answer. */
   take(columns: readonly KeyColumn[], rows: number): void {
-    this.areDistinct &&= this.#rows + rows <= MOST_ROWS;
+    this.areDistinct &&= this.#rows + rows <= MAX_ROWS;
     if (!this.areDistinct) return;
     this.#rows += rows;
     this.#makeRoom();

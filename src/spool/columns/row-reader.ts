@@ -21,7 +21,7 @@ import type { TextColumn } from './text-column.ts';
 
 const WORD_BYTES = 4;
 /** If this many rows at the start of a body have other keys than requested, the rest is assumed to have them too. */
-const MOST_OTHERS = 4;
+const MAX_OTHERS = 4;
 
 /** The bytes between the previous value and this one in the first row, and the column of this value. */
 class Key {
@@ -104,7 +104,7 @@ export class RowReader {
   read(body: BodyWindow, at: number, row: number): number {
     const { reasons } = this.#into;
     if (reasons.length > 0) reasons.length = 0;
-    if (this.#otherRows < MOST_OTHERS) this.#keys ??= this.#learn(body, at);
+    if (this.#otherRows < MAX_OTHERS) this.#keys ??= this.#readKeys(body, at);
     let end = this.#keys === null ? STOPPED : readAlike(this.#keys, body, at, row);
     if (end === STOPPED) {
       if (reasons.length > 0) reasons.length = 0;
@@ -161,7 +161,7 @@ export class RowReader {
   }
 
   /** The keys of the row at `at`; null if the row has not arrived completely, or has not exactly the requested keys. */
-  #learn(body: BodyWindow, at: number): readonly Key[] | null {
+  #readKeys(body: BodyWindow, at: number): readonly Key[] | null {
     const keys = new Map<string, Key>();
     let from = at;
     const end = readMembers(body, at, (name, value) => {

@@ -7,7 +7,7 @@
 
 import { UTC, type Day } from '../../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../../src/model/slice.ts';
-import type { LoadedPeriod, SliceTable } from '../../../src/model/ledger.ts';
+import type { PeriodRecord, SliceTable } from '../../../src/model/ledger.ts';
 import { finalAt, isFinal, RUNS_TO_BELIEVE_EMPTY } from '../../../src/model/maturity.ts';
 import type { Metric } from '../../../src/model/metric.ts';
 import { ageOf, type Period } from '../../../src/model/period.ts';
@@ -56,7 +56,7 @@ export interface Outcome {
 class Ledger {
   readonly #policy: Policy;
   readonly #setting: Setting;
-  readonly #periods = new Map<Day, LoadedPeriod>();
+  readonly #periods = new Map<Day, PeriodRecord>();
   readonly #known = new Map<Day, Period>();
   readonly #held = new Map<Day, DayRows>();
   readonly #nights: NightCount[] = [];
@@ -213,7 +213,7 @@ function heldOf(
   metrics: readonly string[],
   rows: DayRows,
   fetchedAt: Date,
-): LoadedPeriod {
+): PeriodRecord {
   const emptyRuns = rows.size > 0 ? 0 : RUNS_TO_BELIEVE_EMPTY;
   return loadedPeriod({ bucket, requested, fetchedAt, metrics, rows: rows.size, emptyRuns });
 }

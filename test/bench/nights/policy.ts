@@ -1,7 +1,7 @@
 /** Ways to decide what a night fetches: ripen's own, and what people do without it. Pure. */
 
 import { addDays, type Day } from '../../../src/model/calendar.ts';
-import type { LoadedPeriod, SliceTable } from '../../../src/model/ledger.ts';
+import type { PeriodRecord, SliceTable } from '../../../src/model/ledger.ts';
 import { stateOf } from '../../../src/model/maturity.ts';
 import type { Metric } from '../../../src/model/metric.ts';
 import { periodsOf, resolveDatePeriod, type Period } from '../../../src/model/period.ts';
@@ -22,7 +22,7 @@ export interface Policy {
   /** The windows of one night, given what was loaded before; every policy's windows are as large as ripen's. */
   windows(night: PlannedNight): readonly Window[];
   /** Whether a period that was loaded will never be requested again. */
-  isSettled(period: Period, loaded: LoadedPeriod, night: PlannedNight): boolean;
+  isSettled(period: Period, loaded: PeriodRecord, night: PlannedNight): boolean;
 }
 
 const MONDAY = 1;
@@ -80,7 +80,7 @@ export function everythingImmature(): Policy {
 /** Windows over the days from the first due period to the end of the date period. */
 function fromFirstDue(
   { slice, metrics, table, asOf }: PlannedNight,
-  isDue: (period: Period, loaded: LoadedPeriod | undefined) => boolean,
+  isDue: (period: Period, loaded: PeriodRecord | undefined) => boolean,
 ): readonly Window[] {
   const wanted = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
   const periods = wanted === null ? [] : periodsOf(wanted, slice.grain, MONDAY);

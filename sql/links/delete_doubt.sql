@@ -1,4 +1,4 @@
--- Forgets the doubt about a list: the list is now believed, or the doubt is recorded again.
+-- Deletes the doubt about a list: the list is now believed, or the doubt is recorded again.
 -- $1 subject
 -- Returns nothing.
 delete from ripen_internal.doubted_lists

@@ -1,4 +1,4 @@
--- Forgets the periods of ages that a cube no longer has.
+-- Deletes the periods of ages that a cube no longer has.
 -- $1 slice, $2 fingerprint, $3 the ages it has (JSON list)
 -- Returns nothing.
 delete from ripen.periods

@@ -1,4 +1,4 @@
-/** Forgets a slice or its oldest periods: its rows, its views and its ledger entries. */
+/** Deletes a slice or its oldest periods: its rows, its views and its ledger entries. */
 
 import * as z from 'zod';
 
@@ -14,10 +14,10 @@ export interface TableOfSlice {
   /** Whether the warehouse has it; it may have been removed by hand. */
   readonly isThere: boolean;
   readonly grain: DateDimension | null;
-  /** How many of its periods are to be forgotten, and how many rows they have. */
+  /** How many of its periods are to be deleted, and how many rows they have. */
   readonly periods: number;
   readonly rows: number;
-  /** The day before which its rows are to be forgotten; null if all rows are. */
+  /** The day before which its rows are to be deleted; null if all rows are. */
   readonly endDay: Day | null;
 }
 
@@ -38,7 +38,7 @@ export async function tablesOfSlice(
         throw error;
       });
       const grain = dateDimensions.find((each) => columns?.has(each) === true) ?? null;
-      const sql = `select count(*) as rows from ${name} where ${isForgotten({ grain, endDay })}`;
+      const sql = `select count(*) as rows from ${name} where ${isDeleted({ grain, endDay })}`;
       const [found] = columns === null ? [] : await warehouse.rows(sql, [], rowCount);
       return { name, isThere: columns !== null, grain, periods, rows: found?.rows ?? 0, endDay };
     }),
@@ -46,7 +46,7 @@ export async function tablesOfSlice(
 }
 
 /** Compares the bare column, so that DuckDB reads only the blocks of those days. */
-function isForgotten({ grain, endDay }: Pick<TableOfSlice, 'grain' | 'endDay'>): string {
+function isDeleted({ grain, endDay }: Pick<TableOfSlice, 'grain' | 'endDay'>): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
   return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
@@ -60,7 +60,7 @@ const ledgerRow = z.object({
 const viewRow = z.object({ view_name: z.string() });
 
 /** Removes a slice's tables, its views and all its ledger entries. Inside the caller's transaction. */
-export async function forgetSlice(
+export async function deleteSlice(
   warehouse: Warehouse,
   slice: string,
   tables: readonly TableOfSlice[],
@@ -80,18 +80,18 @@ export async function forgetSlice(
   )) {
     await warehouse.run(`delete from ${table} where slice = $1`, [slice]);
   }
-  await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
+  await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
 }
 
 /** Removes the rows and ledger entries of the periods that ended by a day. Inside the caller's transaction. */
-export async function forgetPeriods(
+export async function deletePeriods(
   warehouse: Warehouse,
   slice: string,
   before: Day,
   tables: readonly TableOfSlice[],
 ): Promise<void> {
   for (const table of tables.filter(({ isThere }) => isThere))
-    await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
+    await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
   const endDay = tables[0]?.endDay ?? before;
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     const table = ledger.table_name;
@@ -108,5 +108,5 @@ export async function forgetPeriods(
       ]);
     }
   }
-  await warehouse.run(statement('drop/forget_loads'), [slice, before]);
+  await warehouse.run(statement('drop/delete_loads'), [slice, before]);
 }

@@ -1,4 +1,4 @@
--- Periods without rows that were recorded as fetched in the future, for days that have not begun: forgets them.
+-- Periods without rows that were recorded as fetched in the future, for days that have not begun: deletes them.
 -- $1 the latest instant that counts as now
 -- Returns nothing.
 delete from ripen.periods

@@ -1,4 +1,4 @@
--- Learns that a request for more days than this was too heavy; fewer that were learned since $5 stay.
+-- Saves that a request for more days than this was too heavy; fewer that were learned since $5 stay.
 -- $1 slice, $2 fingerprint, $3 the days, $4 the instant, $5 the instant before which nothing is remembered
 -- Returns nothing.
 update ripen.slice_tables

@@ -1,4 +1,4 @@
--- Remembers what an answer has shown of metrics whose additivity was only assumed.
+-- Saves what an answer has shown of metrics whose additivity was only assumed.
 -- $1 slice, $2 when it was shown, $3 the metrics (JSON list of metric, adds_up)
 -- Returns nothing.
 insert into ripen_internal.additivity

@@ -1,4 +1,4 @@
--- Forgets the metrics of a slice, which are about to be recorded anew.
+-- Deletes the metrics of a slice, which are about to be recorded anew.
 -- $1 slice
 -- Returns nothing.
 delete from ripen.slice_metrics

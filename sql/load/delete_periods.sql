@@ -1,4 +1,4 @@
--- Forgets the periods of the days a load replaces or `retain` no longer keeps, or all of a dropped table.
+-- Deletes the periods of the days a load replaces or `retain` no longer keeps, or all of a dropped table.
 -- $1 slice, $2 fingerprint, $3 first day, $4 day after the last; both null for all of them; $5 the ages of a cube (JSON list), null
 -- for all
 -- Returns nothing.

@@ -1,4 +1,4 @@
--- Learns the weekday the service begins its weeks with.
+-- Saves the weekday the service begins its weeks with.
 -- $1 slice, $2 fingerprint, $3 the weekday (0 Sunday, 1 Monday)
 -- Returns nothing.
 update ripen.slice_tables

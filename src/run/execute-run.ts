@@ -6,36 +6,36 @@ import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import { disownFutureFetch, refuseFutureFetch } from '../warehouse/ledger.ts';
+import { backdateFutureFetches, assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, chosenSlices } from './circumstances.ts';
 import type { Run } from './run.ts';
 import { RunRecord, type SyncSummary } from './summary.ts';
-import { refuseCopiesOfOthers, refuseUnwritablePlaces } from '../publish/places.ts';
+import { assertOwnCopies, assertWritable } from '../publish/places.ts';
 
 /** What a run does while it holds the warehouse. */
-export interface Stages {
+export interface RunSteps {
   readonly refresh: (run: Run) => Promise<void>;
   readonly publish: (run: Run) => Promise<void>;
   /** Inspects the warehouse once the run is over; does not throw. */
-  readonly look: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
+  readonly onFinished: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 }
 
 /**
  * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with
  * every failure and the final `statistics`. Throws only the error that kept the run from starting; nothing was requested then.
  */
-export async function carryOut(
+export async function executeRun(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
-  { refresh, publish, look }: Stages,
+  { refresh, publish, onFinished }: RunSteps,
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {
   const { config, request, emit, signal } = from;
   checkAsOf(request.asOf, new Date());
   const slices = chosenSlices(config, request.slices);
-  await refuseUnwritablePlaces(config);
+  await assertWritable(config);
   const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
   const deadline = deadlineMs === null ? [] : [timeoutSignal(deadlineMs)];
@@ -53,11 +53,11 @@ export async function carryOut(
   const record = new RunRecord({ runId, command, planAt, startedAt });
   const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
-    await refuseCopiesOfOthers(config, warehouse, signal);
+    await assertOwnCopies(config, warehouse, signal);
     const isBackfillOfNow = request.forced !== null && request.asOf === null;
     if (isBackfillOfNow)
-      for (const { name } of slices) await disownFutureFetch(warehouse, name, planAt);
-    else await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
+      for (const { name } of slices) await backdateFutureFetches(warehouse, name, planAt);
+    else await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     const isCut = await recordingFailure(run, async () => refresh(run));
@@ -84,7 +84,7 @@ export async function carryOut(
       status: summary.status,
       ms: Math.round(performance.now() - startedMs),
     });
-    await look(warehouse, summary);
+    await onFinished(warehouse, summary);
     return summary;
   } finally {
     await warehouse.close();

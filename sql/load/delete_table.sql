@@ -1,4 +1,4 @@
--- Forgets a dropped table.
+-- Deletes a dropped table.
 -- $1 slice, $2 fingerprint
 -- Returns nothing.
 delete from ripen.slice_tables

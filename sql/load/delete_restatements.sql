@@ -1,4 +1,4 @@
--- Forgets the restatements under one meaning of a slice, as totals of another meaning cannot be compared with them.
+-- Deletes the restatements under one meaning of a slice, as totals of another meaning cannot be compared with them.
 -- $1 slice, $2 fingerprint
 -- Returns nothing.
 delete from ripen.restatements

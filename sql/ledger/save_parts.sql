@@ -1,4 +1,4 @@
--- Learns the parts in which a single period was light enough.
+-- Saves the parts in which a single period was light enough.
 -- $1 slice, $2 fingerprint, $3 the parts (JSON list), $4 the instant, $5 the instant before which nothing is remembered
 -- Returns nothing.
 update ripen.slice_tables

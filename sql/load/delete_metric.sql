@@ -1,4 +1,4 @@
--- Forgets that loads had a metric whose values were deleted: if it is configured again, its periods are due.
+-- Deletes the entries of a metric whose values were deleted: if it is configured again, its periods are due.
 -- $1 slice, $2 fingerprint, $3 metric, null for all of a dropped table
 -- Returns nothing.
 update ripen.loads

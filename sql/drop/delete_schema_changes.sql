@@ -1,4 +1,4 @@
--- Forgets the schema changes of one slice.
+-- Deletes the schema changes of one slice.
 -- $1 slice
 -- Returns nothing.
 delete from ripen.schema_changes

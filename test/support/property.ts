@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 
 /** The body of a test: something holds, or resolves, for whatever is drawn. */
-export function always<Given extends [unknown, ...unknown[]]>(
+export function property<Given extends [unknown, ...unknown[]]>(
   drawn: { readonly [At in keyof Given]: fc.Arbitrary<Given[At]> },
   runs: fc.Parameters<Given>,
   holds: (...given: Given) => void | Promise<void>,

@@ -1,4 +1,4 @@
--- Forgets the loads of one slice that end on or before a day, except those whose rows a period still has.
+-- Deletes the loads of one slice that end on or before a day, except those whose rows a period still has.
 -- $1 slice, $2 day
 delete from ripen.loads
 where slice = $1

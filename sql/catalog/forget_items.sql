@@ -1,3 +1,0 @@
--- Forgets what filters-data listed before; runs before `insert_items`.
--- Returns nothing.
-delete from ripen.catalog
