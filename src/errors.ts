@@ -164,7 +164,7 @@ export const isOfToken = ({
 
 /**
  * Returns a thrown `Failure` as it is, and anything else as the cause of a new one: `INTERRUPTED` if the caller's signal has
- * aborted, `ENGINE_MEMORY` if memory ran out, and `BUG` otherwise.
+ * aborted, `USAGE_INVALID` if DuckDB is not installed, `ENGINE_MEMORY` if memory ran out, and `BUG` otherwise.
  */
 export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;
@@ -174,6 +174,16 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
       cause: thrown,
       hint: 'Run it again: what was committed is kept, and only the rest is done.',
     });
+  }
+  if (ENGINE_MISSING.test(textOf(thrown))) {
+    return new Failure(
+      'USAGE_INVALID',
+      `DuckDB could not be loaded: ${textOf(thrown).split('\n', 1)[0]}`,
+      {
+        cause: thrown,
+        hint: 'Install ripen again on this machine, without --omit=optional: DuckDB itself is an optional package by platform.',
+      },
+    );
   }
   if (thrown instanceof RangeError && OUT_OF_MEMORY.test(thrown.message)) {
     return new Failure(
@@ -190,6 +200,9 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
     hint: 'Report it with the stack trace; `--verbose` prints one.',
   });
 }
+
+/** Words of Node's or the engine's loader: the package of this platform is missing, or does not fit the system. */
+const ENGINE_MISSING = /@duckdb\/node-bindings|duckdb native binding|duckdb\.node/;
 
 /** V8's words, for a WebAssembly module and for a buffer. */
 const OUT_OF_MEMORY = /out of memory|allocation failed/i;
