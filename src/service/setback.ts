@@ -31,6 +31,8 @@ const ALONE =
   'Keep other jobs off the account while this one runs, or lower service.max_concurrency.';
 const LOOK_AT_ADDRESS =
   'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
+const ALLOW_HEADERS =
+  'Set the environment variable NODE_OPTIONS=--max-http-header-size=65536, or find what adds the headers.';
 const LESS = 'Request less at once: fewer dimensions, fewer metrics or a shorter period.';
 const LESS_OR_LONGER = 'Request less at once, or raise service.request_timeout.';
 
@@ -53,6 +55,8 @@ export const policies = {
   truncated: policy('SOURCE_GARBLED', 'alive'),
   /** The answer was something other than what was requested. */
   garbled: policy('SOURCE_GARBLED', 'alive', LOOK_AT_ADDRESS, 2),
+  /** More headers than Node accepts. */
+  'large headers': policy('SOURCE_GARBLED', 'alive', ALLOW_HEADERS, 1),
   /** 504, 524. */
   'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', LESS, null),
   /** The deadline passed. */

@@ -1,0 +1,37 @@
+/** FAULTS 61: response headers that are larger than Node's limit, which undici takes over. */
+
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { textWith } from '../support/matching.ts';
+import { failureFrom, json, useDirectory, useService } from '../support/scripted-server.ts';
+
+const large = { 'x-trace': 'a'.repeat(17 * 1024) };
+
+test('a report with response headers above 16 KiB is refused at the first try, with the cause and the option of Node', async () => {
+  const { server, connection } = await useService(() => json({ rows: [] }, { headers: large }));
+  const { service, signal } = connection;
+  const saveAs = join(await useDirectory(), 'report');
+  expect(await failureFrom(service.report({ metrics: 'installs' }, saveAs, signal))).toMatchObject({
+    code: 'SOURCE_GARBLED',
+    message: textWith('was answered with more than 16 KiB of headers'),
+    hint: textWith('NODE_OPTIONS=--max-http-header-size='),
+    facts: { attempts: 1 },
+  });
+  expect(server.received.length).toBe(1);
+});
+
+test('ad spend that is answered with headers above 16 KiB is sent once, and its outcome is unknown', async () => {
+  const { server, connection } = await useService(() => json({}, { headers: large }));
+  const line = {
+    cost_id: 'id-of-12-chars',
+    cost_type: 'cpc',
+    cost_currency: 'EUR',
+    cost_amount: '1',
+    tag: 't',
+  };
+  const outcome = await connection.service.submitSpend(line, connection.signal);
+  expect(outcome).toMatchObject({ outcome: 'unknown', reason: textWith('16 KiB of headers') });
+  expect(server.received.length).toBe(1);
+});
