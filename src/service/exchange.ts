@@ -4,7 +4,6 @@
  * Hides undici and classifies whatever happens to a connection. Follows no redirects: undici does so only on request.
  */
 
-import { maxHeaderSize } from 'node:http';
 import type { Readable } from 'node:stream';
 
 import type { Dispatcher } from 'undici';
@@ -150,7 +149,7 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
     return new Setback('unsent', `proxy ${refusal}`, message, { cause });
   }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    const message = `was answered with more than ${maxHeaderSize / 1024} KiB of headers`;
+    const message = 'was answered with more headers than Node accepts (16 KiB unless set)';
     return new Setback('large headers', code, message, { cause });
   }
   if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, error);
