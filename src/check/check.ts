@@ -5,13 +5,15 @@ import type { Problem } from '../config/config-problems.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Slice } from '../model/slice.ts';
-import { hasStars, starRefusal, starsOf, twinsText, withStars } from '../model/stars.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { sliceRefusal } from '../model/slice-refusal.ts';
+import { hasStars, starsOf, twinsText, withStars } from '../model/stars.ts';
 import { countText, namesText } from '../terminal/measure.ts';
 import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
 import { loadedMetricsAt, placeFindings } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
-import { type CheckedSlice, sliceFindings } from './slice.ts';
+import { type CheckedSlice, settingPath, sliceFindings } from './slice.ts';
 
 /** The problems of a configuration file; nothing else is tried then. */
 export function problemFindings(problems: readonly Problem[]): Finding[] {
@@ -41,13 +43,16 @@ export async function findingsOf(
   const slices = config.slices.map((slice) =>
     withStars(slice, lists.metrics, loaded?.get(slice.name)),
   );
+  const refusals = config.slices.flatMap((slice, index) =>
+    refusalOrStars({ slice, index, stated, lists }, service.catalog, loaded?.get(slice.name)),
+  );
+  // The plan of a refused slice would be refused for the same reason.
+  const refused = new Set(refusals.flatMap(({ code, slice }) => (code === null ? [] : [slice])));
   const places = await placeFindings({ ...config, slices }, checking);
   return mergedNotes([
-    ...places,
+    ...places.filter(({ code, slice }) => code !== 'CONFIG_INVALID' || !refused.has(slice)),
     ...service.findings,
-    ...config.slices.flatMap((slice, index) =>
-      starFindings({ slice, index, stated, lists }, loaded?.get(slice.name)),
-    ),
+    ...refusals,
     ...slices.flatMap((slice, index) =>
       sliceFindings({ slice, index, stated, lists }, service.catalog, at),
     ),
@@ -55,15 +60,19 @@ export async function findingsOf(
   ]);
 }
 
-/** What the stars of a slice stand for, or why the slice cannot be loaded with them. */
-function starFindings(
-  { slice, index, stated, lists }: CheckedSlice,
+/** Says why a slice cannot be loaded as configured, else what its stars stand for. */
+function refusalOrStars(
+  checked: CheckedSlice,
+  catalog: Catalog,
   loaded?: ReadonlySet<string>,
 ): Finding[] {
+  const { slice, index, stated, lists } = checked;
+  const refusal = sliceRefusal(slice, catalog);
+  if (refusal !== null) {
+    const at = placeOf(stated, settingPath(checked, refusal.setting), slice.name);
+    return [findingOf(new Failure('CONFIG_INVALID', refusal.message, refusal), at)];
+  }
   const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
-  const refusal = lists.metrics.size === 0 ? null : starRefusal(slice, lists.metrics);
-  if (refusal !== null)
-    return [findingOf(new Failure('CONFIG_INVALID', refusal.message, refusal), place)];
   const stars = starsOf(slice, lists.metrics, loaded);
   const notes = stars.map(({ pattern, metrics }) => {
     const text = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`;

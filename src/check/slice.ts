@@ -29,7 +29,11 @@ const at = (
 ): FindingPlace => placeOf(stated, path, slice.name, which);
 
 /** The path of a setting in the slice or the defaults, or of one item of its list; the slice's own path if it is not stated. */
-function settingPath({ index, stated }: CheckedSlice, key: string, item?: string): SettingPath {
+export function settingPath(
+  { index, stated }: CheckedSlice,
+  key: string,
+  item?: string,
+): SettingPath {
   const levels: SettingPath[] = [['slices', index], ['defaults']];
   const paths = levels.flatMap((level) => [
     [...level, key],

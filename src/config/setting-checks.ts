@@ -140,12 +140,12 @@ function cubeMistakes(
   const filtering = Object.keys(mappingOf(filters)).filter(
     (key) => parseFilterKey(key)?.kind === 'metric',
   );
+  const keys = Object.keys(mappingOf(cohorts));
   const ids = Object.entries(parseCohorts(mappingOf(cohorts))).flatMap(([key, ages]) =>
     cubeMetrics({ [key]: ages }).map(({ metric }) => ({ key, metric })),
   );
-  const repeated = ids.find(
-    ({ metric }, at) => ids.findIndex((other) => other.metric === metric) < at,
-  );
+  const lower = ids.map(({ metric }) => metric.toLowerCase());
+  const repeated = ids.find((_, at) => lower.indexOf(lower[at] ?? '') < at);
   const place = [...path, 'cohorts'];
   const dateless = 'contain no date dimension; a slice with cohorts needs one, such as day';
   const inParts =
@@ -155,6 +155,7 @@ function cubeMistakes(
       ? []
       : [atKey(place, 'is stated together with metrics; state one of the two')]),
     ...(named.some(isDateDimension) ? [] : [atValue([...path, 'dimensions'], dateless)]),
+    ...repeats(keys, (index) => [...place, keys[index] ?? ''], 'key'),
     ...(repeated === undefined
       ? []
       : [atValue([...place, repeated.key], `states ${repeated.metric} twice; must state it once`)]),

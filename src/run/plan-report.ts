@@ -13,7 +13,8 @@ import { loadedMetrics, readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
-import { type Star, starRefusal, starsOf, withStars } from '../model/stars.ts';
+import { sliceRefusal } from '../model/slice-refusal.ts';
+import { type Star, starsOf, withStars } from '../model/stars.ts';
 import { type DueReason, requestsOf, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
@@ -133,8 +134,7 @@ async function explainedPlans(
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const explained: ExplainedPlan[] = [];
   for (const stated of slices) {
-    // Without a catalog, what a star stands for is unknown.
-    const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
+    const refusal = sliceRefusal(stated, catalog);
     if (refusal !== null)
       throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
     const loaded = await loadedMetrics(warehouse, stated.name);

@@ -11,7 +11,8 @@ import type { Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { starRefusal, starsOf, twinsText, withStars } from '../model/stars.ts';
+import { sliceRefusal } from '../model/slice-refusal.ts';
+import { starsOf, twinsText, withStars } from '../model/stars.ts';
 import { type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
 import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
@@ -22,7 +23,7 @@ import { storedRows } from '../links/replace.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 
-/** The slices with stars replaced by the catalog's metrics. One whose stars match nothing, or too much, fails by itself. */
+/** Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself. */
 export async function starredSlices(
   run: Run,
   slices: readonly Slice[],
@@ -31,7 +32,7 @@ export async function starredSlices(
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const starred: Slice[] = [];
   for (const slice of slices) {
-    const refusal = starRefusal(slice, listed);
+    const refusal = sliceRefusal(slice, catalog);
     if (refusal !== null) {
       const message = `slice ${slice.name}: ${refusal.message}.`;
       recordFailed(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);

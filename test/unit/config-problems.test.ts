@@ -147,6 +147,16 @@ describe('problems', () => {
       'states paid_d1 twice; must state it once',
     ],
     [
+      'service: simulator\nslices: [{ name: c, dimensions: [day], date_period: "-7d:today", cohorts: {\n  paid: d1,\n  Paid: [d0, d1] } }]',
+      '4:9',
+      '"Paid" repeats a key, but for letter case; each is stated once',
+    ],
+    [
+      'service: simulator\nslices: [{ name: c, dimensions: [day], date_period: "-7d:today", cohorts: {\n  paid: d1,\n  "PAID_{age}": d1 } }]',
+      '4:17',
+      'states PAID_d1 twice; must state it once',
+    ],
+    [
       'service: simulator\npublish: [{ duckdb: a, parquet: b }]',
       '2:11',
       'one destination, duckdb, delta or parquet',

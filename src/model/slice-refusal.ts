@@ -1,0 +1,34 @@
+/** Why a slice cannot be loaded as configured. Pure. */
+
+import { type Catalog } from './catalog.ts';
+import { formatColumnType } from './column-type.ts';
+import { isMetricItem, metricsOf } from './metric.ts';
+import type { Slice } from './slice.ts';
+import { starRefusal } from './stars.ts';
+
+export interface SliceRefusal {
+  /** The key of the slice, or the parameter or filter, to change. */
+  readonly setting: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/**
+ * Finds why a slice cannot be loaded, before any of its reports is requested: stars, or a cube of money and ratios. Without a catalog it is unknown what a star stands for, and which type a metric has.
+ */
+export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const stars = listed.length === 0 ? null : starRefusal(slice, listed);
+  if (stars !== null) return { setting: 'metrics', ...stars };
+
+  if (slice.cube === undefined || listed.length === 0) return null;
+  const types = metricsOf(slice, catalog);
+  const money = types.find(({ type }) => type.kind === 'DECIMAL');
+  const ratio = types.find(({ type }) => type.kind === 'DOUBLE');
+  if (money === undefined || ratio === undefined) return null;
+  return {
+    setting: 'cohorts',
+    message: `a cube has one column for all values, in which ${money.id} (${formatColumnType(money.type)}) would not be exact beside ${ratio.id} (DOUBLE)`,
+    hint: 'Put money and ratios into two slices, each with its own cohorts.',
+  };
+}
