@@ -4,7 +4,8 @@ import { type Catalog } from './catalog.ts';
 import { formatColumnType } from './column-type.ts';
 import { isMetricItem, metricsOf } from './metric.ts';
 import type { Slice } from './slice.ts';
-import { starRefusal } from './stars.ts';
+import { starRefusal, withStars } from './stars.ts';
+import { bytesForMetrics, bytesOf } from './window.ts';
 
 export interface SliceRefusal {
   /** The key of the slice, or the parameter or filter, to change. */
@@ -14,12 +15,27 @@ export interface SliceRefusal {
 }
 
 /**
- * Finds why a slice cannot be loaded, before any of its reports is requested: stars, or a cube of money and ratios. Without a catalog it is unknown what a star stands for, and which type a metric has.
+ * Finds why a slice cannot be loaded, before any of its reports is requested: stars, an address that is too long, a cube of
+ * money and ratios. Without a catalog it is unknown what a star stands for, and which type a metric has.
  */
 export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const stars = listed.length === 0 ? null : starRefusal(slice, listed);
   if (stars !== null) return { setting: 'metrics', ...stars };
+
+  const { metrics } = withStars(slice, listed);
+  const room = bytesForMetrics(slice);
+  const [longest] = Object.entries(slice.parameters).toSorted(
+    (one, other) => other[1].length - one[1].length,
+  );
+  if (longest !== undefined && metrics.some((metric) => bytesOf([metric]) > room)) {
+    const [setting, value] = longest;
+    return {
+      setting,
+      message: `no address can hold ${setting}, whose ${value.split(',').length} values take ${encodeURIComponent(value).length} bytes`,
+      hint: 'Divide its values among several slices; if the service accepts longer addresses, raise service.max_url_bytes.',
+    };
+  }
 
   if (slice.cube === undefined || listed.length === 0) return null;
   const types = metricsOf(slice, catalog);

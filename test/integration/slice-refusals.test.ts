@@ -10,6 +10,7 @@ import { textWith } from '../support/matching.ts';
 import { carriedOut, recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const NIGHT = new Date('2026-02-14T02:30:00Z');
+const apps = Array.from({ length: 900 }, (_, at) => `app${String(at).padStart(9, '0')}`);
 const loadable = {
   name: 'loadable',
   dimensions: ['day'],
@@ -26,6 +27,13 @@ test.each([
     'all_revenue_total_d0 (DECIMAL(18,6)) would not be exact beside roas_d7 (DOUBLE)',
     'Put money and ratios into two slices, each with its own cohorts.',
     'cohorts',
+  ],
+  [
+    'a list of values that no address can hold',
+    { ...loadable, name: 'many', filters: { app_token__in: apps } },
+    'no address can hold app_token__in, whose 900 values take 13497 bytes',
+    'Divide its values among several slices; if the service accepts longer addresses, raise service.max_url_bytes.',
+    'filters.app_token__in',
   ],
 ])('%s is refused', async (_, refused, message, hint, setting) => {
   const installation = await openInstallation();
