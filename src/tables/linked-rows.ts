@@ -242,15 +242,14 @@ function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: Stor
     own.filter((other) => other.level > level),
   ];
   // Compares with a few whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`.
-  const labels = above.map(
-    ({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`,
+  // Unnests in subqueries: DuckDB before 1.4.2 fails to order a join of the links with lists unnested beside the keys.
+  const labels = above.reduce(
+    (from, { dimension }) =>
+      `(select *, unnest(${fittingName(dimension)}) as ${unnested(dimension)} from ${from})`,
+    'keys',
   );
-  const joined = above.map(
-    ({ dimension, label }) => `v.${label} = ${unnested(dimension)}.fits.label`,
-  );
-  const looseness = above
-    .map(({ dimension }) => `${unnested(dimension)}.fits.looseness`)
-    .join(' + ');
+  const joined = above.map(({ dimension, label }) => `v.${label} = k.${unnested(dimension)}.label`);
+  const looseness = above.map(({ dimension }) => `k.${unnested(dimension)}.looseness`).join(' + ');
   const inDays = (column: string): string =>
     aheadSeconds === 0
       ? column
@@ -270,7 +269,7 @@ function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: Stor
         ${inDays('v.valid_from')},
         ${inDays('v.valid_to')},
         ${looseness} as looseness
-    from ${['keys as k', ...labels].join(', ')}
+    from ${labels} as k
     join main.links_history as v on
         v.app_token = k.${APP}
         and v.level = ${level}

@@ -362,3 +362,14 @@ test('a slice named like the view of another keeps its table, and views follow a
   expect(await refreshJoins(warehouse)).toEqual(['x_links_links']);
   expect(await tokenOf({ day: '2026-03-01', network: 'N', country: 'DE' }, 'x_links')).toBe('net');
 });
+
+test('the view unnests no list beside the tables that it joins, at which DuckDB before 1.4.2 fails', async () => {
+  await tokenOf({ day: '2026-02-01', network: 'N', campaign: 'Sale' });
+  const [view] = await warehouse.rows(
+    "select sql from duckdb_views() where view_name = 's_links'",
+    [],
+    z.object({ sql: z.string() }),
+  );
+  expect(view?.sql).toMatch(/select \*, unnest\(/i);
+  expect(view?.sql).not.toMatch(/ as k\s*,\s*(?:lateral\s+)?unnest/i);
+});
