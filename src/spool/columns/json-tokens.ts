@@ -77,10 +77,8 @@ const MAX_DEPTH = 512;
 const NULL_WORD = 0x6c6c756e;
 export const NULL_BYTES = 4;
 
-/** One escape; the two halves of a surrogate pair count as one. */
-const ESCAPE =
-  /^\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[\da-fA-F]{4}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})/;
-const MAX_ESCAPE = 12;
+const ESCAPE = /^\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/;
+const MAX_ESCAPE = 6;
 
 /** Services write `NaN` and `Infinity`, which JSON does not have. One that belongs to no column is refused later. */
 const BARE = /^(?:null|true|false|NaN|-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?))$/;
@@ -128,10 +126,7 @@ function skipEscape(body: BodyWindow, at: number): number {
   const longest = at + MAX_ESCAPE;
   const found = ESCAPE.exec(String.fromCharCode(...body.bytes.subarray(at, longest)));
   if (found !== null) return at + found[0].length;
-  return body.stop(
-    longest > body.end ? body.end : at,
-    'an unknown escape or half a surrogate pair',
-  );
+  return body.stop(longest > body.end ? body.end : at, 'an unknown escape');
 }
 
 /** The offset after the value at `at`, or `STOPPED`. */
@@ -216,10 +211,23 @@ export function wholeValue(
   };
 }
 
-/** The bytes in `[from, to)` as text; null, and the reader stops, if they are not UTF-8. */
+/** The bytes in `[from, to)` as JSON text; null, and the reader stops, if they are not UTF-8. */
 export function textIn(body: BodyWindow, from: number, to: number): string | null {
   const text = body.bytes.subarray(from, to);
-  if (isUtf8(text)) return decoder.decode(text);
+  if (isUtf8(text)) return jsonIn(text);
   body.stop(from, 'a text that is not UTF-8');
   return null;
 }
+
+/** JSON that is UTF-8, as text. U+FFFD stands for half a surrogate pair, which DuckDB refuses. */
+export function jsonIn(utf8: Uint8Array): string {
+  const json = decoder.decode(utf8);
+  if (!json.includes(String.raw`\u`)) return json;
+  return json.replaceAll(ESCAPES, (escape) =>
+    HALF_SURROGATE.test(escape) ? String.raw`\ufffd` : escape,
+  );
+}
+
+/** Any escape; the two halves of a surrogate pair count as one. */
+const ESCAPES = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g;
+const HALF_SURROGATE = /^\\u[dD][89a-fA-F]..$/;

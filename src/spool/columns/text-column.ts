@@ -9,6 +9,7 @@ import {
   BodyWindow,
   CLOSING_BRACE,
   isNull,
+  jsonIn,
   NULL_BYTES,
   OPENING_BRACE,
   QUOTE,
@@ -19,7 +20,6 @@ import type { ColumnGroup, ParquetType } from './parquet-file.ts';
 import { mixed } from './row-keys.ts';
 import { endOfRun, FIRST_ENTRIES, hashOf, TextDictionary } from './text-dictionary.ts';
 
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** Converts a whole value, as written, to what the column stores; null if the column does not accept it. */
@@ -169,7 +169,7 @@ export class TextColumn extends DictionaryColumn {
 
 /** The canonical form of an object's whole and checked JSON text; null if it contains what JSON does not have. */
 function canonical(written: Uint8Array): Uint8Array | null {
-  const object = decoder.decode(written);
+  const object = jsonIn(written);
   return NO_JSON.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
 }
 
@@ -180,7 +180,7 @@ const NO_JSON = /NaN|Infinity/;
 function plain(written: Uint8Array): Uint8Array {
   if (written[0] !== QUOTE) return written;
   if (!written.includes(BACKSLASH)) return written.subarray(1, -1);
-  return encoder.encode(String(JSON.parse(decoder.decode(written))));
+  return encoder.encode(String(JSON.parse(jsonIn(written))));
 }
 
 /** Two words that hardly any other bytes have. */
