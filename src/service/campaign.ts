@@ -15,8 +15,8 @@ import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange, Service } from './service.ts';
-import { Setback, SAFE_TO_REPEAT } from './setback.ts';
-import { isRedirectedAfter, verdictOn } from './verdict.ts';
+import { kindOf, Setback, SAFE_TO_REPEAT } from './setback.ts';
+import { isRedirectedAfter } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;
 /** The form of tokens is not documented: any text that a path holds unescaped, except names of folders. */
@@ -155,9 +155,7 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
 function isUndecided({ code, facts: { status } }: Failure): boolean {
   if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
   if (typeof status !== 'number') return false;
-  return (
-    isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL)
-  );
+  return isRedirectedAfter(status) || (kindOf(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
 /** The failure if the answer is unclear, about another link, or lost. `what` is a link and what may have happened to it. */

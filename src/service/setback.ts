@@ -1,4 +1,10 @@
-/** Setbacks of a try that another try may fix: how often each is retried, and the failure it becomes if no try succeeds. */
+/**
+ * What may happen instead of an answer: the statuses and losses of a connection, how often each is tried, and its failure.
+ *
+ * Sources: service-interface "Errors". 422 and 410 are the usual siblings of 400 and 404. 408 means by definition: repeat the
+ * request (RFC 9110). A proxy reports 499 if its client did not wait, a content network 524 if the server behind it took too
+ * long. Other statuses are judged by class: 5xx, and 2xx without an answer, are tried again; the rest is `unexpected`.
+ */
 
 import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
@@ -6,11 +12,12 @@ import type { CallResult } from './lane.ts';
 
 interface Policy {
   readonly code: FailureCode;
-  /** What the setback says about the service as a whole. */
+  /** What it says about the service as a whole. */
   readonly result: CallResult;
   readonly hint: string;
-  /** Most tries; null if the request decides. */
+  /** Most tries; 0 for a refusal, which no other try can change, and null if the request decides. */
   readonly tries: number | null;
+  readonly statuses: readonly number[];
 }
 
 /** Most tries of one call that may fail, for whatever reason; a 429 is not counted as a failure. */
@@ -18,52 +25,115 @@ export const MAX_ATTEMPTS = 6;
 /** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const MAX_429_ATTEMPTS = 12;
 
+const LATER = 'Run again later; what was loaded stays.';
+
+const refusal = (code: FailureCode, statuses: readonly number[], hint: string): Policy => ({
+  code,
+  result: 'alive',
+  hint,
+  tries: 0,
+  statuses,
+});
 const policy = (
   code: FailureCode,
   result: CallResult,
-  hint = 'Run again later; what was loaded stays.',
-  tries: number | null = MAX_ATTEMPTS,
-): Policy => ({ code, result, hint, tries });
-
-const CHECK_ADDRESS = 'Check the address in the service section and the network, then run again.';
-const NAME_AUTHORITY = 'Set service.ca_file to the certificate authority of the address.';
-const ALONE =
-  'Keep other jobs off the account while this one runs, or lower service.max_concurrency.';
-const LOOK_AT_ADDRESS =
-  'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
-const ALLOW_HEADERS =
-  'Set the environment variable NODE_OPTIONS=--max-http-header-size=65536, or find what adds the headers.';
-const LESS = 'Request less at once: fewer dimensions, fewer metrics or a shorter period.';
-const LESS_OR_LONGER = 'Request less at once, or raise service.request_timeout.';
+  { hint = LATER, tries = MAX_ATTEMPTS, statuses = [] }: Partial<Policy> = {},
+): Policy => ({ code, result, hint, tries, statuses });
 
 export const policies = {
+  refused: refusal(
+    'SOURCE_REFUSED',
+    [400, 422],
+    'Correct what the service names; `ripen check` finds every unknown name of a slice.',
+  ),
+  credentials: refusal(
+    'CREDENTIALS_REFUSED',
+    [401],
+    'Check the credentials: a token becomes invalid as soon as it is reset.',
+  ),
+  forbidden: refusal(
+    'ACCESS_FORBIDDEN',
+    [403],
+    'Ask for access to what was requested, or leave it out.',
+  ),
+  missing: refusal(
+    'SOURCE_MISSING',
+    [404, 410],
+    'Check the addresses in the service section, and the requested app or link.',
+  ),
+  'too long': refusal(
+    'SOURCE_REFUSED',
+    [414, 431],
+    'Set service.max_url_bytes below the length of this address, so that metrics are requested in smaller batches.',
+  ),
+  redirected: refusal(
+    'SOURCE_REDIRECTED',
+    [301, 302, 303, 307, 308],
+    'Configure the address the service answers at; redirects are not followed.',
+  ),
+  unexpected: refusal(
+    'SOURCE_REFUSED',
+    [],
+    'Check which server answers at the configured address.',
+  ),
+  /** A success without an answer. */
+  'no answer': policy('SOURCE_UNAVAILABLE', 'alive', { statuses: [499] }),
+  faulty: policy('SOURCE_UNAVAILABLE', 'outage', { statuses: [408] }),
+  overload: policy('SOURCE_OVERLOADED', 'overloaded', {
+    statuses: [429],
+    tries: MAX_429_ATTEMPTS,
+    hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
+  }),
+  'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', {
+    statuses: [504, 524],
+    tries: null,
+    hint: 'Request less at once: fewer dimensions, fewer metrics or a shorter period.',
+  }),
+  /** The deadline passed. */
+  late: policy('SOURCE_TIMEOUT', 'unclear', {
+    tries: null,
+    hint: 'Request less at once, or raise service.request_timeout.',
+  }),
   /** No connection was established; nothing was sent. */
-  unsent: policy('SOURCE_UNAVAILABLE', 'outage', CHECK_ADDRESS),
+  unsent: policy('SOURCE_UNAVAILABLE', 'outage', {
+    hint: 'Check the address in the service section and the network, then run again.',
+  }),
   /** The connection could not be trusted. */
-  untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', NAME_AUTHORITY, 1),
+  untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', {
+    tries: 1,
+    hint: 'Set service.ca_file to the certificate authority of the address.',
+  }),
   /** The connection was lost after sending and before an answer. */
   unanswered: policy('SOURCE_UNAVAILABLE', 'outage'),
-  /** A success without an answer: 202, 206 and the like; also 499. */
-  'no answer': policy('SOURCE_UNAVAILABLE', 'alive'),
-  /** 408, 500, 502, 503 and the like. */
-  faulty: policy('SOURCE_UNAVAILABLE', 'outage'),
-  /** 429. */
-  overload: policy('SOURCE_OVERLOADED', 'overloaded', ALONE, MAX_429_ATTEMPTS),
+  /** More headers than Node accepts. */
+  'large headers': policy('SOURCE_GARBLED', 'alive', {
+    tries: 1,
+    hint: 'Set the environment variable NODE_OPTIONS=--max-http-header-size=65536, or find what adds the headers.',
+  }),
   /** The connection was lost, or decoding failed, inside the body. */
   cut: policy('SOURCE_UNAVAILABLE', 'alive'),
   /** The body was complete, but its document was not. */
   truncated: policy('SOURCE_GARBLED', 'alive'),
   /** The answer was something other than what was requested. */
-  garbled: policy('SOURCE_GARBLED', 'alive', LOOK_AT_ADDRESS, 2),
-  /** More headers than Node accepts. */
-  'large headers': policy('SOURCE_GARBLED', 'alive', ALLOW_HEADERS, 1),
-  /** 504, 524. */
-  'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', LESS, null),
-  /** The deadline passed. */
-  late: policy('SOURCE_TIMEOUT', 'unclear', LESS_OR_LONGER, null),
+  garbled: policy('SOURCE_GARBLED', 'alive', {
+    tries: 2,
+    hint: 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.',
+  }),
 } as const satisfies Readonly<Record<string, Policy>>;
 
 export type SetbackKind = keyof typeof policies;
+
+const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
+
+/** What a status other than 200, 201 and 204 means; by its class if it is not listed. */
+export function kindOf(status: number): SetbackKind {
+  const kinds = Object.keys(policies).filter(isKind);
+  const listed = kinds.find((kind) => policies[kind].statuses.includes(status));
+  if (listed !== undefined) return listed;
+  // A server behind a content network may have received the request (520 …): no refusal.
+  if (status >= 500) return 'faulty';
+  return status >= 200 && status < 300 ? 'no answer' : 'unexpected';
+}
 
 /** After these a write had no effect: it was not sent, or was turned away. A 503 may follow an effect (from a proxy, say). */
 export const SAFE_TO_REPEAT = [

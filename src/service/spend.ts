@@ -5,9 +5,9 @@ import { parsed, statedError } from './error-words.ts';
 import { readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type WireAnswer } from './exchange.ts';
-import { firstWords, Setback, SAFE_TO_REPEAT } from './setback.ts';
+import { firstWords, kindOf, Setback, SAFE_TO_REPEAT } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, verdictOn } from './verdict.ts';
+import { isRedirectedAfter, MAX_ERROR_BODY_BYTES } from './verdict.ts';
 
 /** Outcomes of a line by status (service-interface: Errors). */
 const ACCEPTED = 200;
@@ -89,9 +89,9 @@ function outcomeOfFailure(failure: Failure): SpendOutcome {
   if (rejections.has(status)) {
     return { outcome: 'rejected', status, reason: stated === '' ? 'without a reason' : stated };
   }
-  const verdict = verdictOn(status);
+  const kind = kindOf(status);
   // The others mean that no line is accepted: no such address, the credential, overload, a redirect of the whole request.
-  if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, stated);
+  if (kind === 'unexpected' || kind === 'refused') return undocumented(status, stated);
   throw failure;
 }
 
