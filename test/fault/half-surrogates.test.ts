@@ -52,3 +52,24 @@ test('in a dimension, an id beside it, a key and a value that nobody requested, 
     await query(scenario, 'select "row"->>\'os_name\' as os_name from ripen.rejected_rows'),
   ).toEqual([{ os_name: `${whole}!` }]);
 });
+
+test('in a field of the catalog that nobody knows, it is stored', async () => {
+  const plain = slice({ name: 'plain', dimensions: ['day'], metrics: ['installs'] });
+  const scenario = await openScenario([plain], { simulator: { world: smallWorld } });
+  scenario.simulator.script({
+    match: ({ path }) => path.endsWith('/filters_data'),
+    times: 1,
+    fault: {
+      kind: 'report',
+      mutate: (lists) => ({
+        ...lists,
+        countries: [{ id: 'xx', name: cut, note: cut, [cut]: { deep: [cut] } }],
+      }),
+    },
+  });
+  const summary = await runNight(scenario, new Date('2026-06-01T02:30:00Z'));
+  expect(summary.failures).toEqual([]);
+  expect(await query(scenario, "select name from countries where id = 'xx'")).toEqual([
+    { name: 'Spring \uFFFD' },
+  ]);
+});
