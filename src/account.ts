@@ -20,7 +20,7 @@ import {
   onWarehouse,
   withService,
 } from './run/circumstances.ts';
-import { configVerb } from './run/library-verb.ts';
+import { verb } from './run/library-verb.ts';
 import type { SpendSummary } from './spend/send-spend.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
@@ -63,8 +63,7 @@ export interface SpendOptions extends Circumstances {
 }
 
 /** The items of filters-data, all or those whose id or names contain `word`; with a section only its metrics. */
-export const catalog = configVerb(
-  [],
+export const catalog = verb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
     const request =
@@ -81,15 +80,13 @@ export const catalog = configVerb(
 );
 
 /** Every partner, in the service's order. */
-export const partners = configVerb(
-  [],
+export const partners = verb(
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
     connected(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
 /** The network links of an app or, with `parent`, the children of that link, in the service's order. */
-export const links = configVerb(
-  ['app'],
+export const links = verb(
   async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
     const { app, parent = null } = options;
     return connected(config, options, async ({ service, signal }) =>
@@ -102,8 +99,7 @@ export const links = configVerb(
  * Creates a link, once. If a link in use already has the name, returns that link and sends nothing. If the response was lost,
  * the failure's fact `outcome` is `unknown`; calling again creates no second link.
  */
-export const createLink = configVerb(
-  ['app', 'name'],
+export const createLink = verb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
     const { app, name, parent = null } = options;
     return connected(config, options, async (writing) =>
@@ -113,8 +109,7 @@ export const createLink = configVerb(
 );
 
 /** Sets a link's partner, its cost data setting or both. Returns the link as the service then states it. */
-export const updateLink = configVerb(
-  ['app', 'link'],
+export const updateLink = verb(
   async (config: Config, options: LinkChangeOptions): Promise<Link> => {
     const { app, link, partner, costData } = options;
     const change = {
@@ -129,8 +124,7 @@ export const updateLink = configVerb(
  * Submits ad spend, each Cost ID at most once unless `resendUnknown` is set. Also resolves if lines were rejected or sending
  * was stopped: the failures are in the summary. Throws if the file cannot be read as spend; nothing is sent then.
  */
-export const sendSpend = configVerb(
-  ['file'],
+export const sendSpend = verb(
   async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
     const { sendSpend: send } = await import('./spend/send-spend.ts');
     const { file, dryRun = false, resendUnknown = false } = options;

@@ -13,11 +13,10 @@ import {
   onWarehouse,
   type Circumstances,
 } from './run/circumstances.ts';
-import { resultOf, configVerb } from './run/library-verb.ts';
+import { resultOf, verb } from './run/library-verb.ts';
 
 /** Updates the published copies. A target that fails does not stop the others, but one that cannot be written at all does. */
-export const publish = configVerb(
-  [],
+export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('./publish/publish.ts');
     const { refreshJoins } = await import('./links/joins.ts');
@@ -44,8 +43,7 @@ function withEvents<P extends Publication>(done: P, emit: Emit): P {
  * The statements with which an engine reads the published lakes; with `others` also the lakes of those accounts, and views of
  * all accounts together. Throws `USAGE_INVALID` if the engine can read no lake, or if accounts cannot be distinguished.
  */
-export const lakeDdl = configVerb(
-  ['engine'],
+export const lakeDdl = verb(
   async (
     config: Config,
     options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
@@ -70,8 +68,7 @@ export const lakeDdl = configVerb(
 );
 
 /** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` if there is none that dbt can read. */
-export const dbtSources = configVerb(
-  [],
+export const dbtSources = verb(
   async (config: Config, options: Circumstances = {}): Promise<string> => {
     const { dbtSourcesYaml } = await import('./publish/dbt.ts');
     return onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) =>
@@ -84,26 +81,22 @@ export const dbtSources = configVerb(
  * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and all
  * copies. The next sync loads what is configured again.
  */
-export const drop = configVerb(
-  ['slice', 'agree'],
-  async (config: Config, options: DropOptions): Promise<Dropped> => {
-    const { dropSlice } = await import('./drop.ts');
-    const { slice, before = null, agree } = options;
-    const resolved = withDefaults(config, options);
-    // Callers without types may return anything, such as the text 'false'.
-    const isAgreed = async (loss: Loss): Promise<boolean> =>
-      agree === true ||
-      (await resultOf<unknown>('agree', resolved.signal, async () => agree(loss))) === true;
-    return withEvents(
-      await dropSlice(config, { ...resolved, slice, before }, isAgreed),
-      resolved.emit,
-    );
-  },
-);
+export const drop = verb(async (config: Config, options: DropOptions): Promise<Dropped> => {
+  const { dropSlice } = await import('./drop.ts');
+  const { slice, before = null, agree } = options;
+  const resolved = withDefaults(config, options);
+  // Callers without types may return anything, such as the text 'false'.
+  const isAgreed = async (loss: Loss): Promise<boolean> =>
+    agree === true ||
+    (await resultOf<unknown>('agree', resolved.signal, async () => agree(loss))) === true;
+  return withEvents(
+    await dropSlice(config, { ...resolved, slice, before }, isAgreed),
+    resolved.emit,
+  );
+});
 
 /** What `drop` would delete; changes nothing. Throws as `drop` does. */
-export const dropLoss = configVerb(
-  ['slice'],
+export const dropLoss = verb(
   async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
     const { lossOf } = await import('./drop.ts');
     const { slice, before = null } = options;
@@ -112,8 +105,7 @@ export const dropLoss = configVerb(
 );
 
 /** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
-export const exportRows = configVerb(
-  ['output'],
+export const exportRows = verb(
   async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
     const { exportRequest, exportSlice } = await import('./publish/export.ts');
     const { assertOutput } = await import('./publish/places.ts');

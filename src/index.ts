@@ -1,8 +1,8 @@
 /**
  * ripen as a library: every verb as a function with a typed result. The command line is a thin shell over it.
  * Nothing here reads argv, the environment or the console, and nothing ends the process; only the AWS SDK looks for an object
- * store's region, endpoint and credentials where AWS tools do. Every verb rejects with a `Failure`: `USAGE_INVALID` for invalid
- * arguments, `INTERRUPTED` once its `signal` has aborted. DuckDB, HTTP client and simulator are loaded when first needed.
+ * store's region, endpoint and credentials where AWS tools do. Every verb rejects with a `Failure`: `INTERRUPTED` once its
+ * `signal` has aborted. DuckDB, HTTP client and simulator are loaded when first needed.
  */
 
 import type { Finding } from './check/finding.ts';
@@ -31,14 +31,7 @@ import type {
   StatusOptions,
   SyncOptions,
 } from './run/circumstances.ts';
-import {
-  checkConfig,
-  checkOptions,
-  checkReport,
-  configVerb,
-  plainVerb,
-  rejecting,
-} from './run/library-verb.ts';
+import { verb } from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import type { RunRequest } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -113,7 +106,7 @@ export type Simulator = Pick<
 >;
 
 /** Writes a first configuration. Throws `USAGE_INVALID`, and writes nothing, if one of its files exists. */
-export const init = plainVerb(['directory'], async (options: InitOptions): Promise<FirstFiles> => {
+export const init = verb(async (options: InitOptions): Promise<FirstFiles> => {
   return (await import('./start/first-files.ts')).writeFirstFiles(options);
 });
 
@@ -121,48 +114,36 @@ export const init = plainVerb(['directory'], async (options: InitOptions): Promi
  * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem. With `offline` the
  * credentials may be missing, for verbs that request nothing from the service.
  */
-export const readConfig = plainVerb(
-  ['directory', 'environment'],
-  async (options: ConfigOptions): Promise<Config> => {
-    return (await import('./config/read-config.ts')).readConfig(options);
-  },
-);
+export const readConfig = verb(async (options: ConfigOptions): Promise<Config> => {
+  return (await import('./config/read-config.ts')).readConfig(options);
+});
 
 /** The configuration as ripen understands it, as YAML with every default and no secret. Throws as `readConfig` does. */
-export const resolvedConfig = plainVerb(
-  ['directory', 'environment'],
-  async (options: ConfigOptions): Promise<string> => {
-    const { inspectConfig, resolvedText } = await import('./config/read-config.ts');
-    return resolvedText(await inspectConfig(options));
-  },
-);
+export const resolvedConfig = verb(async (options: ConfigOptions): Promise<string> => {
+  const { inspectConfig, resolvedText } = await import('./config/read-config.ts');
+  return resolvedText(await inspectConfig(options));
+});
 
 /** Finds what would stop or mislead a sync, in a configuration (read or to be read), service and disk. Writes nothing. */
-export const check = configVerb(
-  [],
+export const check = verb(
   async (
     config: Config | ConfigOptions,
     options: Circumstances = {},
   ): Promise<readonly Finding[]> => {
     const { findingsOf, problemFindings } = await import('./check/check.ts');
     const { inspectConfig, noPositions } = await import('./config/read-config.ts');
-    const read = isUnread(config)
-      ? await inspectConfig(config)
-      : { config, problems: [], stated: noPositions };
+    const read =
+      'directory' in config
+        ? await inspectConfig(config)
+        : { config, problems: [], stated: noPositions };
     if (read.config === null) return problemFindings(read.problems);
     const { planAt: at, emit, signal } = withDefaults(read.config, options);
     return findingsOf(read.config, { stated: read.stated, at, signal }, emit);
   },
-  (config) =>
-    isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config),
 );
 
-const isUnread = (config: unknown): config is ConfigOptions =>
-  typeof config === 'object' && config !== null && 'directory' in config;
-
 /** The windows the next sync would request, with their reasons; requests nothing itself. */
-export const plan = configVerb(
-  [],
+export const plan = verb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
     const { explainPlan } = await import('./run/plan-report.ts');
     const { planAt, emit, signal, lockWaitMs } = withDefaults(config, options);
@@ -180,8 +161,7 @@ export const plan = configVerb(
  * Loads every due window and publishes. Also resolves if windows failed: their failures are in the summary, and everything that
  * could be loaded is committed. Throws the error that kept the run from starting.
  */
-export const sync = configVerb(
-  [],
+export const sync = verb(
   async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
     const { slices = null, deadlineMs = null } = options;
     return run(config, options, {
@@ -195,8 +175,7 @@ export const sync = configVerb(
 );
 
 /** Refetches and replaces periods of one slice, whatever their state, and publishes. Resolves as `sync` does. */
-export const backfill = configVerb(
-  ['slice', 'days'],
+export const backfill = verb(
   async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
     const { slice, days, acceptLoss = false } = options;
     return run(config, options, {
@@ -243,8 +222,7 @@ async function run(
 }
 
 /** Loads the archived answers again, without the service, and publishes. Resolves as `sync` does. */
-export const replay = configVerb(
-  [],
+export const replay = verb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<SyncSummary> => {
     const { fromArchive } = await import('./run/archive-source.ts');
     const pipeline = await import('./sync.ts');
@@ -268,8 +246,7 @@ export const replay = configVerb(
 );
 
 /** What is fresh, final, changed; requests nothing. While a run has the warehouse, reads the snapshot, at once by default. */
-export const status = configVerb(
-  [],
+export const status = verb(
   async (config: Config, options: StatusOptions & SliceChoice = {}): Promise<StatusReport> => {
     const { statusOf } = await import('./status/status.ts');
     const slices = chosenSlices(config, options.slices ?? null);
@@ -285,24 +262,19 @@ export const status = configVerb(
 );
 
 /** A status report as one self-contained HTML page with pictures. */
-export const statusPage = async (report: StatusReport): Promise<string> =>
-  rejecting({}, async () => {
-    checkReport(report);
-    return (await import('./page/page.ts')).statusPage(report);
-  });
+export const statusPage = verb(async (report: StatusReport): Promise<string> => {
+  return (await import('./page/page.ts')).statusPage(report);
+});
 
 /** Serves the whole service interface on loopback until it is closed. Throws `USAGE_INVALID` if the port is not available. */
-export const startSimulator = plainVerb(
-  [],
-  async (options: SimulatorOptions = {}): Promise<Simulator> => {
-    const { startSimulator: start } = await import('./simulator/simulator.ts');
-    const { port, world, now, token, costCredential } = options;
-    return start({ port, world, now, token, costCredential });
-  },
-);
+export const startSimulator = verb(async (options: SimulatorOptions = {}): Promise<Simulator> => {
+  const { startSimulator: start } = await import('./simulator/simulator.ts');
+  const { port, world, now, token, costCredential } = options;
+  return start({ port, world, now, token, costCredential });
+});
 
 /** The guided tour: loads a month of simulated nights into `./data`. Resolves to the results of the nights it ran. */
-export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<Tour> => {
+export const demo = verb(async (options: TourOptions): Promise<Tour> => {
   const { runTour } = await import('./start/tour.ts');
   return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });
 });
