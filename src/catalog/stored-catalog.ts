@@ -13,7 +13,7 @@ import type { Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
 import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
-import { instant, statement, timestamp } from '../warehouse/sql.ts';
+import { insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes the catalog; a second run of the same night does not. */
@@ -146,9 +146,6 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
   return row?.seen_at ?? null;
 }
 
-/** Limits the JSON of one statement to some megabytes, however long a list is. */
-const ROWS_PER_PIECE = 5000;
-
 /** Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. */
 export async function replaceCatalog(
   warehouse: Warehouse,
@@ -162,27 +159,15 @@ export async function replaceCatalog(
   await warehouse.transact(async () => {
     await warehouse.run(statement('catalog/keep_items'));
     await warehouse.run(statement('catalog/delete_items'));
-    await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
+    const items = next.catalog.map(({ shortName, ...item }) => {
+      return { ...item, short_name: shortName, seen_at: timestamp(seenAt) };
+    });
+    await insertRows(warehouse, 'ripen.catalog', items);
     await warehouse.run(statement('catalog/record_changes'), [runId]);
     await warehouse.run(statement('catalog/delete_metrics'));
-    await insertPieces(warehouse, 'catalog/insert_metrics', metricRows(next.catalog), []);
+    await insertRows(warehouse, 'main.metrics', metricRows(next.catalog));
   });
   return next;
-}
-
-/** Runs a statement of `sql/` on rows as its first parameter, piece by piece: memory holds the JSON of one piece. */
-async function insertPieces(
-  warehouse: Warehouse,
-  name: string,
-  rows: readonly object[],
-  parameters: readonly string[],
-): Promise<void> {
-  for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
-    await warehouse.run(statement(name), [
-      JSON.stringify(rows.slice(from, from + ROWS_PER_PIECE)),
-      ...parameters,
-    ]);
-  }
 }
 
 /** The rows of `main.metrics`: each metric's item from the most specific list, and ripen's reading of it. */

@@ -17,6 +17,7 @@ import {
   dayShape,
   doubleSum,
   identifier,
+  insertRows,
   jsonOf,
   literal,
   statement,
@@ -25,16 +26,12 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Cohort, maturationOf, scoresOf, standings } from './ripening.ts';
 import { declareViews, periodOf } from './views.ts';
 
-/** The ledger's tables of measurements, and the statement that fills each. */
+/** The ledger's tables of measurements. */
 const measured = [
-  { of: 'maturation', table: 'ripen_internal.maturation', record: 'insight/record_maturation' },
-  { of: 'projections', table: 'ripen_internal.projections', record: 'insight/record_projections' },
-  { of: 'errors', table: 'ripen.projection_errors', record: 'insight/record_projection_errors' },
-  {
-    of: 'evidence',
-    table: 'ripen_internal.horizon_evidence',
-    record: 'insight/record_horizon_evidence',
-  },
+  { of: 'maturation', table: 'ripen_internal.maturation' },
+  { of: 'projections', table: 'ripen_internal.projections' },
+  { of: 'errors', table: 'ripen.projection_errors' },
+  { of: 'evidence', table: 'ripen_internal.horizon_evidence' },
 ] as const;
 
 /** Eight months: older periods say little about how the newest mature, and the backtest must end within the night. */
@@ -96,11 +93,12 @@ async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Pr
     await warehouse.run(
       asScript(measured.map(({ table }) => `delete from ${table} where slice in (${names})`)),
     );
-    for (const { of, record } of measured) {
-      const found = each.flatMap(({ slice, metric, rows }) =>
-        rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
-      );
-      if (found.length > 0) await warehouse.run(statement(record), [JSON.stringify(found)]);
+    for (const { of, table } of measured) {
+      const rows = each.flatMap((history) => {
+        const { slice, metric } = history;
+        return history.rows[of].map((row: object) => Object.assign({ slice, metric }, row));
+      });
+      await insertRows(warehouse, table, rows);
     }
     for (const { live } of tables) await declareViews(warehouse, live);
   });

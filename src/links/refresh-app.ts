@@ -4,12 +4,9 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Link } from '../model/link.ts';
-import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged, warn } from './replace.ts';
-
-/** A few hundred kilobytes of JSON. */
-const LINKS_PER_STATEMENT = 500;
 
 /** A listed link; `above` is the link in whose list it stands, null for a network. */
 interface ListedLink {
@@ -149,12 +146,7 @@ async function replaceApp(
   const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
     warehouse.run(statement(name), parameters);
   return warehouse.transact(async () => {
-    for (let first = 0; first < listed.length; first += LINKS_PER_STATEMENT) {
-      await run(
-        'links/stage_links',
-        JSON.stringify(listed.slice(first, first + LINKS_PER_STATEMENT)),
-      );
-    }
+    await insertRows(warehouse, 'ripen_internal.staged_links', listed);
     await run('links/stage_missing_links', appToken, false, maxLevel);
     const compared = [appToken, timestamp(planAt)];
     const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);

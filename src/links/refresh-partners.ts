@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
-import { count, identifier, instant, statement } from '../warehouse/sql.ts';
+import { count, identifier, insertRows, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged, storedRows, warn } from './replace.ts';
 import {
@@ -38,9 +38,8 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   clock.check();
   let doubt: string | null = null;
   const rows = await replacePartners(warehouse, planAt, async () => {
-    await warehouse.run(statement('links/stage_partners'), [
-      JSON.stringify([...listed.values()].map(rowOf)),
-    ]);
+    const partners = [...listed.values()].map(rowOf);
+    await insertRows(warehouse, 'ripen_internal.staged_partners', partners);
     const [counts] = await warehouse.rows(statement('links/partner_counts'), [], countsRow);
     doubt = await doubtAbout(
       warehouse,
@@ -62,6 +61,7 @@ const rowOf = ({ id, displayName, supportsCostData }: Partner) => {
     partner_id: id,
     display_name: displayName.toWellFormed(),
     supports_cost_data: supportsCostData,
+    is_listed: true,
   };
 };
 

@@ -21,7 +21,7 @@ import { refreshJoins } from '../links/joins.ts';
 import { completePartners } from '../links/refresh-partners.ts';
 import { storedRows } from '../links/replace.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
-import { count, statement, timestamp } from '../warehouse/sql.ts';
+import { count, insertRows, statement, timestamp } from '../warehouse/sql.ts';
 
 /** Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself. */
 export async function starredSlices(
@@ -149,11 +149,12 @@ export async function withNightlyAudits(
 ): Promise<readonly SlicePlan[]> {
   if (run.request.forced !== null) return plans;
   const drawn = await drawnTonight(run, plans);
+  const planAt = timestamp(run.planAt);
   const draws = drawn.map(({ plan, period, seed }) => {
-    return { slice: plan.slice.name, period: period.bucket.start, seed };
+    const { name: slice } = plan.slice;
+    return { run_id: run.runId, drawn_at: planAt, slice, period: period.bucket.start, seed };
   });
-  const parameters = [run.runId, timestamp(run.planAt), JSON.stringify(draws)];
-  if (drawn.length > 0) await run.warehouse.run(statement('insight/record_draws'), parameters);
+  await insertRows(run.warehouse, 'ripen_internal.audit_draws', draws);
   return withAudits(plans, drawn);
 }
 

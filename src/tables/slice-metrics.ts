@@ -11,7 +11,7 @@ import { tableOf } from '../model/ledger.ts';
 import type { Window } from '../model/window.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
-import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
+import { dayShape, insertRows, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 
@@ -42,11 +42,8 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   // Both have their keys in the order of the shape.
   if (JSON.stringify(before) === JSON.stringify(now)) return;
   await warehouse.run(statement('ledger/delete_metrics'), [slice.name]);
-  await warehouse.run(statement('ledger/record_metrics'), [
-    slice.name,
-    JSON.stringify(now),
-    settleSeconds,
-  ]);
+  const rows = now.map((metric) => ({ slice: slice.name, ...metric }));
+  await insertRows(warehouse, 'ripen.slice_metrics', rows);
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
@@ -223,12 +220,12 @@ export async function rememberAdditivity(
   );
   if (assumed.length === 0) return target;
   const learned = new Map(assumed.map(({ id }) => [id, seen.get(id) === true]));
-  const rows = JSON.stringify(
-    [...learned].map(([metric, addsUp]) => ({ metric, adds_up: addsUp })),
-  );
   const { name } = target.slice;
-  await warehouse.run(statement('ledger/save_additivity'), [name, timestamp(seenAt), rows]);
-  await warehouse.run(statement('ledger/apply_additivity'), [name, rows]);
+  const rows = [...learned].map(([metric, addsUp]) => {
+    return { slice: name, metric, adds_up: addsUp, seen_at: timestamp(seenAt) };
+  });
+  await insertRows(warehouse, 'ripen_internal.additivity', rows);
+  await warehouse.run(statement('ledger/apply_additivity'), [name, JSON.stringify(rows)]);
   const metrics = target.columns.metrics.map((metric) => {
     const additive = learned.get(metric.id);
     return additive === undefined ? metric : ({ ...metric, additive, additivity: 'seen' } as const);

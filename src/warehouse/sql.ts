@@ -100,6 +100,27 @@ export const columnTypes = remembering(
   'relations',
 );
 
+/** Limits the JSON of one statement to some megabytes, however many rows there are. */
+const MAX_ROWS_AT_ONCE = 5000;
+
+/**
+ * Inserts rows into a table by the names of its columns, which state the types; a column that the first row lacks gets its
+ * default. Instants are texts.
+ */
+export async function insertRows(
+  warehouse: Parameters<typeof columnTypes>[0],
+  table: string,
+  rows: readonly object[],
+): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const types = [...(await columnTypes(warehouse, table))].filter(([name]) => name in first);
+  const shape = literal(JSON.stringify([Object.fromEntries(types)]));
+  const sql = `insert into ${table} by name select unnest(from_json($1::json, ${shape}), max_depth := 2)`;
+  for (let from = 0; from < rows.length; from += MAX_ROWS_AT_ONCE)
+    await warehouse.run(sql, [JSON.stringify(rows.slice(from, from + MAX_ROWS_AT_ONCE))]);
+}
+
 /** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing: ripen drops both or neither. */
 export async function storedColumnTypes(
   warehouse: Parameters<typeof columnTypes>[0],
