@@ -31,7 +31,13 @@ export class Secret {
     this.#value = value;
     const before = known.size;
     for (const form of formsOf(value)) known.add(form);
-    if (known.size > before) pattern = patternOf([...known]);
+    if (known.size > before) {
+      // Longest first: if a form inside another were replaced first, the rest of the other would remain.
+      const literals = [...known]
+        .sort((one, other) => other.length - one.length)
+        .map((form) => form.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`));
+      pattern = new RegExp(literals.join('|'), 'g');
+    }
     // Neither the scheme before a credential in a header, nor the scheme and host of an address, is secret.
     const [, credential = value] = /^(?:https?:\/\/[^/]*|\S+ +(?:\w+=)?)(.*)$/s.exec(value) ?? [];
     for (const form of formsOf(credential).map(lowerCase)) {
@@ -118,18 +124,14 @@ export class SecretSearch {
 function formsOf(value: string): string[] {
   return [value, CREDENTIALS.exec(value)?.[1] ?? '']
     .filter(({ length }) => length >= MIN_SCRUBBED_LENGTH)
-    .flatMap((part) => [[part], urlForms(part), jsonForms(part), base64Forms(part)].flat());
-}
-
-function urlForms(text: string): string[] {
-  const encoded = encodeURIComponent(text);
-  const lowerCase = encoded.replaceAll(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase());
-  return [encoded, lowerCase, new URLSearchParams([['', text]]).toString().slice(1)];
-}
-
-function jsonForms(text: string): string[] {
-  const escaped = JSON.stringify(text).slice(1, -1);
-  return [escaped, escaped.replaceAll('/', String.raw`\/`)];
+    .flatMap((part) => {
+      const inUrl = encodeURIComponent(part);
+      const inLowerCase = inUrl.replaceAll(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase());
+      const inForm = new URLSearchParams([['', part]]).toString().slice(1);
+      const inJson = JSON.stringify(part).slice(1, -1);
+      const withSlashes = inJson.replaceAll('/', String.raw`\/`);
+      return [part, inUrl, inLowerCase, inForm, inJson, withSlashes, ...base64Forms(part)];
+    });
 }
 
 /** The base64 of a text alone, and the digits it determines if other bytes precede it, such as a scheme or a user's name. */
@@ -146,12 +148,4 @@ function base64Forms(text: string): string[] {
     form,
     form.replaceAll('+', '-').replaceAll('/', '_'),
   ]);
-}
-
-/** Longest first: if a form inside another were replaced first, the rest of the other would remain. */
-function patternOf(forms: string[]): RegExp {
-  const literals = forms
-    .sort((one, other) => other.length - one.length)
-    .map((form) => form.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`));
-  return new RegExp(literals.join('|'), 'g');
 }
