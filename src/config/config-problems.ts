@@ -42,10 +42,8 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The items of a list; empty if the value is not a list. */
 export const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The value at a path; undefined if there is none. */
 export function valueAt(root: unknown, path: SettingPath): unknown {
   return path.reduce((value: unknown, step): unknown => {
     if (typeof step === 'number') return itemsOf(value)[step];
@@ -53,7 +51,6 @@ export function valueAt(root: unknown, path: SettingPath): unknown {
   }, root);
 }
 
-/** Whether one place lies at or below another. */
 export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
   outer.every((step, index) => path[index] === step);
 
@@ -80,7 +77,7 @@ export function suggestion(name: string, candidates: Iterable<string>): string {
 
 /** The schema of a mapping that allows only these keys. */
 export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  // Returns the known keys instead of a message: `unknownKey` makes a message from them for each unknown key.
+  // Returns the known keys instead of a message: `schemaMistakes` makes a message from them for each unknown key.
   z.strictObject(shape, {
     error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : undefined),
   });
@@ -95,8 +92,14 @@ export function schemaMistakes(
 ): Mistake[] {
   return issues.flatMap(branchIssues).flatMap((issue): Mistake[] => {
     const path = pathOf(issue);
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => unknownKey(path, key, issue.message));
+    if (issue.code === 'unrecognized_keys') {
+      const known = issue.message;
+      return issue.keys.map((key): Mistake => {
+        const near = nearest(key, known.split(', '));
+        const text = `is not a known key; allowed: ${known}${near === null ? '' : `; did you mean ${near}?`}`;
+        return { path: [...path, key], at: 'key', text, meant: [...path, near ?? key] };
+      });
+    }
     if (issue.code === 'invalid_key')
       return [{ path, at: 'key', text: issue.issues[0]?.message ?? issue.message }];
     return [{ path, at: 'value', text: textOf(issue, valueAt(root, path), isShown(path)) }];
@@ -106,12 +109,6 @@ export function schemaMistakes(
 /** The path of an issue. A schema of YAML values has no symbols in it. */
 export const pathOf = (issue: Issue): SettingPath =>
   issue.path.filter((step) => typeof step !== 'symbol');
-
-function unknownKey(path: SettingPath, key: string, known: string): Mistake {
-  const near = nearest(key, known.split(', '));
-  const text = `is not a known key; allowed: ${known}${near === null ? '' : `; did you mean ${near}?`}`;
-  return { path: [...path, key], at: 'key', text, meant: [...path, near ?? key] };
-}
 
 /** Replaces an issue of a union by the issues of the form that was meant; keeps it if no form, or several equally, fit. */
 function branchIssues(issue: Issue): Issue[] {

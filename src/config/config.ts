@@ -7,7 +7,7 @@ import { cubeMetrics } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
-import { type ParameterValue, parameterNames } from './report-settings.ts';
+import { parameterNames } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
 import type { Settings } from './settings.ts';
@@ -32,7 +32,7 @@ type Frozen<T> = T extends Secret | Date
 
 export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simulator' }>>;
 
-/** The real service; `settings.ts` describes its settings. Connections are direct if there is no `proxy`. */
+/** The real service. Connections are direct if there is no `proxy`. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
 /** A copy for readers. Its path is absolute, or `s3://bucket/prefix`. */
@@ -71,8 +71,7 @@ export interface Config {
   readonly slices: readonly Slice[];
 }
 
-/** Where the settings were read, and what they need from outside the file. */
-export interface Origin {
+interface Origin {
   readonly file: string;
   /** The directory against which relative paths are resolved. */
   readonly base: string;
@@ -135,11 +134,11 @@ function httpService(
   };
 }
 
-/** The complete slice, as it is requested from the service. */
 function buildSlice(settings: SliceSettings, service: Config['service']): Slice {
   const { settle, lifetime, ...horizons } = settings.horizons;
   const cube = settings.cohorts === undefined ? null : cubeMetrics(settings.cohorts);
   const metrics = cube?.map(({ metric }) => metric) ?? settings.metrics ?? [];
+  const headers = service.kind === 'http' ? Object.entries(service.headers) : [];
   return {
     name: settings.name,
     dimensions: settings.dimensions,
@@ -153,7 +152,11 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset,
     parameters: fixedParameters(settings),
-    headers: service.kind === 'http' ? publicHeaders(service) : {},
+    headers: sortedByName(
+      headers.flatMap(([name, value]): [string, string][] =>
+        typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
+      ),
+    ),
     refresh: settings.refresh,
     horizons: Object.entries(horizons).map(([pattern, horizonMs]) => ({ pattern, horizonMs })),
     settleMs: settle,
@@ -166,35 +169,20 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
   };
 }
 
-const sortedByName = (
-  entries: readonly (readonly [string, string])[],
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-
-/** The headers that are not secret: names in lower case, sorted. */
-const publicHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
-  sortedByName(
-    Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-      typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
-    ),
-  );
+const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
+  Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /** The report parameters that planning does not decide, as the text that is sent, sorted by name. Null leaves one out. */
 function fixedParameters(settings: SliceSettings): Readonly<Record<string, string>> {
-  const values: [string, ParameterValue | null | undefined][] = [
-    ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [
-      name,
-      settings[name],
-    ]),
-    ...Object.entries(settings.filters ?? {}),
-    ...Object.entries(settings.extra_parameters ?? {}),
-  ];
-  // The service's lists are joined by commas and have no escape for one, so no item contains a comma.
+  const values = {
+    ...Object.fromEntries(parameterNames.map((name) => [name, settings[name]])),
+    ...settings.filters,
+    ...settings.extra_parameters,
+  };
   return sortedByName(
-    values.flatMap(([name, value]): [string, string][] =>
-      value === null || value === undefined
-        ? []
-        : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
+    Object.entries(values).flatMap(([name, value]): [string, string][] =>
+      // A list becomes its items joined by commas, for which the service has no escape: no item contains one.
+      value === null || value === undefined ? [] : [[name, String(value)]],
     ),
   );
 }
@@ -208,12 +196,12 @@ function deepFrozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Plain http requests never leave this machine, so the variables for http only replace missing ones for https. */
-const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
-
-/** The proxy the usual variables name for these addresses; null if none. Throws `CONFIG_INVALID` if it is no http(s) URL. */
+/** Returns the proxy that the usual variables name for these addresses. Throws `CONFIG_INVALID` if it is no http(s) URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
-  const variable = VARIABLES.find((name) => (environment[name] ?? '').trim() !== '');
+  // Plain http requests never leave this machine, so the variables for http only replace missing ones for https.
+  const variable = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'].find(
+    (name) => (environment[name] ?? '').trim() !== '',
+  );
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
     .split(/[\s,]+/)
     .filter((host) => host !== '');
@@ -226,23 +214,16 @@ function proxyOf(environment: Environment, addresses: readonly string[]): Proxy 
       stated.includes('://') ? stated : `http://${stated}`,
     );
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
-    const credential = credentialOf(decodeURIComponent(username), decodeURIComponent(password));
+    const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
+    // The plain password becomes a known secret, too, so that it is scrubbed.
+    const basic = Buffer.from(`${user}:${new Secret(plain).reveal()}`).toString('base64');
+    const credential = user === '' && plain === '' ? null : new Secret(`Basic ${basic}`);
     return { address: origin, credential, exceptions: [...own, ...named] };
   } catch {
-    throw new Failure(
-      'CONFIG_INVALID',
-      `The proxy in the variable ${variable} was no http or https address`,
-      {
-        facts: { variable },
-        hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
-      },
-    );
+    const message = `The proxy in the variable ${variable} was no http or https address`;
+    throw new Failure('CONFIG_INVALID', message, {
+      facts: { variable },
+      hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,
+    });
   }
-}
-
-function credentialOf(user: string, password: string): Secret | null {
-  if (user === '' && password === '') return null;
-  // Makes the plain password a known secret, too, so that it is scrubbed.
-  const plain = new Secret(password).reveal();
-  return new Secret(`Basic ${Buffer.from(`${user}:${plain}`).toString('base64')}`);
 }

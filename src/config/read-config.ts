@@ -26,10 +26,8 @@ import { readTokenFile, settingMistakes } from './setting-checks.ts';
 import { type Position, SettingsText, type Surroundings } from './settings-text.ts';
 import { settings } from './settings.ts';
 
-const DEFAULT_FILE = 'ripen.yaml';
-
 export interface ConfigOptions extends Surroundings {
-  /** The configuration file, absolute or relative to the working directory `directory`; `ripen.yaml` if absent. */
+  /** Absolute, or relative to the working directory `directory` (default: `ripen.yaml`). */
   readonly file?: string;
   readonly directory: string;
 }
@@ -49,7 +47,6 @@ export interface StatedSettings {
 /** Stands for settings that were not read from a file. */
 export const noPositions: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
 
-/** The result of reading a file: its problems, or its configuration. */
 export interface Inspection {
   /** The name of the file in messages. */
   readonly shown: string;
@@ -81,35 +78,27 @@ export function resolvedText(inspection: Inspection): string {
   return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
 }
 
-/** Reads the configuration as `readConfig` does, but returns the problems of its settings, with their places. */
+/** Reads the configuration as `readConfig` does, but returns its problems. The environment takes precedence over `.env`. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
-  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  // The environment takes precedence over `.env`.
+  const file = resolve(options.directory, options.file ?? 'ripen.yaml');
   const dotEnv = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');
-  const lacking = parseEnv(dotEnv.replace(/^\uFEFF/, ''));
-  const text = await readText(file, options.file !== undefined);
-  return inspectText(text, {
-    ...options,
-    file,
-    environment: { ...lacking, ...options.environment },
-  });
-}
-
-async function readText(file: string, isChosen: boolean): Promise<string> {
+  const environment = { ...parseEnv(dotEnv.replace(/^\uFEFF/, '')), ...options.environment };
   const bytes = await readFile(file).catch((cause: unknown) => {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
     throw new Failure('CONFIG_MISSING', `No configuration could be read; tried ${file} (${code})`, {
       facts: { file, reason: code },
-      hint: isChosen
-        ? 'Correct the path given to --config.'
-        : 'Run `ripen init`, or name a file with --config.',
+      hint:
+        options.file === undefined
+          ? 'Run `ripen init`, or name a file with --config.'
+          : 'Correct the path given to --config.',
       cause,
     });
   });
-  if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw configInvalid(file, [
-    { place: file, key: '', text: 'is not UTF-8; save the file in that encoding' },
-  ]);
+  if (!isUtf8(bytes)) {
+    const text = 'is not UTF-8; save the file in that encoding';
+    throw configInvalid(file, [{ place: file, key: '', text }]);
+  }
+  return inspectText(bytes.toString('utf8'), { ...options, file, environment });
 }
 
 /** As `inspectConfig`, for a given text. */
@@ -119,6 +108,11 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   const short = relative(source.directory, file);
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
+  if (read.fatal !== null) {
+    const { place, text: wrong } = read.fatal;
+    const problem = { place: `${shown}:${place.line}:${place.column}`, key: '', text: wrong };
+    return { shown, problems: [problem], config: null, stated: noPositions, effective: null };
+  }
   const { root, effective, parsed } = validated(read);
   const tokenFile =
     source.offline === true ? { token: null, mistakes: [] } : readTokenFile(effective, base);
@@ -127,24 +121,20 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     ...settingMistakes(root, effective, source.environment),
     ...tokenFile.mistakes,
   ].map((mistake): Mistake => Object.assign(mistake, { path: declaredPath(root, mistake.path) }));
-  const worthy = [...read.mistakes, ...withoutFollowUps(found, read.mistakes, effective)];
   const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
-  const reported = worthy
+  const problems = [...read.mistakes, ...withoutFollowUps(found, read.mistakes, effective)]
     .map(({ path, at, text: wrong }) => ({
       at: read.placeOf(path, at),
       key: settingName(path),
       text: wrong,
     }))
     .toSorted((one, other) => one.at.line - other.at.line || one.at.column - other.at.column)
-    .map(({ at, key, text: wrong }): Problem => ({ place: placeText(at), key, text: wrong }));
-  const { fatal } = read;
-  const problems =
-    fatal === null
-      ? // A value that several paths reach, through an alias or the defaults, is reported once.
-        reported.filter(({ place, text: wrong }, at) => {
-          return reported.findIndex((each) => each.place === place && each.text === wrong) === at;
-        })
-      : [{ place: placeText(fatal.place), key: '', text: fatal.text }];
+    .map(({ at, key, text: wrong }): Problem => ({ place: placeText(at), key, text: wrong }))
+    // A value that several paths reach, through an alias or the defaults, is reported once.
+    .filter(
+      ({ place, text: wrong }, index, all) =>
+        all.findIndex((each) => each.place === place && each.text === wrong) === index,
+    );
   const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };
   return {
     shown,

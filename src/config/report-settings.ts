@@ -14,9 +14,6 @@ import {
   wholeNumber,
 } from './setting-kinds.ts';
 
-/** The value of a parameter before it becomes the text that is sent. */
-export type ParameterValue = string | number | boolean | readonly (string | number)[];
-
 const LIST_OR_TEXT =
   'must be text, a number or a list of them; an empty list selects nothing and is refused';
 
@@ -156,23 +153,15 @@ export const reportShape = {
     .describe('Other report parameters, passed on as stated.'),
 } as const;
 
-export interface FilterKey {
-  readonly name: string;
-  readonly suffix: string;
-  readonly kind: 'dimension' | 'metric';
-}
-
-/** The parts of `<name>__<suffix>`; null if the key does not have that form or the suffix is unknown. */
-export function parseFilterKey(key: string): FilterKey | null {
+/** Splits `<name>__<suffix>` into its parts. Returns null for another form and for an unknown suffix. */
+export function parseFilterKey(key: string) {
   const split = key.lastIndexOf('__');
-  if (split < 1) return null;
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
-  if (dimensionFilters.some((known) => known === suffix))
-    return { name, suffix, kind: 'dimension' };
-  return metricFilters.some((known) => known === suffix) ? { name, suffix, kind: 'metric' } : null;
+  const isOfDimension = dimensionFilters.some((known) => known === suffix);
+  if (split < 1 || !(isOfDimension || metricFilters.some((known) => known === suffix))) return null;
+  return { name, suffix, kind: isOfDimension ? 'dimension' : 'metric' } as const;
 }
 
-/** What is wrong with a filter's key; null if nothing is. */
 function filterKeyProblem(key: string): string | null {
   const filter = parseFilterKey(key);
   const isDimension = dimensions.some((known) => known === filter?.name);
@@ -189,7 +178,6 @@ function filterKeyProblem(key: string): string | null {
   return 'filters by something that is no name; must be text without commas, control characters and blanks around it';
 }
 
-/** What is wrong with the key of an extra parameter; null if nothing is. */
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key))
     return 'is not a parameter name; must be letters, digits and _ . - [ ]';

@@ -130,7 +130,7 @@ function formsOf(value: string): string[] {
       const inForm = new URLSearchParams([['', part]]).toString().slice(1);
       const inJson = JSON.stringify(part).slice(1, -1);
       const withSlashes = inJson.replaceAll('/', String.raw`\/`);
-      return [part, inUrl, inLowerCase, inForm, inJson, withSlashes, ...base64Forms(part)];
+      return [part, inUrl, inLowerCase, inForm, inJson, withSlashes].concat(base64Forms(part));
     });
 }
 

@@ -19,13 +19,14 @@ import { parseFilterKey } from './report-settings.ts';
 import type { Environment } from './variables.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
-
-const atKey = (path: SettingPath, text: string): Mistake => ({ path, at: 'key', text });
-const atValue = (path: SettingPath, text: string): Mistake => ({ path, at: 'value', text });
+type Refuse = (path: SettingPath, text: string, at?: Mistake['at']) => void;
 
 const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 const textsOf = (list: unknown): string[] =>
   itemsOf(list).filter((item) => typeof item === 'string');
+
+/** Endings of the views that ripen names after a slice. Another slice with such a name would take the place of a view. */
+const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
 
 /** Returns every contradiction in the settings; `root` is `stated` with the defaults in each slice. */
 export function settingMistakes(
@@ -33,60 +34,126 @@ export function settingMistakes(
   root: unknown,
   environment: Environment,
 ): Mistake[] {
-  if (!isMapping(root)) return [];
-  const slices = itemsOf(root['slices']).map(mappingOf);
-  const names = slices.map((slice) => slice['name']);
-  return [
-    ...verificationMistakes(environment),
-    ...tokenMistakes(root['service']),
-    ...repeats(names, (index) => ['slices', index, 'name'], 'slice name'),
-    ...slices.flatMap((slice, index) =>
-      derivedNameMistakes(names, slice['name'], ['slices', index, 'name']),
-    ),
-    ...slices.flatMap((slice, index) =>
-      sliceMistakes(slice, valueAt(stated, ['slices', index]), ['slices', index]),
-    ),
-  ];
+  const mistakes: Mistake[] = [];
+  const refuse: Refuse = (path, text, at = 'value') => mistakes.push({ path, at, text });
+  const { service, slices: list } = mappingOf(root);
+  // With this variable Node accepts any certificate, so the token could go to any server that answers.
+  if (isMapping(root) && environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    const text = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates';
+    const remedy = 'unset it, and name your own certificate authority in service.ca_file';
+    refuse(['service'], `${text}; ${remedy}`, 'key');
+  }
+  if (isMapping(service) && !('simulator' in service)) {
+    const [first, second] = ['token', 'token_file'].filter((key) => key in service);
+    if (second !== undefined)
+      refuse(['service', second], 'is stated together with token; state one of the two', 'key');
+    if (first === undefined)
+      refuse(['service', 'token'], 'is missing; must be stated here or in token_file', 'key');
+  }
+  const slices = itemsOf(list).map(mappingOf);
+  const names = slices.map(({ name }) => name);
+  refuseRepeats(refuse, names, (index) => ['slices', index, 'name'], 'slice name');
+  for (const [index, slice] of slices.entries()) {
+    const path = ['slices', index];
+    const origin = names.find((other) =>
+      derivedEndings.some((ending) => `${String(other)}${ending}` === slice['name']),
+    );
+    if (typeof origin === 'string')
+      refuse(
+        [...path, 'name'],
+        `is a name ripen derives from slice ${origin} itself; must be another`,
+      );
+    checkSlice(slice, valueAt(stated, path), path, refuse);
+  }
+  return mistakes;
 }
 
-function sliceMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mistake[] {
-  return [
-    ...columnMistakes(slice, path),
-    ...cubeMistakes(slice, path),
-    // Only what the slice itself states: the defaults may name metrics that only other slices request.
-    ...['types', 'additive'].flatMap((key) =>
-      strayMistakes(slice, valueAt(stated, [key]), [...path, key]),
-    ),
-    ...Object.entries(mappingOf(slice['filters'])).flatMap(([key, value]): Mistake[] => {
-      const text = filterProblem(key, value);
-      return text === null ? [] : [atValue([...path, 'filters', key], text)];
-    }),
-  ];
+/** Checks a slice; `stated` is the slice without the defaults. */
+function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: Refuse): void {
+  const { dimensions, metrics, cohorts, filters } = slice;
+  refuseRepeats(
+    refuse,
+    itemsOf(dimensions),
+    (index) => [...path, 'dimensions', index],
+    'dimension',
+  );
+  refuseRepeats(refuse, itemsOf(metrics), (index) => [...path, 'metrics', index], 'metric');
+  const columns = new Set(textsOf(dimensions).map((name) => name.toLowerCase()));
+  for (const [index, metric] of itemsOf(metrics).entries()) {
+    if (typeof metric !== 'string' || !columns.has(metric.toLowerCase())) continue;
+    const text =
+      'is a dimension of this slice too; a column is one or the other, whatever its letter case';
+    refuse([...path, 'metrics', index], `${JSON.stringify(metric)} ${text}`);
+  }
+  if (cohorts !== undefined) checkCube(slice, path, refuse);
+  else if (metrics === undefined)
+    refuse([...path, 'metrics'], 'is missing; must be a list of metrics, or cohorts in its place');
+  // Only what the slice itself states: the defaults may name metrics that only other slices request.
+  for (const key of ['types', 'additive']) {
+    const names = textsOf(metrics);
+    for (const name of Object.keys(mappingOf(valueAt(stated, [key])))) {
+      // Only a slip is refused: the slice may request any other metric later.
+      if (names.some((metric) => globMatches(metric, name)) || nearest(name, names) === null)
+        continue;
+      const text = `is not a metric of this slice; allowed: ${names.join(', ')}`;
+      refuse([...path, key, name], text + suggestion(name, names), 'key');
+    }
+  }
+  for (const [key, value] of Object.entries(mappingOf(filters))) {
+    const text = filterProblem(key, value);
+    if (text !== null) refuse([...path, 'filters', key], text);
+  }
 }
 
-/** With this variable Node accepts any certificate, so the token could go to any server that answers. */
-function verificationMistakes(environment: Environment): Mistake[] {
-  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0') return [];
-  const text = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates';
-  return [
-    atKey(
-      ['service'],
-      `${text}; unset it, and name your own certificate authority in service.ca_file`,
-    ),
-  ];
+function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
+  const cohorts = mappingOf(slice['cohorts']);
+  const place = [...path, 'cohorts'];
+  if (slice['metrics'] !== undefined)
+    refuse(place, 'is stated together with metrics; state one of the two', 'key');
+  const dimensions = textsOf(slice['dimensions']);
+  if (!dimensions.some(isDateDimension))
+    refuse(
+      [...path, 'dimensions'],
+      'contain no date dimension; a slice with cohorts needs one, such as day',
+    );
+  const keys = Object.keys(cohorts);
+  refuseRepeats(refuse, keys, (index) => [...place, keys[index] ?? ''], 'key');
+  const metrics = Object.entries(cohorts).flatMap(([key, value]) => {
+    const ages = textsOf(Array.isArray(value) ? value : [value]);
+    const readable = ages.flatMap((age) => agesIn(age) ?? []);
+    return cubeMetrics({ [key]: readable }).map(({ metric }) => ({ key, metric }));
+  });
+  const lower = metrics.map(({ metric }) => metric.toLowerCase());
+  const repeated = metrics.find((_, at) => lower.indexOf(lower[at] ?? '') < at);
+  if (repeated !== undefined)
+    refuse([...place, repeated.key], `states ${repeated.metric} twice; must state it once`);
+  for (const name of dimensions) {
+    if (cubeColumns.some((column) => column === name.toLowerCase()))
+      refuse([...path, 'dimensions'], `hold ${name}, a column of every table with cohorts`);
+  }
+  for (const key of Object.keys(mappingOf(slice['filters']))) {
+    if (parseFilterKey(key)?.kind !== 'metric') continue;
+    const text = 'filters a metric; a slice with cohorts requests its metrics in parts';
+    refuse([...path, 'filters', key], `${text}, so filter by dimensions alone`, 'key');
+  }
 }
 
-function tokenMistakes(service: unknown): Mistake[] {
-  if (!isMapping(service) || 'simulator' in service) return [];
-  const [first, second] = ['token', 'token_file'].filter((key) => key in service);
-  if (second !== undefined)
-    return [atKey(['service', second], 'is stated together with token; state one of the two')];
-  return first === undefined
-    ? [atKey(['service', 'token'], 'is missing; must be stated here or in token_file')]
-    : [];
+/** Refuses names that repeat an earlier one. Letter case makes no difference, as columns and tables ignore it. */
+function refuseRepeats(
+  refuse: Refuse,
+  items: readonly unknown[],
+  pathOf: (index: number) => SettingPath,
+  noun: string,
+): void {
+  const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
+  for (const [index, name] of names.entries()) {
+    if (name === null || names.indexOf(name) === index) continue;
+    const text = `repeats a ${noun}, but for letter case; each is stated once`;
+    refuse(pathOf(index), `${JSON.stringify(items[index])} ${text}`);
+  }
 }
 
-/** Reads the token of `service.token_file`, trimmed; null if none can be read. The mistakes are empty if nothing is wrong. */
+/** Reads the token of `service.token_file`, trimmed. */
 export function readTokenFile(
   root: unknown,
   base: string,
@@ -95,15 +162,14 @@ export function readTokenFile(
   if (typeof path !== 'string' || path === '') return { token: null, mistakes: [] };
   const wrong = (text: string) => ({
     token: null,
-    mistakes: [atValue(['service', 'token_file'], text)],
+    mistakes: [{ path: ['service', 'token_file'], at: 'value' as const, text }],
   });
   try {
     const token = readFileSync(resolve(base, path), 'utf8').trim();
-    return /^[\x21-\x7e]+$/.test(token)
-      ? { token, mistakes: [] }
-      : wrong(
-          'names a file that is empty or holds more than a token; it must hold the token alone',
-        );
+    if (/^[\x21-\x7e]+$/.test(token)) return { token, mistakes: [] };
+    return wrong(
+      'names a file that is empty or holds more than a token; it must hold the token alone',
+    );
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
     const where = "relative paths start at the configuration's directory";
@@ -111,116 +177,9 @@ export function readTokenFile(
   }
 }
 
-function columnMistakes({ dimensions, metrics }: Mapping, path: SettingPath): Mistake[] {
-  const taken = new Set(textsOf(dimensions).map((name) => name.toLowerCase()));
-  const text =
-    'is a dimension of this slice too; a column is one or the other, whatever its letter case';
-  return [
-    ...repeats(itemsOf(dimensions), (index) => [...path, 'dimensions', index], 'dimension'),
-    ...repeats(itemsOf(metrics), (index) => [...path, 'metrics', index], 'metric'),
-    ...itemsOf(metrics).flatMap((metric, index): Mistake[] =>
-      typeof metric === 'string' && taken.has(metric.toLowerCase())
-        ? [atValue([...path, 'metrics', index], `${JSON.stringify(metric)} ${text}`)]
-        : [],
-    ),
-  ];
-}
-
-/** Returns the contradictions of a cube, or the mistake of a slice that states neither metrics nor cohorts. */
-function cubeMistakes(
-  { metrics, cohorts, dimensions, filters }: Mapping,
-  path: SettingPath,
-): Mistake[] {
-  if (cohorts === undefined) {
-    const text = 'is missing; must be a list of metrics, or cohorts in its place';
-    return metrics === undefined ? [atValue([...path, 'metrics'], text)] : [];
-  }
-  const named = textsOf(dimensions);
-  const taken = named.filter((name) => cubeColumns.some((column) => column === name.toLowerCase()));
-  const filtering = Object.keys(mappingOf(filters)).filter(
-    (key) => parseFilterKey(key)?.kind === 'metric',
-  );
-  const keys = Object.keys(mappingOf(cohorts));
-  const ids = Object.entries(parseCohorts(mappingOf(cohorts))).flatMap(([key, ages]) =>
-    cubeMetrics({ [key]: ages }).map(({ metric }) => ({ key, metric })),
-  );
-  const lower = ids.map(({ metric }) => metric.toLowerCase());
-  const repeated = ids.find((_, at) => lower.indexOf(lower[at] ?? '') < at);
-  const place = [...path, 'cohorts'];
-  const dateless = 'contain no date dimension; a slice with cohorts needs one, such as day';
-  const inParts =
-    'filters a metric; a slice with cohorts requests its metrics in parts, so filter by dimensions alone';
-  return [
-    ...(metrics === undefined
-      ? []
-      : [atKey(place, 'is stated together with metrics; state one of the two')]),
-    ...(named.some(isDateDimension) ? [] : [atValue([...path, 'dimensions'], dateless)]),
-    ...repeats(keys, (index) => [...place, keys[index] ?? ''], 'key'),
-    ...(repeated === undefined
-      ? []
-      : [atValue([...place, repeated.key], `states ${repeated.metric} twice; must state it once`)]),
-    ...taken.map((name) =>
-      atValue([...path, 'dimensions'], `hold ${name}, a column of every table with cohorts`),
-    ),
-    ...filtering.map((key) => atKey([...path, 'filters', key], inParts)),
-  ];
-}
-
-/** The ages of each key, without those that cannot be read. */
-function parseCohorts(cohorts: Mapping): Record<string, readonly string[]> {
-  const agesOf = (value: unknown): readonly string[] =>
-    textsOf(Array.isArray(value) ? value : [value]).flatMap((each) => agesIn(each) ?? []);
-  return Object.fromEntries(Object.entries(cohorts).map(([key, value]) => [key, agesOf(value)]));
-}
-
-/** Endings of the views that ripen names after a slice. Another slice with such a name would take the place of a view. */
-const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
-
-function derivedNameMistakes(
-  names: readonly unknown[],
-  name: unknown,
-  path: SettingPath,
-): Mistake[] {
-  const origin = names.find((other) =>
-    derivedEndings.some((ending) => `${String(other)}${ending}` === name),
-  );
-  if (typeof origin !== 'string') return [];
-  return [atValue(path, `is a name ripen derives from slice ${origin} itself; must be another`)];
-}
-
-/** Finds names that repeat an earlier one. Letter case makes no difference, as columns and tables ignore it. */
-function repeats(
-  items: readonly unknown[],
-  pathOf: (index: number) => SettingPath,
-  noun: string,
-): Mistake[] {
-  const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
-  return items.flatMap((item, index): Mistake[] => {
-    if (names[index] === null || names.indexOf(names[index] ?? '') === index) return [];
-    return [
-      atValue(
-        pathOf(index),
-        `${JSON.stringify(item)} repeats a ${noun}, but for letter case; each is stated once`,
-      ),
-    ];
-  });
-}
-
-/** Finds names that are nearly a metric's, as slips. Others are allowed: the slice may request the metric later. */
-function strayMistakes(slice: Mapping, stated: unknown, path: SettingPath): Mistake[] {
-  const metrics = textsOf(slice['metrics']);
-  const allowed = `is not a metric of this slice; allowed: ${metrics.join(', ')}`;
-  return Object.keys(mappingOf(stated))
-    .filter(
-      (name) =>
-        !metrics.some((metric) => globMatches(metric, name)) && nearest(name, metrics) !== null,
-    )
-    .map((name) => atKey([...path, name], `${allowed}${suggestion(name, metrics)}`));
-}
-
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** The mistake in a filter's value; null if none. Only `in` and `not_in` take lists (service-interface: Dimension filters). */
+/** Returns what is wrong with a filter's value. Only `in` and `not_in` take lists (service-interface: Dimension filters). */
 function filterProblem(key: string, value: unknown): string | null {
   const parsed = parseFilterKey(key);
   if (parsed === null) return null;

@@ -6,7 +6,7 @@ import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
-/** The result of parsing a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
+/** Parses a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
 export function parsedText<T>(
   parse: (text: string) => T | null,
   wrong: string,
@@ -61,8 +61,8 @@ export const webAddress = (mayHaveQuery = false) =>
     });
 
 function webAddressProblem(value: string, mayHaveQuery: boolean): string | null {
-  const url =
-    isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
+  const isWord = isPrintable(value) && !/\s/.test(value);
+  const url = isWord && URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ADDRESS}`;
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return 'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
@@ -109,7 +109,7 @@ export const utcOffset = parsedText(
   /^[+-]\d{2}:[0-5]\d$/,
 );
 
-const byteUnits = {
+const byteUnits: Readonly<Record<string, number>> = {
   B: 1,
   KB: 1e3,
   MB: 1e6,
@@ -117,22 +117,20 @@ const byteUnits = {
   KiB: 1024,
   MiB: 1024 ** 2,
   GiB: 1024 ** 3,
-} as const;
+};
 
-export const byteSize = z.union(
-  [
-    wholeNumber(1),
-    parsedText(parseByteSize, 'is not a size', 'must be bytes, or text such as 500MB or 2GiB'),
-  ],
-  { error: 'must be a number of bytes, or text such as 500MB or 2GiB' },
+const byteText = parsedText(
+  (value) => {
+    const [, count, unit = ''] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)$/.exec(value) ?? [];
+    const bytes = Math.floor(Number(count) * (byteUnits[unit] ?? 0));
+    return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : null;
+  },
+  'is not a size',
+  'must be bytes, or text such as 500MB or 2GiB',
 );
-
-function parseByteSize(value: string): number | null {
-  const match = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)$/.exec(value);
-  const unit = Object.entries(byteUnits).find(([name]) => name === match?.[2]);
-  const bytes = unit === undefined ? 0 : Math.floor(Number(match?.[1]) * unit[1]);
-  return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : null;
-}
+export const byteSize = z.union([wholeNumber(1), byteText], {
+  error: 'must be a number of bytes, or text such as 500MB or 2GiB',
+});
 
 export const fileMode = parsedText(
   (value) => (/^(?:0o?)?[0-7]{3}$/.test(value) ? Number.parseInt(value.slice(-3), 8) : null),
@@ -161,7 +159,7 @@ export const instant = parsedText(
 export const columnType = parsedText(
   (value) => {
     const type = parseColumnType(value);
-    return type === null ? null : formatColumnType(type);
+    return type && formatColumnType(type);
   },
   'is not a column type',
   'must be BIGINT, DOUBLE or DECIMAL(p,s) with 1 <= p <= 38 and 0 <= s <= p',
